@@ -1,7 +1,7 @@
-//! `converse`: the next turn of a conversation about the workspace, as a model says it (seed 003 §2).
+//! `converse`: the next turn of a model in a conversation about the workspace (seed 003 §2).
 //!
-//! Roles: `turns`, one blob, the conversation so far as [`encode`] writes it. Parameters: `model`, `max_tokens`. The output is the answer as it
-//! came. `converse` redacts what looks like a key in every turn. Without a language model it makes nothing: its callers quote the context instead.
+//! Roles: `turns`, one blob, the conversation so far as [`encode`] writes it. Parameters: `model`, `max_tokens`. The output is the raw answer.
+//! `converse` redacts texts that look like keys in every turn. Without a language model it fails: its callers quote the context instead.
 
 use crate::llm::model;
 use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Tokens that an answer may have unless told otherwise.
+/// Default limit of tokens of an answer.
 pub const MAX_TOKENS: u64 = 4_000;
 
 /// The name of the producer.
@@ -27,22 +27,22 @@ pub const TURNS: &str = "turns";
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// Who speaks.
+    /// The speaker.
     pub by: Speaker,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// What is shown with it: data, never instructions. It stands before the text.
+    /// Data shown with the text, before it; never instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<TurnData>,
 }
 
-/// Who speaks.
+/// Speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
     /// The rules of the conversation.
     System,
-    /// The person, and what was found for the person.
+    /// The person, and the context found for the question.
     User,
     /// The model.
     Assistant,
@@ -51,14 +51,14 @@ pub enum Speaker {
 /// Data that a turn shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnData {
-    /// What it is.
+    /// Its name.
     pub label: String,
     /// The data.
     pub text: String,
 }
 
 impl Said {
-    /// A turn that shows nothing.
+    /// Creates a turn without data.
     pub fn new(by: Speaker, text: impl Into<String>) -> Self {
         Self {
             by,
@@ -67,7 +67,7 @@ impl Said {
         }
     }
 
-    /// The turn as it is sent.
+    /// Returns the turn in the form that is sent.
     fn turn(&self) -> Turn {
         let mut text = String::new();
         for shown in &self.data {
@@ -88,14 +88,14 @@ impl Said {
     }
 }
 
-/// A conversation as the role `turns` has it.
+/// Encodes a conversation for the role `turns`.
 pub fn encode(turns: &[Said]) -> Vec<u8> {
     serde_json::to_vec(turns).expect("invariant: turns are texts")
 }
 
 /// The producer; it asks through `ask`.
 pub struct Converse {
-    /// Who answers.
+    /// Answers the questions.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -162,7 +162,7 @@ impl Producer for Converse {
             about: About::default(),
         };
         let answer = self.ask.ask(&question, inputs.cancel)?;
-        // Neither is an answer that may be taken for whole when the same is asked again.
+        // Neither answer may be reused as a whole one when the same question is asked again.
         let lacks = match answer.text.trim().is_empty() {
             true => Some("the model's answer is empty".to_owned()),
             false => answer.cut.then(|| format!("the answer was cut off at {max_tokens} tokens")),

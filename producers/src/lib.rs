@@ -1,5 +1,5 @@
-//! The producers of cortex: pure functions from input bytes to output bytes. They read no file, no clock and no environment;
-//! what they need is declared in a rule and arrives as bytes. (`command` runs programs, as confined as the machine allows.)
+//! The producers of cortex: pure functions from input bytes to output bytes. They read no file, no clock and no environment; a rule declares their
+//! inputs, which they get as bytes. (`command` runs programs, as confined as the machine allows.)
 
 pub mod command;
 pub mod converse;
@@ -20,7 +20,7 @@ pub mod wasm;
 use engine::seams::producer::Registry;
 use std::sync::Arc;
 
-/// Adds every producer of this crate; `ask` answers those that ask models, `trust` knows which programs may be run.
+/// Adds every producer of this crate; `ask` answers questions to models, `trust` decides which programs may run.
 pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn command::Trust>) {
     registry.add(investigate::Investigate { ask: ask.clone() });
     registry.add(converse::Converse { ask: ask.clone() });

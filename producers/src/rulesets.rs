@@ -5,10 +5,10 @@ use crate::languages::ruleset;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Names of all built-in rulesets: those with a file of their own, and the [languages](LANGUAGES), of which a template makes one each.
+/// Names of all built-in rulesets: those with a file of their own, and the [languages](LANGUAGES), whose rulesets come from one template.
 pub const NAMES: &[&str] = &["csharp", "embeddings", "grammars", "python", "scip", "typescript"];
 
-/// The text of a built-in ruleset.
+/// Returns the text of a built-in ruleset.
 pub fn text(name: &str) -> Option<&'static str> {
     static MADE: LazyLock<BTreeMap<&str, String>> =
         LazyLock::new(|| LANGUAGES.iter().map(|language| (language.name, ruleset(language))).collect());

@@ -1,11 +1,11 @@
-//! Producer `table`: its parameters as a table, one row each, whose value is the parameter's JSON. The rows of a manifest's data tables come
-//! into the graph by it, so that whoever reads one row is not made again when another changes.
+//! Producer `table`: its parameters as a table, one row each, whose value is the parameter's JSON. It brings the rows of a manifest's data tables
+//! into the graph, so that a change of one row does not rebuild the readers of another.
 
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::write_table;
 use std::collections::BTreeMap;
 
-/// The producer `table`. It takes whatever parameters it is given.
+/// The producer `table`. It accepts any parameters.
 #[derive(Debug)]
 pub struct Rows;
 

@@ -1,6 +1,6 @@
-//! Producer `text`: the bytes of a file as text: UTF-8, line ends LF, no byte order mark. Edits of encoding, BOM or line ends stop here.
+//! Producer `text`: the bytes of a file as text: UTF-8, LF line ends, no byte order mark. Edits of encoding, BOM or line ends stop here.
 //!
-//! It never fails: what is no text comes out empty, with a diagnostic that says so.
+//! It never fails: a file that is not text gives an empty output, with a diagnostic.
 
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Registry};
 use engine::values::codes::ErrorCode;
@@ -10,10 +10,10 @@ use std::borrow::Cow;
 /// Raised whenever the same bytes may give another text.
 pub const VERSION: u32 = 1;
 
-/// Largest file that is read.
+/// Limit of bytes of a file.
 pub const LARGEST: usize = 32 << 20;
 
-/// How much of a file is looked at to tell binary from text.
+/// Bytes at the beginning of a file that are checked for binary content.
 const SNIFFED: usize = 8 << 10;
 
 /// Adds the producer.
@@ -21,7 +21,7 @@ pub fn register(registry: &mut Registry) {
     registry.add(TextProducer);
 }
 
-/// The text of a file, line ends LF, and what its reader should know. `file` is only for the place in diagnostics.
+/// Decodes a file with LF line ends; also returns a diagnostic for its reader. `file` is only for the position in diagnostics.
 pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     let (text, diagnostic) = decode_keeping_line_ends(bytes, file);
     let text = match text {
@@ -31,7 +31,7 @@ pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnost
     (text, diagnostic)
 }
 
-/// The text of a file without its byte order mark, line ends as they are.
+/// Decodes a file without its byte order mark, with its own line ends.
 pub fn decode_keeping_line_ends<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
@@ -96,7 +96,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> (Cow<'static, st
     )
 }
 
-/// How the bytes of a file are to be read: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`; and whether a byte order mark stands before them.
+/// Returns the encoding of a file: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`; and whether it has a byte order mark.
 pub fn encoding(bytes: &[u8]) -> (&'static str, bool) {
     match bytes {
         [0xff, 0xfe, ..] => ("utf-16le", true),
@@ -113,7 +113,7 @@ fn of_plain(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// CRLF and lone CR become LF.
+/// Converts CRLF and lone CR to LF.
 fn line_ends(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
@@ -122,7 +122,7 @@ fn line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Code page 1252, its five holes as the C1 controls they stand for elsewhere.
+/// Decodes code page 1252; its five holes become the C1 controls, as elsewhere.
 pub fn windows_1252(byte: u8) -> char {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•',

@@ -1,4 +1,4 @@
-//! `tree/entry`: what lies under a name in a tree: a file's bytes, or the tree of a folder.
+//! `tree/entry`: the entry of a name in a tree: a file's bytes, or the tree of a folder.
 
 use engine::manifest::read::ENTRY;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
@@ -6,7 +6,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 
-/// Takes an entry out of the tree of the role `tree`.
+/// Extracts an entry of the tree in the role `tree`.
 pub struct Entry;
 
 impl Producer for Entry {

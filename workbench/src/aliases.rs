@@ -1,8 +1,8 @@
-//! `aliases.json`: the identifiers that renamed and moved types had before (seed 000 §3, alias map).
+//! `aliases.json`: the former identifiers of renamed and moved types (seed 000 §3, alias map).
 //!
-//! It is no output of the graph: what a type was called before does not follow from the sources of now, so a build from nothing cannot know
-//! it. It is told from the History of this checkout: where `//index:types` lost some types and gained others, those are compared by what they
-//! say without their names. The file itself keeps what History has forgotten; who deletes both loses the aliases and nothing else.
+//! It is not an output of the graph: former names do not follow from the present sources, so a build from nothing cannot know them. They are derived
+//! from the History of this checkout: where `//index:types` lost some types and gained others, their contents without names are compared. The file
+//! keeps aliases that History has dropped; deleting both loses the aliases and nothing else.
 
 use crate::last_good::{label, parts};
 use crate::workspace::WorkbenchError;
@@ -22,20 +22,20 @@ use std::sync::Arc;
 
 const TYPES: &str = "//index:types";
 const NAME: &str = "aliases.json";
-/// Where the file is, below the workspace's root.
+/// Path of the file, below the workspace's root.
 pub const FILE: &str = ".cortex/out/aliases.json";
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Aliases {
-    /// Of this form.
+    /// Version of the schema.
     pub schema_version: String,
-    /// Identifiers that are no more, and those they became.
+    /// Former identifiers, each with its successor.
     pub aliases: BTreeMap<String, String>,
-    /// The names that belonged to the former identifiers.
+    /// The names of the former identifiers.
     pub names: BTreeMap<String, String>,
-    /// Digest of the state of `//index:types` up to which this was told.
+    /// Digest of the last `//index:types` that was evaluated.
     pub types: String,
 }
 
@@ -51,14 +51,14 @@ impl Default for Aliases {
 }
 
 impl Aliases {
-    /// The former names of the type with that identifier.
+    /// Returns the former names of the type with that identifier.
     pub fn former(&self, id: &str) -> impl Iterator<Item = &str> {
         let old = self.aliases.iter().filter(move |(_, new)| *new == id);
         old.filter_map(|(old, _)| self.names.get(old).map(String::as_str))
     }
 
-    /// The present identifiers of the types that had a name which ends so, letters in any case, the numbers of their parameters left out as one
-    /// likes, and `.` for the `+` before a nested type.
+    /// Returns the present identifiers of the types that had a name with this ending. Case does not matter, numbers of type parameters are optional,
+    /// and `.` matches the `+` before a nested type.
     pub fn renamed(&self, name: &str) -> Vec<&str> {
         let wanted = name.replace('+', ".");
         let ends = |whole: &str| {
@@ -93,21 +93,21 @@ impl Aliases {
         }
     }
 
-    /// Types that are there again are no former ones.
+    /// Removes aliases of types that exist again.
     fn drop_present(&mut self, present: &BTreeSet<String>) {
         self.aliases.retain(|old, _| !present.contains(old));
         self.names.retain(|old, _| self.aliases.contains_key(old));
     }
 }
 
-/// A name without the numbers of its type parameters: `N.Map.Row` of ``N.Map`2.Row``.
+/// Returns a name without the numbers of its type parameters: `N.Map.Row` of ``N.Map`2.Row``.
 fn without_arities(name: &str) -> String {
     let mut parts = name.split('`');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// The file of a workspace; empty when there is none or it is not of our making.
+/// Reads the file of a workspace; empty when there is none or it is invalid.
 pub fn read(root: &Path) -> Aliases {
     let bytes = std::fs::read(file(root)).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
@@ -117,22 +117,22 @@ fn file(root: &Path) -> PathBuf {
     root.join(FILE)
 }
 
-/// The state of `//index:types` that the file can be brought to and does not tell of yet; `None` where it does, and where it is not kept: where
-/// no outputs are laid out, or a rule lays out a file of this name.
+/// Returns the state of `//index:types` that the file has not evaluated yet; `None` where there is none, or where the file is not kept: no outputs
+/// are laid out, or a rule lays out a file of this name.
 fn behind(root: &Path, session: &Session, before: &Aliases) -> Option<Digest> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result)?.output;
     let taken = |rule: &engine::manifest::model::Rule| rule.out.as_ref().is_some_and(|out| out.path.literal() == Some(NAME));
     let folder = root.join(".cortex/out");
     let stays = match folder.canonicalize() {
         Ok(real) => real == folder,
-        // It is made for the file, unless something else stands in its way.
+        // The write creates the folder, unless another entry has its name.
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
     let kept = stays && !session.rules.manifest().rules.iter().any(taken);
     (kept && before.types != now.to_string()).then_some(now)
 }
 
-/// Brings the file up to date with what this checkout's History tells of types. Whether it was written.
+/// Updates the file from this checkout's History of types. Returns whether it was written.
 ///
 /// # Errors
 /// When the store cannot be read or the file not written.
@@ -152,8 +152,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     Ok(true)
 }
 
-/// The targets that have to be there before [`update`] can tell whether types that came are some that went: none where nothing went that the
-/// file does not tell of.
+/// Returns the targets that [`update`] needs to decide whether added types are removed ones: none where no type was removed since the file's state.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -202,10 +201,10 @@ impl Lineage for FormerTypes {
 /// Versions of a target, oldest first: seconds since 1970 and output.
 type Versions = Vec<(u64, Digest)>;
 
-/// A question to a store, or to a build.
+/// A query of a store, or of a build.
 type Answers<'a, K, T> = Box<dyn Fn(&K) -> Result<T, StoreError> + 'a>;
 
-/// Where states of before are read from.
+/// The source of earlier states.
 struct States<'a> {
     versions: Answers<'a, str, Versions>,
     bytes: Answers<'a, Digest, Option<Arc<[u8]>>>,
@@ -223,7 +222,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// The last version of each target is that of a build which is not committed.
+    /// Reads from a build in progress: the last version of each target is not committed yet.
     fn during(present: &'a Present<'a>) -> Self {
         Self {
             versions: Box::new(|label| {
@@ -238,18 +237,18 @@ impl<'a> States<'a> {
     }
 }
 
-/// Between two states of `//index:types` types went and others came.
+/// The types removed and added between two states of `//index:types`.
 struct Step {
     gone: BTreeMap<String, TypeRow>,
     come: BTreeMap<String, TypeRow>,
-    /// When the later state was made.
+    /// Time of the later state, in seconds since 1970.
     at: u64,
 }
 
-/// What History has of `//index:types` since the file was told.
+/// The History of `//index:types` since the state of the file.
 struct Moves {
     steps: Vec<Step>,
-    /// The last state, if it is kept, and its digest.
+    /// The last state, if it is stored, and its digest.
     types: Option<BTreeMap<String, TypeRow>>,
     digest: String,
 }
@@ -275,7 +274,7 @@ fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
     Ok(moves)
 }
 
-/// The aliases of the file, with the renames that History shows.
+/// Returns the aliases of the file, with the renames that History shows.
 fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, StoreError> {
     let moves = moves(states, before)?;
     let mut after = before.clone();
@@ -284,7 +283,7 @@ fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, Sto
         let names = gone.iter().map(|(key, row)| (row.id.clone(), key.clone())).collect();
         let gone = identities(states, gone, *at, false)?;
         let come = identities(states, come, *at, true)?;
-        // What was not built yet can still be told apart once it is.
+        // Targets that were not built yet can be compared once they are.
         whole &= come.values().all(Option::is_some);
         let known =
             |states: BTreeMap<String, Option<Identity>>| states.into_iter().filter_map(|(key, state)| Some((key, state?))).collect();
@@ -297,20 +296,20 @@ fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, Sto
     Ok(after)
 }
 
-/// The types of a `//index:types`, by key.
+/// Returns the types of a `//index:types`, by key.
 fn types_in(table: &[u8]) -> BTreeMap<String, TypeRow> {
     let rows = Table::open(table).into_iter().flat_map(|table| table.rows());
     rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice(row).ok()?)))
         .collect()
 }
 
-/// Those of `these` whose keys are not among the others.
+/// Returns the rows of `these` whose keys are not in `others`.
 fn changed(these: &BTreeMap<String, TypeRow>, others: &BTreeMap<String, TypeRow>) -> BTreeMap<String, TypeRow> {
     let missing = these.iter().filter(|(key, _)| !others.contains_key(*key));
     missing.map(|(key, row)| (key.clone(), row.clone())).collect()
 }
 
-/// What types said when the index of that time was made: the first that came of them from then on (`new`), else the last before.
+/// Returns the contents of types around the time of an index: the first version since then (`new`), else the last one before.
 fn identities(
     states: &States<'_>,
     types: &BTreeMap<String, TypeRow>,
@@ -341,29 +340,29 @@ fn identities(
     Ok(found)
 }
 
-/// A target that a type had under a former name.
+/// A target of a type under a former name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Former {
     /// Its label.
     pub label: String,
-    /// How many versions History has of it.
+    /// The number of its versions in History.
     pub versions: usize,
     /// Those versions, oldest first.
     pub history: Vec<Past>,
 }
 
-/// A version of a target that had another name then.
+/// A version of a target under a former name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     /// When it became the output, in seconds since 1970.
     pub at: u64,
     /// Its output.
     pub output: Digest,
-    /// The key it was filed under.
+    /// The key that it was stored under.
     pub key: String,
 }
 
-/// The History that a target of a type has under the type's former names.
+/// Returns the History of a type's target under the type's former names.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -391,12 +390,12 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
             found.push(Former { label, versions, history });
         }
     }
-    // The last name comes last, as its versions do.
+    // Sort the last name to the end, as its versions are the newest.
     found.sort_by_key(|former| former.history.last().map(|last| last.at));
     Ok(found)
 }
 
-/// The present name of a type that had another one.
+/// Returns the present name of a renamed type.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -406,7 +405,7 @@ pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<Stri
     Ok(present(session)?.into_iter().find(|(_, present)| present == id).map(|(key, _)| key))
 }
 
-/// Identifiers of the types of now, by key.
+/// Returns the identifiers of the present types, by key.
 fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result);
     let blob = now.map_or(Ok(None), |filed| session.engine.store.output(&filed.output))?;

@@ -1,4 +1,4 @@
-//! Care of a store: whether it is sound, what is in it, which versions are pinned.
+//! Maintenance of a store: verification, statistics, pinned versions.
 
 use crate::naming::Labels;
 use engine::graph::pages::each_result;
@@ -13,13 +13,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Opens and follows everything in a store, and with `repair` drops what is damaged; then it is looked at once more. Gives what was found
-/// first and, after a repair, what is left.
+/// Verifies everything in a store; with `repair` drops damaged data and verifies again. Returns the findings, and after a repair the rest.
 ///
 /// # Errors
 /// When the store as a whole cannot be read or written.
 pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verified>), StoreError> {
-    // What is to be mended must be as it was found: nobody is let in then.
+    // A repair needs the store unchanged since the check, so no other process may open it.
     let found = if repair {
         check_graphs(disk, disk.verify()?)?
     } else {
@@ -31,13 +30,12 @@ pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verifi
     disk.repair(&found.harm)?;
     for view in disk.tenants()? {
         if graph_harm(disk, view)?.is_some() {
-            // Planned anew by the next build, which finds all results under their keys.
+            // The next build plans the graph again and finds all results under their keys.
             disk.clear(view, &[Part::Nodes, Part::Links, Part::State, Part::Requests])?;
         }
     }
     let mut left = check_graphs(disk, disk.verify()?)?;
-    // A count that damage made wrong, and rows that no search finds, are made right by copying what can be reached and is sound. What then
-    // misses a part of it is dropped, too.
+    // A copy of everything reachable and sound corrects wrong counts and drops rows that no search finds. Incomplete entries are then dropped.
     if !left.is_sound() {
         disk.compact_reachable()?;
         left = check_graphs(disk, disk.verify()?)?;
@@ -49,7 +47,7 @@ pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verifi
     Ok((found, Some(left)))
 }
 
-/// Adds to what was found what is wrong with graphs, and the labels of what is damaged.
+/// Adds faults of graphs to the findings, and labels to the damaged entries.
 fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, StoreError> {
     for view in disk.tenants()? {
         found.harm.extend(graph_harm(disk, view)?.map(Harm::of_graph));
@@ -60,12 +58,12 @@ fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, Store
             labels.name(disk, harm)?;
         }
     }
-    // What was met on the way has been told.
+    // Discard the damage noted during the check: the findings include it.
     disk.damage();
     Ok(found)
 }
 
-/// What is wrong with the graph of a view beyond single rows: records that do not read.
+/// Returns the fault of a view's graph beyond single rows: records that cannot be decoded.
 fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreError> {
     for (key, page) in disk.rows(view, Part::Nodes)? {
         if each_result(&page, |_, _| {}).is_none() {
@@ -79,16 +77,16 @@ fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreErr
     Ok(None)
 }
 
-/// Results of one kind.
+/// Totals of results of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// How many.
+    /// Number of results.
     pub actions: u64,
-    /// Length of their outputs; one that several results share is counted with each.
+    /// Length of their outputs in bytes; an output that several results share counts for each.
     pub raw_bytes: u64,
-    /// Microseconds that they took.
+    /// Time of their producers, in microseconds.
     pub took_us: u64,
-    /// What they cost, in millionths of the currency, as far as known.
+    /// Their cost, in millionths of the currency, as far as known.
     pub micros: u64,
 }
 
@@ -108,9 +106,9 @@ pub struct Checkout {
     pub view: String,
     /// Its folder, if the store knows it.
     pub root: Option<PathBuf>,
-    /// Whether that is there now.
+    /// Whether the folder exists now.
     pub there: Option<bool>,
-    /// Seconds since 1970 when it was last used, give or take an hour.
+    /// Seconds since 1970 of its last use, give or take an hour.
     pub used: Option<u64>,
     /// Nodes with a result.
     pub nodes: u64,
@@ -118,19 +116,19 @@ pub struct Checkout {
     pub pins: u64,
 }
 
-/// What builds looked at, as their records in the log tell. Those with nothing to do have none.
+/// Totals of builds, from their records in the log. Builds with nothing to do have no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Builds {
-    /// How many builds.
+    /// Number of builds.
     pub builds: u64,
-    /// Targets that they looked at and that needed no making: found under their keys, or unmoved.
+    /// Targets that needed no run: found under their keys, or unchanged.
     pub hits: u64,
     /// Targets whose producers ran.
     pub ran: u64,
 }
 
 impl Builds {
-    /// The share that needed no making, in thousandths; `None` when nothing was looked at.
+    /// Returns the share of targets that needed no run, in thousandths; `None` when there were no targets.
     pub fn rate(&self) -> Option<u64> {
         (self.hits * 1_000).checked_div(self.hits + self.ran)
     }
@@ -139,7 +137,7 @@ impl Builds {
 /// A store in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// The whole.
+    /// Usage of the whole store.
     pub usage: Usage,
     /// Results by producer, without its version.
     pub producers: BTreeMap<String, Share>,
@@ -151,9 +149,9 @@ pub struct Stats {
     pub paid: Share,
     /// Nodes by how many versions they have.
     pub depths: BTreeMap<u64, u64>,
-    /// What the builds of all checkouts came to, as far as their logs go back.
+    /// Totals of the builds of all checkouts, as far as their logs go back.
     pub builds: Builds,
-    /// Questions to models that were asked, and those that a filed answer saved.
+    /// Questions that models were asked, and those that a stored answer saved.
     pub asked: u64,
     /// See `asked`.
     pub saved: u64,
@@ -212,7 +210,7 @@ pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
     Ok(stats)
 }
 
-/// The pinned versions of a view, by label and version.
+/// Returns the pinned versions of a view, by label and version.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -235,14 +233,14 @@ pub fn pin(
     let pin = Pin::new(label, version.version, &version.key, &version.output, now, note);
     let commit = Commit {
         rows: vec![pin.to_row()],
-        // A collection that is under way must see that somebody counts on it.
+        // Tell a running collection that a pin refers to this result.
         used: vec![(version.key, now)],
         ..Commit::default()
     };
     store.commit(view, commit)
 }
 
-/// Takes pins away.
+/// Removes pins.
 ///
 /// # Errors
 /// When the store cannot be written.

@@ -1,6 +1,6 @@
-//! Carrying corrections over: what a person wrote of a type that was renamed or moved since goes into the summary under the present name.
+//! Carries corrections over: a person's text about a type that was renamed or moved since goes into the summary under the present name.
 //!
-//! A name follows from sources of before (see [`crate::aliases`]), so no producer can know it: the summary is made first, then corrected.
+//! Names follow from earlier sources (see [`crate::aliases`]), so no producer can know them: the summary is built first, then corrected.
 
 use crate::aliases::renamed;
 use crate::correction::{CORRECTED, Sections};
@@ -15,7 +15,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Puts words of this checkout that belong to former names of types where they belong now, as far as those were made. Says so for each.
+/// Moves corrections of this checkout from former names of types to the present ones, if their summaries were built. Reports each.
 ///
 /// # Errors
 /// When the store cannot be read or written.
@@ -43,7 +43,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
     Ok(said)
 }
 
-/// Puts the words into the last output of a label; whether there was one to put them into.
+/// Writes the corrections into the last output of a label. Returns whether there was one.
 fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) -> Result<bool, WorkbenchError> {
     let mine = |record: &CorrectionRecord| record.view == session.engine.view;
     if !is_paid(session, label) || corrections::of(&*session.engine.store, label)?.iter().any(mine) {

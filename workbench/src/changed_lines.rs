@@ -1,4 +1,4 @@
-//! Which lines of sources differ from the commit that is checked out.
+//! The lines of sources that differ from the commit that is checked out.
 
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::{fit, line_and_column, split};
@@ -8,10 +8,10 @@ use engine::seams::world::World;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// First and last line of stretches, by file; of lines that only went the one behind them.
+/// First and last line of each changed range, by file; for removed lines the line after them.
 pub type ChangedLines = BTreeMap<String, Vec<(u32, u32)>>;
 
-/// The lines of sources that are not in the commit; a file that no commit has is new in all of its lines. `None` where git tells nothing.
+/// Returns the changed lines of sources; an uncommitted file is new in all its lines. `None` where git gives no answer.
 pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Option<ChangedLines> {
     let (commit, files) = git::changed(root, sources)?;
     let mut found = ChangedLines::new();
@@ -30,7 +30,7 @@ pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Opti
     Some(found)
 }
 
-/// A text whose line ends are alike, whatever git makes of them in checkouts.
+/// Decodes a text with LF line ends, however git converts them in checkouts.
 fn text(bytes: &[u8]) -> Option<String> {
     decode(bytes).ok().map(|(text, _)| fit(&text, "\n"))
 }

@@ -1,7 +1,7 @@
-//! Files of a checkout that are not outputs of the graph, below its folder `.cortex`: read whole and replaced whole. A cloned repository may
-//! have put anything in their place: no link is followed, neither for a folder nor for a file, and nothing is waited for.
+//! Files below `.cortex` of a checkout that are not outputs of the graph; they are read and replaced as a whole. A cloned repository may have put
+//! anything in their place: no function here follows a link, of a folder or a file, and opening never blocks.
 //!
-//! Files are named as below the workspace's root, with `/`: `.cortex/packs.toml`.
+//! Names are relative to the workspace's root, with `/`: `.cortex/packs.toml`.
 
 use crate::kill;
 use engine::files::exports::keep_out_of_git;
@@ -15,31 +15,31 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// What is to take a name is written under this one first, in the same folder. It begins with a dot: it is no file of the folder.
+/// Name of the temporary file in the same folder that a write renames into place. It begins with a dot: [`list_files`] skips it.
 const NEW: &str = ".new";
-/// Who may read and write what is written: the owner, and others as the umask says.
+/// Modes of written files: [`SHARED`] is limited by the umask, [`PRIVATE`] is for the owner only.
 const SHARED: u32 = 0o666;
 const PRIVATE: u32 = 0o600;
 const NO_FOLDER: &str = "is no folder";
 const NO_FILE: &str = "is no file";
 
-/// What stands where a folder or a file of a checkout should be.
+/// An unexpected entry in the place of a folder or a file of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {what}")]
 pub struct InTheWay {
     /// Its path below the workspace's root.
     pub path: String,
-    /// What it is: `is a link, and links are not followed here`, `is no folder`, `is no file`.
+    /// Its kind: `is a link, and links are not followed here`, `is no folder`, `is no file`.
     pub what: &'static str,
 }
 
 impl InTheWay {
-    /// What an error of this module says is in the way, if that is what is wrong.
+    /// Returns the [`InTheWay`] that an error of this module wraps, if any.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 
-    /// What can be done about it.
+    /// Returns advice for the user.
     pub fn hint(&self) -> String {
         format!("remove {}, or move it away; what is needed in its place is made anew", self.path)
     }
@@ -57,8 +57,8 @@ impl InTheWay {
     }
 }
 
-/// Why `what` of a checkout (`the window`) cannot be read or written, and what to do about it: no advice of it loses what is there. `damaged` is
-/// what to do where the file itself is wrong.
+/// Describes why `what` of a checkout (`the window`) cannot be read or written, with advice that never loses data. `damaged` is the advice for a
+/// damaged file.
 pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
     let message = format!("{what} cannot be read or written: {error}");
     let (code, hint) = match error.kind() {
@@ -78,23 +78,23 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
     Diagnostic::error(code, message).hint(hint)
 }
 
-/// The bytes of a file of at most `most` bytes; `None` when there is none.
+/// Reads a file of at most `most` bytes; `None` when it does not exist.
 ///
 /// # Errors
-/// When it is a link, no file or too large, or cannot be read.
+/// When it is a link, not a file or too large, or cannot be read.
 pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     match open(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
-        // Where there is no such folder there is no such file.
+        // Without the folder the file does not exist either.
         Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::of(&error).is_some_and(|way| way.what == NO_FOLDER) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Writes a file and the folders above it, unless it holds these bytes already. What stood under its name is replaced, a link too.
+/// Writes a file and the folders above it, unless the file has these bytes already. Replaces any entry of that name, also a link.
 ///
 /// # Errors
-/// When it cannot be written, or a folder above it is a link; then the file is what it was.
+/// When it cannot be written, or a folder above it is a link; then the file is unchanged.
 pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = locked(root, below)?;
     match read_in(&folder, below, bytes.len()) {
@@ -103,10 +103,10 @@ pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Changes a file, alone: `change` gets its bytes of before and gives those of after, or `None` to leave it as it is. Whether it was written.
+/// Changes a file under the folder's lock: `change` gets its old bytes and returns new ones, or `None` to keep it. Returns whether it was written.
 ///
 /// # Errors
-/// As [`read`], and when it cannot be written; then the file is what it was. And those of `change`.
+/// As [`read`], and when it cannot be written; then the file is unchanged. Also the errors of `change`.
 pub fn change<E: From<io::Error>>(
     root: &Path,
     below: &str,
@@ -116,7 +116,7 @@ pub fn change<E: From<io::Error>>(
     change_as(root, below, most, SHARED, change)
 }
 
-/// As [`change`], of a file that nobody but its owner may read, whatever it was before.
+/// As [`change`], for a file that only its owner may read, whatever its mode was before.
 ///
 /// # Errors
 /// As [`change`].
@@ -144,7 +144,7 @@ fn change_as<E: From<io::Error>>(
     Ok(true)
 }
 
-/// Writes behind the end of a file, which is emptied first when it has `most` bytes or more.
+/// Appends to a file; empties it first when it has `most` bytes or more.
 ///
 /// # Errors
 /// When it is a link, or cannot be written.
@@ -158,7 +158,7 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<(
     kill::write(&mut file, bytes)
 }
 
-/// Takes a file away. Whether there was one.
+/// Removes a file. Returns whether it existed.
 ///
 /// # Errors
 /// When a folder above it is a link, or it cannot be removed.
@@ -176,13 +176,13 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
     }
 }
 
-/// The names in a folder, in order, each with how many bytes are under it; none where there is no such folder. Names that begin with a dot are those
-/// of files that are not whole: a kill may leave one, and it is none.
+/// Returns the names in a folder, sorted, each with its size in bytes; empty if the folder does not exist. Skips names that begin with a dot: a kill
+/// may leave such an incomplete file.
 ///
 /// # Errors
 /// When it is a link, or cannot be read.
 pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
-    // Any name does: what is opened is the folder above it.
+    // Any name works: `open` opens the folder above it.
     let folder = match open(root, &format!("{folder}/x"), false) {
         Ok((folder, _)) => folder,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -191,7 +191,7 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     let mut names = Vec::new();
     for entry in folder.entries()? {
         let name = entry?.name().to_string_lossy().into_owned();
-        // What went meanwhile is not there.
+        // Skip an entry that was removed meanwhile.
         if let (Ok(found), false) = (folder.info_of(&name), name.starts_with('.')) {
             names.push((name, found.size));
         }
@@ -200,16 +200,16 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     Ok(names)
 }
 
-/// Keeps a folder, made if need be, from everybody else who asks for it in this way or writes a file in it; those wait until this is dropped.
+/// Locks a folder, created if need be, against other callers of this function and against writes in the folder; they wait until the lock is dropped.
 ///
 /// # Errors
-/// When it cannot be made, or is a link.
+/// When it cannot be created, or is a link.
 pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
     let (folder, _) = locked(root, &format!("{folder}/x"))?;
     Ok(Held { place: folder.into() })
 }
 
-/// As [`lock_folder`], of a folder that nobody but its owner may look into, whatever it was before.
+/// As [`lock_folder`], for a folder that only its owner may read, whatever its mode was before.
 ///
 /// # Errors
 /// As [`lock_folder`].
@@ -222,10 +222,10 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     Ok(held)
 }
 
-/// Keeps a file, made if need be, from everybody else who asks for it in this way; `None` when somebody has it. Nobody is waited for.
+/// Locks a file, created if need be, against other callers of this function; `None` when it is locked already. Never waits.
 ///
 /// # Errors
-/// When it cannot be made, or is a link.
+/// When it cannot be created, or is a link.
 pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
     let (folder, name) = open(root, below, true)?;
     kill::check_killed()?;
@@ -237,20 +237,20 @@ pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
     }
 }
 
-/// A folder or a file that is kept from others.
+/// The lock on a folder or a file.
 #[derive(Debug)]
 pub struct Held {
     place: OwnedFd,
 }
 
-/// Who writes a file keeps others from writing in its folder until the file is in place.
+/// Locks the folder of a file, so that no other process writes in it until the file is in place.
 fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(Folder, &'n str)> {
     let (folder, name) = open(root, below, true)?;
     folder.lock()?;
     Ok((folder, name))
 }
 
-/// The folder of a file, made if `make` says so, and the file's name in it.
+/// Opens the folder of a file, created if `make` is set, and returns the file's name in it.
 fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folder, &'n str)> {
     let (folders, name) = below.rsplit_once('/').ok_or(SystemError::INVALID)?;
     let mut folder = Folder::open(root)?;
@@ -302,7 +302,7 @@ fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u
     Ok(Some(bytes))
 }
 
-/// An empty file of a name that nobody else gives: what has it was left by a process that was killed.
+/// Creates an empty file under a name that only the caller uses: an existing one is a leftover of a killed process.
 pub(crate) fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
     fresh_as(folder, name, SHARED)
 }
@@ -320,16 +320,16 @@ fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
     Ok(made?)
 }
 
-/// Takes the name, whatever it led to. The folder is locked.
+/// Replaces the entry of this name, whatever it led to. The folder is locked.
 fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
-    // Whoever replaces a file has its folder alone: what a kill left behind goes with the next file that is written in it.
+    // The folder is locked: a leftover of a kill is replaced by the next write in the folder.
     let mut file = fresh_as(folder, NEW, mode)?;
     let written = kill::write(&mut file, bytes)
         .and_then(|()| kill::sync(&file))
         .and_then(|()| kill::check_killed());
     let done = written.and_then(|()| Ok(folder.rename(NEW, folder, name)?));
     if done.is_err() && kill::check_killed().is_ok() {
-        // Nothing more can be done about a file that stays; no one looks at it.
+        // If the removal fails, the file stays; no reader opens it.
         let _ = folder.remove(NEW);
     }
     done?;
@@ -423,7 +423,7 @@ mod tests {
             list_files(root, ".cortex/a").expect("a list"),
             [("x".to_owned(), 1), ("y".to_owned(), 1)]
         );
-        // What a kill left behind is nothing, and goes with the next that is written.
+        // A leftover of a kill is not listed, and the next write removes it.
         let left = root.join(".cortex/a/.new");
         std::fs::write(&left, "half").expect("file");
         assert_eq!(list_files(root, ".cortex/a").expect("a list").len(), 2);

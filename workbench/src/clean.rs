@@ -1,21 +1,21 @@
-//! Deletes the files laid out below `.cortex/out`, which the next build writes again. No link is followed.
+//! Deletes the files laid out below `.cortex/out`, which the next build writes again. Follows no link.
 
 use std::io;
 use std::path::Path;
 
-/// What was deleted.
+/// The deleted files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many files.
+    /// Number of files.
     pub files: u64,
-    /// Their length.
+    /// Their bytes.
     pub bytes: u64,
 }
 
-/// Deletes them.
+/// Deletes the files.
 ///
 /// # Errors
-/// When a folder cannot be read or deleted, or a link or a file stands in its place.
+/// When a folder cannot be read or deleted, or a link or a file is in its place.
 pub fn clean(root: &Path) -> io::Result<Removed> {
     let (parent, out) = (root.join(".cortex"), root.join(".cortex/out"));
     for folder in [&parent, &out] {

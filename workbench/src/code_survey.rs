@@ -1,5 +1,4 @@
-//! What a folder of C# code holds, as far as names and equal bytes tell: projects, generated files, tests, copies, and folders that are
-//! probably the code of others. It parses nothing.
+//! Surveys a folder of C# code by names and equal bytes: projects, generated files, tests, copies, probably foreign code. It parses nothing.
 
 use engine::files::disk::Disk;
 use engine::seams::world::{SetDef, World};
@@ -8,7 +7,7 @@ use producers::csharp::generated::is_generated;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-/// Names of folders that usually hold the code of others.
+/// Names of folders that usually contain foreign code.
 const FOREIGN: [&str; 8] = [
     "third_party",
     "third-party",
@@ -20,27 +19,27 @@ const FOREIGN: [&str; 8] = [
     "submodules",
 ];
 
-/// Folders that are proposed at most.
+/// Limit of proposed folders.
 const PROPOSED: usize = 5;
 
-/// What was found.
+/// Counts of a survey.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeSurvey {
     /// C# files that the ruleset sees.
     pub files: usize,
     /// Project files.
     pub projects: usize,
-    /// C# files whose name says that a program wrote them.
+    /// C# files that are generated, by their name.
     pub generated: usize,
     /// C# files in folders or projects of tests.
     pub tests: usize,
-    /// C# files that have the bytes of another one.
+    /// C# files with the same bytes as another one.
     pub copies: usize,
     /// Folders that are probably not this repository's own code, with their C# files.
     pub foreign: Vec<(String, usize)>,
 }
 
-/// Looks at the folder. What cannot be read is left out.
+/// Surveys a folder; skips files that cannot be read.
 pub fn survey(root: &Path) -> CodeSurvey {
     let mut sources = Disk::new(root.to_path_buf()).sources(Vec::new());
     if sources.refresh(&[csharp_sources(), project_sources()]).is_err() {
@@ -58,7 +57,7 @@ pub fn survey(root: &Path) -> CodeSurvey {
     }
 }
 
-/// What the names of C# files tell.
+/// Counts C# files by their names.
 fn of_names(files: &[String]) -> CodeSurvey {
     let mut foreign: BTreeMap<String, usize> = BTreeMap::new();
     let (mut generated, mut tests) = (0, 0);
@@ -83,7 +82,7 @@ fn of_names(files: &[String]) -> CodeSurvey {
     }
 }
 
-/// Whether a file lies in a folder that has the name of tests.
+/// Whether a file is in a folder with a name for tests.
 pub fn is_among_tests(path: &str) -> bool {
     folders_of(path).any(is_of_tests)
 }
@@ -92,14 +91,14 @@ fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit_once('/').map_or("", |(folder, _)| folder).split('/')
 }
 
-/// Whether a folder has the name of tests: `test`, `Tests`, `Core.Tests`, `UnitTests`.
+/// Whether a folder has a name for tests: `test`, `Tests`, `Core.Tests`, `UnitTests`.
 fn is_of_tests(folder: &str) -> bool {
     let words: BTreeSet<String> = folder.split(['.', '-', '_']).map(str::to_lowercase).collect();
     let usual = ["test", "tests", "unittests", "integrationtests", "testing", "specs"];
     usual.iter().any(|word| words.contains(*word)) || folder.ends_with("Tests") || folder.ends_with("Test")
 }
 
-/// The C# files that the ruleset sees.
+/// Returns the source set of the C# files that the ruleset sees.
 pub(crate) fn csharp_sources() -> SetDef {
     set("csharp", &["**/*.cs"])
 }

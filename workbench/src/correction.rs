@@ -1,8 +1,8 @@
-//! Corrections by hand: which sections of a summary a person changed, what is noted with it, and the text that takes its place.
+//! Corrections by hand: the sections of a summary that a person changed, its notes, and the new text.
 //!
-//! Sections are those of the seed's summaries (000 §3.5): a line of capitals and underscores with a colon, and what follows up to the next.
-//! What stands before the first, the head, is cortex's own: whatever a person makes of it, it stays as it was. A text whose sections could
-//! not be read back is refused, so that no words are lost later.
+//! Sections are those of the seed's summaries (000 §3.5): a line of capitals and underscores with a colon, and the text up to the next one. The text
+//! before the first one, the head, belongs to cortex: a person's changes of it are ignored. A text whose sections could not be read back is refused,
+//! so that no words are lost later.
 
 use engine::seams::paid::Notes;
 use engine::store::corrections::Words;
@@ -10,34 +10,34 @@ use engine::values::digest::Digest;
 use producers::semantic::LONGEST_SECTION;
 use std::collections::BTreeSet;
 
-/// Longest corrected output in bytes.
+/// Limit of bytes of a corrected output.
 pub const LONGEST: usize = 1 << 20;
 
-/// The note that lists sections a person wrote.
+/// The note that lists corrected sections.
 pub const CORRECTED: &str = "corrected";
 
-/// Why a text cannot take an output's place.
+/// The reason why a text cannot replace an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// It is too long.
     Long,
-    /// It holds control characters; the line of the first.
+    /// It contains control characters; the line of the first.
     Control(usize),
-    /// A line inside a section would be read as a heading.
+    /// A line inside a section would be parsed as a heading.
     Heading(usize),
     /// Sections that the output has are missing.
     Missing(Vec<String>),
-    /// Sections that the output has not.
+    /// It has sections that the output does not have.
     Unknown(Vec<String>),
-    /// A section stands twice.
+    /// A section appears twice.
     Twice(String),
-    /// A section says nothing.
+    /// A section is empty.
     Empty(String),
     /// A section is longer than [`LONGEST_SECTION`].
     LongSection(String, usize),
 }
 
-/// A summary as it is read here.
+/// A parsed summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
     head: String,
@@ -46,7 +46,7 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Reads a summary.
+    /// Parses a summary.
     pub fn read(text: &str) -> Self {
         let mut read = Self::default();
         for line in text.lines() {
@@ -65,12 +65,12 @@ impl Sections {
         read
     }
 
-    /// The text of a section.
+    /// Returns the text of a section.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.list.iter().find(|(found, _)| found == name).map(|(_, text)| text.as_str())
     }
 
-    /// The summary as a file.
+    /// Returns the summary as a file.
     pub fn write(&self) -> String {
         let mut text = format!("{}\n", self.head.trim_end());
         for (name, body) in &self.list {
@@ -79,7 +79,7 @@ impl Sections {
         text
     }
 
-    /// The words of these sections.
+    /// Returns the texts of these sections.
     pub fn words_of_sections<'n>(&self, names: impl Iterator<Item = &'n str>) -> Words {
         names
             .filter_map(|name| Some((name.to_owned(), self.text(name)?.to_owned())))
@@ -92,16 +92,16 @@ fn is_section(name: &str) -> bool {
     name.len() > 1 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(plain)
 }
 
-/// The sections that notes say a person wrote.
+/// Returns the corrected sections that notes list.
 pub fn corrected(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(CORRECTED).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())
 }
 
-/// The summary that takes the place of `old` when a person writes `new`: its head and the order of its sections, with their texts.
+/// Returns the summary that replaces `old` when a person writes `new`: the old head and order of sections, with the new texts.
 ///
 /// # Errors
-/// When `new` cannot take its place.
+/// When `new` cannot replace it.
 pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
     if new.len() > LONGEST {
         return Err(Refused::Long);
@@ -149,7 +149,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
     })
 }
 
-/// The notes of an output in which a person put `new` in the place of `old`, which had `before` as its notes.
+/// Returns the notes of an output in which a person replaced `old`, whose notes were `before`, by `new`.
 pub fn notes(old: &str, new: &Sections, before: &Notes) -> Notes {
     let had = Sections::read(old);
     let mut names: BTreeSet<&str> = corrected(before).collect();
@@ -163,7 +163,7 @@ pub fn notes(old: &str, new: &Sections, before: &Notes) -> Notes {
     notes
 }
 
-/// The notes of an output whose corrections are let go.
+/// Returns the notes of an output whose corrections are released.
 pub fn released(before: &Notes) -> Notes {
     let mut notes = before.clone();
     notes.remove(CORRECTED);
@@ -198,7 +198,7 @@ mod tests {
             let new = composed(OLD, &text).expect("a correction");
             assert_eq!(new.write(), OLD.replace("Does it.", "Mine."), "{head}");
         }
-        // In another order the sections go back to their places.
+        // Sections in another order return to their places.
         let text = "EDGE_CASES:\nNone.\nROLE:\n- Does it.";
         assert_eq!(composed(OLD, text).expect("the same").write(), OLD);
     }

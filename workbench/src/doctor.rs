@@ -1,6 +1,6 @@
-//! The doctor: what may be wrong with a workspace, each finding with the line that mends it.
+//! Diagnoses problems of a workspace; each finding has a remedy.
 //!
-//! It reads what was built and counts what was bound; it runs and mends nothing.
+//! It reads outputs and counts bound names; it neither builds nor repairs.
 
 use crate::health::Health;
 use crate::symbols::index::Symbols;
@@ -17,37 +17,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Findings of one kind that are named; the others are counted.
+/// Limit of listed cases of a finding; the others are counted.
 const NAMED: usize = 5;
 
-/// Names in a thousand that may lead to nothing a project sees before it is a problem.
+/// Hidden names per thousand above which they are a problem.
 const USUAL_HIDDEN: usize = 10;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// No problem.
     Good,
-    /// Worth knowing.
+    /// Information.
     Note,
-    /// Answers may lack something, or work is slower than it need be.
+    /// Answers may be incomplete, or work is slower than necessary.
     Problem,
 }
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is about: projects, references, evaluation, sdks, files, duplicates, syntax, names, usings, watch, store, trust, remote.
+    /// Its topic: projects, references, evaluation, sdks, files, duplicates, syntax, names, usings, watch, store, trust, remote.
     pub topic: String,
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
-    /// What was found, in one sentence.
+    /// The finding, in one sentence.
     pub found: String,
-    /// Cases of it, the first few.
+    /// The first few cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
-    /// What mends it.
+    /// The remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
 }
@@ -79,14 +79,14 @@ impl Finding {
     }
 }
 
-/// What was said about a target or a project, as one line.
+/// Formats a diagnostic of a target or a project as one line.
 fn case(said: &Diagnostic) -> String {
     let place = said.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
     let found = said.found.as_ref().map_or_else(String::new, |found| format!(": {found}"));
     format!("{place}{}{found}", said.message)
 }
 
-/// Projects, references and what was not evaluated. There are `count` projects, and `resolved` references between them lead somewhere.
+/// Reports on projects, references and unevaluated parts. There are `count` projects, and `resolved` references between them.
 pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> {
     let (lost, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
         health.said.iter().partition(|said| said.code == ErrorCode::CS_PROJECT_REFERENCE);
@@ -127,7 +127,7 @@ fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What producers said of files, types and SDKs: loose files, duplicates, files that do not parse.
+/// Reports the producers' diagnostics of files, types and SDKs: loose files, duplicates, files that do not parse.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -188,23 +188,23 @@ pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchE
     Ok(found)
 }
 
-/// What names in code were bound to.
+/// Counts of the bindings of names in code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// Names of types of the workspace.
+    /// Names bound to types of the workspace.
     pub workspace: usize,
-    /// Names of types of .NET.
+    /// Names bound to types of .NET.
     pub outside: usize,
-    /// Names of packages, or of nowhere.
+    /// Names from packages, or unknown ones.
     pub unknown: usize,
-    /// Those of the unknown names that a type of the workspace has which the project does not see, by its project and that of the type.
+    /// Unknown names that match a type of the workspace which the project does not reference, by the project and that of the type.
     pub hidden: BTreeMap<(String, String), usize>,
 }
 
-/// Counts what the names of all types were bound to, each once a type.
+/// Counts the bindings of the names of all types, each name once per type.
 ///
 /// # Errors
-/// When outputs cannot be read or are not of our making.
+/// When outputs cannot be read or are malformed.
 pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O::Error> {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for at in 0..symbols.len() {
@@ -223,7 +223,7 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
                 continue;
             }
             counts.unknown += 1;
-            // A type that is nested or has its whole name written elsewhere is another.
+            // A nested type, or one that is written with its namespace elsewhere, does not match.
             for &at in by_name.get(last_name(name)).map_or(&[][..], Vec::as_slice) {
                 let row = symbols.row(at)?;
                 let is_top = !symbols.key(at).contains('+');
@@ -237,13 +237,13 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
     Ok(counts)
 }
 
-/// The last name of a type with its arity mark.
+/// Returns the last name of a type with its arity mark.
 fn last_name(name: &str) -> &str {
     let symbol = name.split('@').next().unwrap_or(name);
     symbol.rsplit(['.', '+', ':']).next().unwrap_or(symbol)
 }
 
-/// The share of names that resolve.
+/// Reports the share of names that resolve.
 pub fn names(bound: &Bound) -> Finding {
     let all = bound.workspace + bound.outside + bound.unknown;
     let share = (bound.workspace + bound.outside) as f64 * 100.0 / all.max(1) as f64;
@@ -271,7 +271,7 @@ pub fn names(bound: &Bound) -> Finding {
     .mend("if the code means these types, add a ProjectReference; if a condition hides one, set its property in [producer.project] params.properties")
 }
 
-/// The watcher, the store, trust and the remote cache. `watches`: how many folders the system lets a user watch, where it tells.
+/// Reports on the watcher, the store, trust and the remote cache. `watches`: the system's limit of watched folders per user, if known.
 ///
 /// # Errors
 /// When the manifest is wrong or the store cannot be read.

@@ -4,13 +4,13 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-/// Why there is no text.
+/// The reason why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// Neither VISUAL nor EDITOR says which editor.
+    /// Neither VISUAL nor EDITOR names an editor.
     #[error("no editor is set")]
     None,
-    /// The editor did not end well.
+    /// The editor failed.
     #[error("the editor ended with {0}")]
     Ended(std::process::ExitStatus),
     /// The editor cannot be started.
@@ -19,17 +19,17 @@ pub enum EditError {
     /// A file cannot be read.
     #[error("{path} cannot be read: {reason}")]
     Unreadable {
-        /// Which.
+        /// The path.
         path: String,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// There is no place for a copy.
+    /// No temporary file can be created for the copy.
     #[error("no temporary file can be made: {0}")]
     NoPlace(std::io::Error),
 }
 
-/// The text of a file, or of standard input for `-`, with LF line ends. Reads at most `most` bytes.
+/// Reads the text of a file, or of standard input for `-`, with LF line ends; at most `most` bytes.
 ///
 /// # Errors
 /// When it cannot be read or is not UTF-8.
@@ -37,7 +37,7 @@ pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
     text(read_bytes(file, most)?, file)
 }
 
-/// The bytes of a file as a text with LF line ends.
+/// Converts the bytes of a file to a text with LF line ends.
 ///
 /// # Errors
 /// When they are not UTF-8.
@@ -45,7 +45,7 @@ pub fn text(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
     exact(bytes, file).map(|text| text.replace("\r\n", "\n"))
 }
 
-/// The bytes of a file as a text with the line ends that it has.
+/// Converts the bytes of a file to a text with its line ends.
 ///
 /// # Errors
 /// When they are not UTF-8.
@@ -56,7 +56,7 @@ pub fn exact(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
     })
 }
 
-/// The bytes of a file, or of standard input for `-`, at most `most` of them.
+/// Reads the bytes of a file, or of standard input for `-`; at most `most` of them.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -74,16 +74,16 @@ pub fn read_bytes(file: &Path, most: u64) -> Result<Vec<u8>, EditError> {
     Ok(bytes)
 }
 
-/// Opens a person's editor (a command as a shell would run it) on a copy of a text and gives what was saved, at most `most` bytes.
+/// Opens a person's editor (a shell command) on a copy of a text and returns the saved text, at most `most` bytes.
 ///
 /// # Errors
-/// When there is no editor, or it does not end well.
+/// When there is no editor, or it fails.
 pub fn edit(editor: Option<&str>, old: &str, most: u64) -> Result<String, EditError> {
     let editor = editor.ok_or(EditError::None)?;
     let folder = tempfile::tempdir().map_err(EditError::NoPlace)?;
     let file = folder.path().join("output.md");
     std::fs::write(&file, old).map_err(EditError::NoPlace)?;
-    // As git does it: the value may hold arguments.
+    // As in git, the value may contain arguments.
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(&file);
     let status = shell.status().map_err(EditError::NotStarted)?;

@@ -1,4 +1,4 @@
-//! A type of the workspace to show people what can be asked: one that many others name.
+//! An example type of the workspace for help texts: one that many others refer to.
 
 use crate::code_survey::is_among_tests;
 use engine::build::engine::EngineError;
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// The name of such a type, the last part of it where no other type has that. If possible it is neither one of the tests nor generated.
-/// `None` before the type graph was built.
+/// Returns the name of such a type, only its last part if that is unique. Prefers types that are neither tests nor generated. `None` before the type
+/// graph was built.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -41,7 +41,7 @@ fn choose(graph: &Map<String, Value>, types: &Table<'_>) -> Option<String> {
         let is_own = |row: TypeRow| !row.generated && row.files.iter().any(|file| !is_among_tests(file));
         !name.contains("Test") && row.is_none_or(is_own)
     };
-    // A generic type is written with a sign that shells treat as their own.
+    // The name of a generic type contains characters that are special in shells.
     let plain = graph.iter().filter(|(name, _)| !name.contains(['`', '+', '<']));
     let (name, _) = plain.max_by_key(|(name, row)| (is_the_programs_own(name), is_alone(name), references(row), Reverse(name.len())))?;
     Some(if is_alone(name) { last_name(name).to_owned() } else { name.clone() })

@@ -1,4 +1,4 @@
-//! Filling a store with many results and timing what takes care of it, for those who work on cortex.
+//! Fills a store with many results and times its maintenance, for developers of cortex.
 
 use crate::care;
 use engine::store::disk::{DiskOptions, DiskStore};
@@ -9,31 +9,31 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// What was measured; times in milliseconds. Of verifying and hashing, which take turns, the fastest of some rounds counts.
+/// The measurement; times in milliseconds. Verifying and hashing take turns, and the fastest round of each counts.
 #[derive(Debug, Serialize)]
 pub struct Measured {
     /// Outputs.
     pub blobs: u64,
     /// Bytes of each.
     pub size: usize,
-    /// Length of the store's file when it was filled.
+    /// Length of the store's file after filling.
     pub file_bytes: u64,
-    /// Filling it.
+    /// Filling time.
     pub fill_ms: u128,
-    /// Verifying it.
+    /// Verification time.
     pub verify_ms: u128,
-    /// Plain blake3 over the same outputs, as they were before they were stored, from memory on one thread.
+    /// Plain blake3 over the same uncompressed outputs, from memory on one thread.
     pub hash_alone_ms: u128,
-    /// The same on as many threads as there are cores, which is what verifying uses.
+    /// The same on one thread per core, as verification uses them.
     pub hash_ms: u128,
 }
 
 const BATCH: u64 = 4_000;
 const ROUNDS: usize = 3;
-/// Seconds since 1970 that lie ahead: what claims to be from then counts as just made.
+/// Seconds since 1970, in the future: results with this time count as new.
 const NOW: u64 = 4_000_000_000;
 
-/// An output like none other, which does not shrink.
+/// Returns a unique, incompressible output.
 fn output(number: u64, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);
@@ -71,7 +71,7 @@ fn result(number: u64, size: usize) -> NewResult {
     }
 }
 
-/// Fills a store in a folder, which must hold none, and measures. Every second result is old, so that a collection takes half of them.
+/// Fills an empty store in a folder, and measures. Every second result is old, so that a collection evicts half of them.
 ///
 /// # Errors
 /// When the store cannot be written.
@@ -106,7 +106,7 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
     })
 }
 
-/// As the command does it: with a database that is opened for reading.
+/// Verifies as the command does: with a database that is opened for reading.
 fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
     disk.release();
     let start = Instant::now();
@@ -114,7 +114,7 @@ fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
     Ok(start.elapsed().as_millis())
 }
 
-/// Hashes the outputs a piece at a time; only hashing counts.
+/// Hashes the outputs piece by piece; counts only the hashing.
 fn hashed(blobs: u64, size: usize, threads: usize) -> u128 {
     let mut spent = 0;
     for from in (0..blobs).step_by(BATCH as usize) {

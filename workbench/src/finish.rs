@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Writes `semanticState`, and `lastError` where it is pending, into the exported `index.json`.
 #[derive(Default)]
 pub struct States {
-    /// Whether `generatedAt` says when the output was made.
+    /// Whether `generatedAt` says when the output was built.
     pub with_times: bool,
 }
 
@@ -25,7 +25,7 @@ impl Finish for States {
     }
 
     fn followed(&self) -> &[&str] {
-        // `aliases.json`, and words that people wrote, go by the names of types.
+        // `aliases.json`, and corrections, depend on the names of types.
         &["//index:types"]
     }
 
@@ -38,7 +38,7 @@ impl Finish for States {
     }
 }
 
-/// The file with the time at which its output was made as its first field.
+/// Adds the time at which its output was built as the first field of a file.
 fn dated(file: Vec<u8>, made_at: u64) -> Vec<u8> {
     let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(made_at));
     match file.strip_prefix(b"{\n") {
@@ -51,7 +51,7 @@ fn summary(type_key: &str) -> String {
     format!("//types/{}:semantic", engine::values::label::escape(type_key))
 }
 
-/// The file with its states, when it is laid out as the built-in rules lay it out: nothing but those lines is read or written anew.
+/// Fills the states into a file in the layout of the built-in rules: parses and rewrites only those lines.
 fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
     const NAME: &str = "      \"fqn\": ";
     const STATE: &str = "      \"semanticState\": ";
@@ -98,7 +98,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
     Some(out.into_bytes())
 }
 
-/// The same for any JSON of that shape.
+/// As [`by_line`], for any JSON of that shape.
 fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
     let mut index: serde_json::Value = serde_json::from_slice(blob).ok()?;
     let types = index.get_mut("types")?.as_array_mut()?;

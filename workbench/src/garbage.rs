@@ -1,7 +1,7 @@
-//! Garbage: what a store is to keep for the checkouts that share it, and collecting the rest.
+//! Garbage collection: marks the results that a store must keep for the checkouts that share it, and evicts the rest.
 //!
-//! Held are the results of every checkout's graph and of its overlays, pinned versions, the last versions of each node, what a person
-//! corrected, with what was paid for what it was made of, and whatever was used lately.
+//! Kept are the results of every checkout's graph and overlays, pinned versions, the last versions of each node, corrections by a person with the
+//! paid results they are based on, and recently used results.
 
 use crate::location::MANIFEST;
 use crate::overlay;
@@ -16,39 +16,39 @@ use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Results used within so many seconds are kept unless told otherwise: a week.
+/// Default age in seconds below which used results are kept: a week.
 pub const OLDER_THAN: u64 = 7 * 86_400;
 
-/// So many versions of each node are kept unless told otherwise.
+/// Default number of versions of each node that are kept.
 pub const KEEP_VERSIONS: usize = 3;
 
-/// The results of a checkout whose folder is not there are kept for so many seconds after its last use: its disk may be away.
+/// Seconds after its last use for which a missing checkout's results are kept: its disk may be unmounted.
 pub const VANISHED: u64 = 30 * 86_400;
 
-/// Rounds of collecting and compacting that come nearer to a size.
+/// Limit of rounds of collecting and compacting to reach a size.
 const ROUNDS: usize = 8;
 
-/// How to collect.
+/// Options of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Seconds since 1970.
     pub now: u64,
-    /// Take nothing, only say what would be taken.
+    /// Evict nothing, only report.
     pub dry_run: bool,
-    /// Collect until the file is no longer than this; nothing is taken if it is not.
+    /// Collect until the file is no longer than this many bytes; collect nothing if it is not longer.
     pub max_size: Option<u64>,
-    /// How many versions of each node are kept.
+    /// Number of versions of each node that are kept.
     pub keep_versions: usize,
-    /// What was used within so many seconds is kept.
+    /// Results used within so many seconds are kept.
     pub older_than: u64,
-    /// Take also what was paid for.
+    /// Evict also paid results.
     pub paid: bool,
-    /// Forget checkouts whose folder is not there at once.
+    /// Forget checkouts whose folder is missing at once.
     pub forget_checkouts: bool,
 }
 
 impl Options {
-    /// What is done unless told otherwise.
+    /// Returns the defaults.
     pub fn default_options(now: u64) -> Self {
         Self {
             now,
@@ -62,11 +62,11 @@ impl Options {
     }
 }
 
-/// A size budget is looked after at most once in so many seconds.
+/// Seconds between checks of a size budget, at least.
 const EVERY: u64 = 3_600;
 
 impl Options {
-    /// As a manifest's `[store]` says; its size is for what collects by itself.
+    /// Returns the options of a manifest's `[store]`; its size limit applies to automatic collections only.
     pub fn options_of_limits(limits: &StoreLimits, now: u64) -> Self {
         let usual = Self::default_options(now);
         Self {
@@ -77,10 +77,10 @@ impl Options {
     }
 }
 
-/// The size to collect down to, if the file is longer than the manifest allows, nobody else collects, and that was not done within the hour.
+/// Returns the size to collect down to: the file is longer than the manifest allows, no collection runs and none ran within the hour.
 pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
     let max = limits.max_size.filter(|max| disk.file_bytes() > *max)?;
-    // A clock that was set back must not put it off for years.
+    // A clock that was set back must not delay a collection for years.
     let lately = |at: u64| at <= now && now - at < EVERY;
     (!disk.is_collecting() && !disk.collected_at().is_some_and(lately)).then_some(max)
 }
@@ -99,54 +99,54 @@ pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<O
         ..Options::options_of_limits(limits, now)
     };
     match collect(disk, &options) {
-        // Somebody began since that was asked, and does the same.
+        // Another collection has started since the check, and does the same.
         Err(GarbageError::Store(StoreError::Collecting { .. })) => Ok(None),
         done => Ok(Some((options, done?))),
     }
 }
 
-/// Why nothing can be collected.
+/// The reason why a collection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GarbageError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It cannot be told what is held.
+    /// The set of results to keep cannot be determined.
     #[error("it cannot be told what the store must keep: {0}")]
     Damaged(String),
 }
 
-/// What was collected.
+/// The report of a collection.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The store before.
     pub before: Usage,
     /// The store after; in a dry run the same.
     pub after: Usage,
-    /// What was taken, or would be.
+    /// Evicted results, or in a dry run those that would be.
     pub taken: Tally,
-    /// Garbage that stays because it was paid for.
+    /// Garbage that is kept because it was paid for.
     pub paid: Tally,
-    /// What stays only because it was used lately.
+    /// Results that are kept only because they were used recently.
     pub young: Tally,
-    /// Checkouts that hold something.
+    /// Checkouts whose results are kept.
     pub held: BTreeSet<ViewId>,
-    /// Folders of checkouts that are not there, whose results are kept for now.
+    /// Folders of missing checkouts whose results are kept for now.
     pub vanished: Vec<PathBuf>,
     /// Folders of checkouts that are forgotten, or would be.
     pub forgotten: Vec<PathBuf>,
-    /// Whether the file was copied.
+    /// Whether the file was compacted by a copy.
     pub compacted: bool,
-    /// Whether the size that was asked for was reached, or in a dry run would be as far as can be told.
+    /// Whether the requested size was reached; in a dry run, whether it would be, by estimate.
     pub reached: bool,
-    /// Why the file could not be compacted; everything else was done.
+    /// Why the file could not be compacted; all other steps were done.
     pub not_compacted: Option<String>,
 }
 
-/// Collects.
+/// Collects garbage.
 ///
 /// # Errors
-/// When the store cannot be read or written, or is damaged where it says what is held. What was taken until then stays taken.
+/// When the store cannot be read or written, or its references are damaged. Evictions done before the error stay.
 pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageError> {
     let collecting = match options.dry_run {
         true => None,
@@ -176,9 +176,9 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
     }
     for round in 0..ROUNDS {
         let surplus = options.max_size.map(|max| surplus(disk, max)).transpose()?;
-        // Who was a little too modest is less so the next time.
+        // A round whose estimate was too low asks for more in the next one.
         let wanted = surplus.map(|surplus| surplus.saturating_mul(1 + round as u64));
-        // A file that is open for writing is longer than it is once it is closed.
+        // A file that is open for writing is longer than after it is closed.
         let is_short = || {
             disk.release();
             options.max_size.is_some_and(|max| disk.file_bytes() <= max)
@@ -209,7 +209,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
     Ok(report)
 }
 
-/// What nothing holds.
+/// Plans the eviction of all results that nothing refers to.
 fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
     let marks = roots(disk, options, report)?;
     let policy = Policy {
@@ -224,7 +224,7 @@ fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Rep
     Ok(plan)
 }
 
-/// What the checkouts hold. Those that have not been there for long hold nothing, and are forgotten.
+/// Marks the results that checkouts refer to. Forgets checkouts that are missing for too long: nothing of theirs is marked.
 fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Marks, GarbageError> {
     let mut marks = Marks::default();
     let known: BTreeMap<ViewId, ViewRecord> = disk.views()?.into_iter().collect();
@@ -242,7 +242,7 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
         report.held.insert(view);
         mark_view_results(disk, view, &mut marks)?;
         if let Some(record) = known.get(&view) {
-            // Of overlays that cannot be read results are lost, which are made again.
+            // If overlays cannot be read, their results may be evicted; they are then built again.
             let held = overlay::build::held(record.root(), options.now).unwrap_or_default();
             held.iter().for_each(|key| marks.hold_result(key));
         }
@@ -250,22 +250,22 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
     Ok(marks)
 }
 
-/// Whether a checkout is away, and has been for so long that it holds nothing.
+/// Whether a checkout is missing and its results are no longer kept.
 fn is_given_up(record: &ViewRecord, options: &Options) -> bool {
     let away = options.now.saturating_sub(record.used);
     !is_there(record) && (options.forget_checkouts || away >= VANISHED)
 }
 
-/// Forgets a checkout that is given up, unless a process has claimed it or it is back; whether it is forgotten, or would be.
+/// Forgets a given-up checkout, unless a process has claimed it or it is back. Returns whether it is forgotten, or would be.
 fn forget(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, StoreError> {
     if options.dry_run {
         return Ok(!disk.is_claimed(view));
     }
-    // A build of it that begins now waits for the claim, and finds all of its rows gone rather than some.
+    // A build of the checkout that begins now waits for the claim and then finds none of its rows, rather than some.
     let Some(_claim) = disk.claim(view, "cortex gc")? else {
         return Ok(false);
     };
-    // It may have come back, and been used, since it was looked at.
+    // The checkout may be back, and used, since the first check.
     let row = disk.row(view, Part::View, VIEW_KEY)?;
     if !row
         .and_then(|row| ViewRecord::from_row(&row))
@@ -277,7 +277,7 @@ fn forget(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, Sto
     Ok(true)
 }
 
-/// Whether a checkout's folder still is a workspace. One that may not be looked into counts as there.
+/// Whether a checkout's folder still is a workspace. A folder that may not be read counts as there.
 pub fn is_there(record: &ViewRecord) -> bool {
     record.root().join(MANIFEST).try_exists().unwrap_or(true)
 }
@@ -296,14 +296,14 @@ fn mark_view_results(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Resul
             marks.mark_result(&key, &output);
         }
     }
-    // Rows that do not open are left out and noted.
+    // Rows that cannot be read are skipped and reported as damage.
     match disk.damage().into_iter().next() {
         Some(sentence) => Err(GarbageError::Damaged(sentence)),
         None => Ok(()),
     }
 }
 
-/// How many bytes of rows have to go so that a copy of the file is as short as wanted, about.
+/// Estimates the bytes of rows to evict so that a copy of the file has the wanted size.
 fn surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
     let fill = disk.fill()?;
     if fill.file_bytes <= max || fill.copied_bytes() <= max {
@@ -313,10 +313,10 @@ fn surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
     Ok(u64::try_from(share).unwrap_or(u64::MAX).saturating_add(1))
 }
 
-/// Tries at a copy, where other processes want the store in the middle of one.
+/// Limit of tries to copy, as other processes may interrupt one.
 const COPIES: usize = 5;
 
-/// A copy that cannot be made, because the disk is full for one, or because others use the store all the time, leaves it as it is.
+/// Compacts the file. A failed copy, because the disk is full or other processes use the store all the time, leaves the file as it is.
 fn compact(disk: &DiskStore, report: &mut Report) {
     for _ in 0..COPIES {
         match disk.compact() {

@@ -1,4 +1,4 @@
-//! What builds of a checkout are asking models for at this moment, noted in the checkout so that other commands and requests can say so.
+//! The targets that builds of a checkout are asking models for now, noted in the checkout for other commands and requests.
 
 use crate::checkout;
 use engine::values::event::{Event, Observer};
@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A line for each label: the number of the process that builds, which of its builds it is, and the label.
+/// The note: a line for each label with the number of the building process, the number of its build, and the label.
 pub const NOTE: &str = ".cortex/generating";
-/// A longer note is read as none.
+/// Limit of bytes of the note; a longer one counts as empty.
 const MOST_BYTES: usize = 16 << 20;
-/// The note is not written anew more often, unless a target has finished.
+/// Least time between two writes of the note, unless a target has finished.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Keeps the note while a build goes on, and removes it.
+/// Keeps the note during a build, and removes its lines at the end.
 pub struct Generating {
     root: PathBuf,
-    /// Which of the builds of this process it is.
+    /// Number of the build in this process.
     number: u32,
     noted: Mutex<Noted>,
 }
 
-/// Builds of this process so far.
+/// Number of builds of this process so far.
 static BUILDS: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ struct Noted {
 }
 
 impl Generating {
-    /// Of a build of the checkout at `root`.
+    /// Creates the note of a build of the checkout at `root`.
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -46,8 +46,7 @@ impl Generating {
     fn write(&self, noted: &mut Noted) {
         let process = std::process::id();
         let own = noted.labels.iter().map(|label| (process, self.number, label.clone()));
-        // Builds that wait for a model go on beside each other. A line that is lost to one that writes at the same moment is missed by
-        // nothing but what shows it.
+        // Builds that wait for a model run beside each other. A concurrent write may lose a line; that only affects displays.
         let others = lines(&self.root)
             .into_iter()
             .filter(|line| (line.0, line.1) != (process, self.number));
@@ -94,7 +93,7 @@ impl Drop for Generating {
     }
 }
 
-/// The lines of builds that still run: those of builds that were killed say nothing of now.
+/// Returns the lines of builds that still run, without those of killed builds.
 fn lines(root: &Path) -> Vec<(u32, u32, String)> {
     let note = checkout::read(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
     let line = |line: &str| {
@@ -106,7 +105,7 @@ fn lines(root: &Path) -> Vec<(u32, u32, String)> {
     lines.lines().filter_map(line).filter(|(process, ..)| is_alive(*process)).collect()
 }
 
-/// The labels that running builds of this checkout ask models for.
+/// Returns the labels that running builds of this checkout ask models for.
 pub fn labels(root: &Path) -> BTreeSet<String> {
     lines(root).into_iter().map(|(.., label)| label).collect()
 }

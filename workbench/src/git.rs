@@ -1,10 +1,10 @@
-//! What git knows of the workspace's checkout: the commit, whether files differ from it, and what a file was in a commit. Annotations only:
-//! no key and no output depends on any of it.
+//! Facts from git about the workspace's checkout: the commit, whether files differ from it, and files of a commit. Annotations only: no key and no
+//! output depends on them.
 //!
-//! A build starts no program for this; [`crate::nearby`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's index: a tracked
-//! file below the workspace counts as changed when its size or time is not what the index noted, when it is gone, or when something is
-//! staged. So a file that was only touched counts until git looks again (`git status`), and files that git does not track never count. Stores
-//! of refs other than files are not read: then nothing is known. Only what looks like a commit's name is taken from these files.
+//! A build starts no program for this; [`crate::nearby`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's
+//! index: a tracked file below the workspace counts as changed if its size or time differs from the index, if it is missing, or if anything is
+//! staged. So a touched file counts until git refreshes its index (`git status`), and untracked files never count. Stores of refs other than files
+//! are not supported: then nothing is known. Only valid names of commits are taken from these files.
 
 use engine::seams::annotate::{Annotate, Revision};
 use os::info::FileInfo;
@@ -14,12 +14,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A ref or `HEAD` is a line; whatever is longer is none.
+/// Limit of bytes of a ref or `HEAD`, which is one line.
 const LONGEST_REF: u64 = 4_096;
-/// The largest `packed-refs` and index that are read.
+/// Limit of bytes of `packed-refs` and index that are read.
 const LARGEST: u64 = 512 << 20;
 
-/// Notes of builds: the command, and what git knows.
+/// Annotations of builds: the command, and facts from git.
 pub struct Notes {
     /// The workspace's root.
     pub root: PathBuf,
@@ -41,13 +41,13 @@ impl Annotate for Notes {
 struct Checkout {
     /// Its top.
     top: PathBuf,
-    /// Where its `HEAD` and index are.
+    /// The folder of its `HEAD` and index.
     own: PathBuf,
-    /// Where the refs of all worktrees are.
+    /// The folder of the refs of all worktrees.
     common: PathBuf,
 }
 
-/// What is checked out in a folder; `None` outside of checkouts, before the first commit, and where it cannot be told.
+/// Returns the revision checked out in a folder; `None` outside of checkouts, before the first commit, and where it is unknown.
 pub fn revision(root: &Path) -> Option<Revision> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
@@ -57,7 +57,7 @@ pub fn revision(root: &Path) -> Option<Revision> {
     Some(Revision { commit, dirty })
 }
 
-/// The bytes of a workspace's file in a commit, by `git cat-file`, which runs no filter and no hook.
+/// Returns the bytes of a workspace's file in a commit, by `git cat-file`, which runs no filter and no hook.
 pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     if !is_name(commit) {
         return None;
@@ -65,7 +65,7 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     output(root, &["cat-file", "blob", &format!("{commit}:./{path}")])
 }
 
-/// What git prints, asked so that it fetches nothing and takes no lock; `None` where it fails.
+/// Returns the output of git, which is told to fetch nothing and to take no lock; `None` where it fails.
 fn output(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
         .args(args)
@@ -79,7 +79,7 @@ fn output(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-/// Who wrote a commit, as git shows the name; `None` where the commit is not there.
+/// Returns the author of a commit, as git shows the name; `None` where the commit is unknown.
 pub fn author(root: &Path, commit: &str) -> Option<String> {
     if !is_name(commit) {
         return None;
@@ -93,8 +93,8 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
     Some(line.split_once(" <").map_or(line, |(name, _)| name).to_owned())
 }
 
-/// Files below a workspace that may differ from the commit that is checked out, tracked ones and `sources` that are not; and that commit. `None`
-/// outside of checkouts and where git's index cannot be read.
+/// Returns the commit that is checked out, and the files below a workspace that may differ from it: tracked ones, and untracked ones in `sources`.
+/// `None` outside of checkouts and where git's index cannot be read.
 pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
@@ -119,7 +119,7 @@ pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<Stri
     Some((commit, changed))
 }
 
-/// The names of the contents of all files of a commit, by `git ls-tree`, which runs no filter and no hook.
+/// Returns the object names of all files of a commit, by `git ls-tree`, which runs no filter and no hook.
 fn tree(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
     let listed = output(top, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
     let line = |line: &[u8]| {
@@ -159,7 +159,7 @@ fn checkout(root: &Path) -> Option<Checkout> {
 
 fn commit(checkout: &Checkout) -> Option<String> {
     let mut name = line(&checkout.own.join("HEAD"))?;
-    // A ref may name another one; a ring of them names nothing.
+    // A ref may refer to another one; a cycle of refs has no commit.
     for _ in 0..5 {
         let Some(reference) = name.strip_prefix("ref: ") else { break };
         if !reference.starts_with("refs/") || reference.split('/').any(|part| part == "..") {
@@ -187,16 +187,16 @@ fn packed(checkout: &Checkout, reference: &str) -> Option<String> {
     text.lines().find_map(named)
 }
 
-/// Whether this is a commit's name in full: SHA-1 or SHA-256.
+/// Whether a text is the full name of a commit: SHA-1 or SHA-256.
 pub(crate) fn is_name(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// As much of git's index as is needed (gitformat-index).
+/// The needed part of git's index (gitformat-index).
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Index {
     entries: Vec<Entry>,
-    /// Whether files are staged that no commit or tree has yet, or a merge waits for a person.
+    /// Whether files are staged that no commit or tree has yet, or a merge is unresolved.
     staged: bool,
 }
 
@@ -211,12 +211,12 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether its file is not what was noted of it.
+    /// Whether its file differs from the recorded state.
     fn differs(&self, top: &Path) -> bool {
         let Ok(found) = FileInfo::of_path(&top.join(names::path(&self.path))) else {
             return true;
         };
-        // Both are cut to 32 bits, as git does it. A git built without parts of seconds notes none.
+        // Both are cut to 32 bits, as git does it. A git built without fractions of seconds records none.
         let (size, seconds) = (found.size & 0xffff_ffff, found.modified.seconds & 0xffff_ffff);
         size != u64::from(self.size)
             || seconds != i64::from(self.seconds)
@@ -224,7 +224,7 @@ impl Entry {
     }
 }
 
-/// Bytes of an index, from the front.
+/// The remaining bytes of an index.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -249,7 +249,7 @@ impl<'a> Bytes<'a> {
         Some(taken)
     }
 
-    /// A number as pack files write offsets.
+    /// Reads a number in the encoding of offsets in pack files.
     fn varint(&mut self) -> Option<usize> {
         let mut byte = *self.take(1)?.first()?;
         let mut value = usize::from(byte & 0x7f);
@@ -262,7 +262,7 @@ impl<'a> Bytes<'a> {
 }
 
 impl Index {
-    /// Names are `id` bytes long. `None` for forms that are not known here, as an index in two parts.
+    /// Parses an index with names of `id` bytes. `None` for unsupported forms, such as a split index.
     fn parse(bytes: &[u8], id: usize) -> Option<Self> {
         let body = bytes.len().checked_sub(id)?;
         let mut rest = Bytes(&bytes[..body]);
@@ -290,7 +290,7 @@ impl Index {
                 path.extend_from_slice(rest.until_nul()?);
             } else {
                 path = rest.until_nul()?.to_vec();
-                // Entries are filled up to a multiple of eight bytes; the name's own NUL is one of these.
+                // Entries are padded to a multiple of eight bytes; the name's own NUL is part of the padding.
                 let len = start - rest.0.len();
                 rest.take(len.next_multiple_of(8) - len)?;
             }
@@ -312,7 +312,7 @@ impl Index {
             let len = usize::try_from(rest.u32()?).ok()?;
             let body = rest.take(len)?;
             match name {
-                // The tree that the index was last the same as, if it still is: else its count of entries is negative.
+                // The tree that the index was last equal to; if it no longer is, its count of entries is negative.
                 b"TREE" => index.staged |= body.starts_with(b"\0-"),
                 b"link" => return None,
                 _ => {}
@@ -321,7 +321,7 @@ impl Index {
         Some(index)
     }
 
-    /// Whether something is staged, or a file below `root` is not what was noted of it.
+    /// Whether something is staged, or a file below `root` differs from its recorded state.
     fn differs(&self, top: &Path, root: &Path) -> bool {
         let is_below = |entry: &&Entry| top.join(names::path(&entry.path)).starts_with(root);
         self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Runs git in a folder, undisturbed by its user's settings; says whether it went well.
+    /// Runs git in a folder, without its user's settings; returns whether it succeeded.
     fn git(folder: &Path, args: &[&str]) -> bool {
         let run = Command::new("git")
             .args([
@@ -377,7 +377,7 @@ mod tests {
             assert!(git(root, &["update-index", "--index-version", version]));
             assert_eq!(revision(root), Some(first.clone()), "version {version}");
         }
-        // Refs packed together; nothing untracked counts.
+        // Packed refs; untracked files do not count.
         assert!(git(root, &["pack-refs", "--all"]));
         fs::write(root.join("untracked"), "x").unwrap();
         assert_eq!(revision(root), Some(first.clone()));
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(revision(root).and_then(|found| found.dirty), Some(true));
         assert!(git(root, &["checkout", "--", "in/b.txt"]));
 
-        // A worktree on a commit of its own, and one on a branch.
+        // A worktree with a detached commit, and one on a branch.
         assert!(git(root, &["worktree", "add", "--detach", "tree", &first.commit]));
         assert_eq!(revision(&root.join("tree")), Some(first.clone()));
         assert!(git(root, &["worktree", "add", "-b", "side", "tree2"]));

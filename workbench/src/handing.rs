@@ -1,4 +1,4 @@
-//! Handing results on: those of a pattern with all that they are made of into a file, and from a file into a store.
+//! Export and import of results: the results of a pattern with all their inputs into a file, and from a file into a store.
 
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -8,10 +8,10 @@ use engine::store::{Commit, Store, StoreError, ViewId};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// Results are filed when so many bytes have come together.
+/// Bytes of results that are stored in one commit.
 const BATCH: usize = 16 << 20;
 
-/// Why results cannot be handed on.
+/// The reason why an export or import failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HandingError {
     /// The store cannot be read or written.
@@ -22,30 +22,30 @@ pub enum HandingError {
     Parcel(#[from] ParcelError),
 }
 
-/// What was written.
+/// The report of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Nodes that the patterns mean.
+    /// Nodes that the patterns match.
     pub targets: u64,
-    /// Results, those that they are made of included.
+    /// Results, including those of inputs.
     pub actions: u64,
-    /// Of those, paid for.
+    /// Paid results among them.
     pub paid: u64,
     /// Nodes on the way whose result the store does not have.
     pub missing: u64,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }
 
-/// Whether a file that begins so is one that was written here.
+/// Whether a file begins like an export.
 pub fn is_export(bytes: &[u8]) -> bool {
     parcel::is_parcel(bytes)
 }
 
-/// Writes the results of nodes, as they stand, and of everything that they are made of.
+/// Writes the results of nodes, as they are, and of all their inputs.
 ///
 /// # Errors
-/// When the store cannot be read or the file not be written.
+/// When the store cannot be read or the file cannot be written.
 pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exported, HandingError> {
     let graph = &session.graph;
     let mut exported = Exported {
@@ -84,22 +84,22 @@ pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exp
     Ok(exported)
 }
 
-/// What was taken in.
+/// The report of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Results filed.
+    /// Stored results.
     pub actions: u64,
-    /// Results that were there already; those stay as they are.
+    /// Results that were stored already; they stay as they are.
     pub known: u64,
-    /// Results that were paid for and not wanted, or came without their output.
+    /// Paid results that were not requested, and results without their output.
     pub refused: u64,
 }
 
-/// Files the results of a file. None takes the place of one that is there; those that were paid for are taken only if that is said, because
-/// nobody can make them again to see whether they are right.
+/// Stores the results of a file. None replaces a stored one. Paid results are imported only with `paid`, because no build can repeat them to check
+/// that they are right.
 ///
 /// # Errors
-/// When the file is not whole (what came before stays) or the store cannot be written.
+/// When the file is incomplete (results before the fault stay) or the store cannot be written.
 pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result<Imported, HandingError> {
     let mut imported = Imported::default();
     let (mut batch, mut size) = (Vec::<NewResult>::new(), 0);

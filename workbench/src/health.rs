@@ -1,7 +1,7 @@
-//! The health of a workspace: which of its projects could not be evaluated as a whole, so that answers across them may lack something.
+//! The health of a workspace: projects that could not be fully evaluated, so that answers across them may be incomplete.
 //!
-//! A project *lost* references when one of them leads nowhere; it is read *in part* when an import, a condition or an item of it could not be
-//! evaluated: what stands there may be references too. Either makes a gap that answers about users of a symbol say. It reads the store only.
+//! A project *lost* references if one of them leads nowhere; it is read *in part* if an import, a condition or an item of it could not be evaluated,
+//! as that may contain references too. Answers about users of a symbol report both kinds of gaps. This module only reads the store.
 
 use engine::build::session::Session;
 use engine::store::StoreError;
@@ -15,24 +15,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The table of projects.
 const PROJECTS: &str = "//index:projects";
 
-/// What says that a reference leads nowhere.
+/// The error of a reference that leads nowhere.
 const LOST: ErrorCode = ErrorCode::CS_PROJECT_REFERENCE;
 
-/// How the projects of a workspace stand.
+/// The state of a workspace's projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// How many projects there are, as they were last counted; not counted where nothing is wrong.
+    /// Number of projects, as last counted; 0 where nothing is wrong.
     pub projects: usize,
-    /// Those that lost references.
+    /// Projects that lost references.
     pub lost: BTreeSet<String>,
-    /// Those that were read in part.
+    /// Projects that were read in part.
     pub partial: BTreeSet<String>,
-    /// What was said of them.
+    /// Diagnostics about them.
     pub said: Vec<Diagnostic>,
 }
 
 impl Health {
-    /// Reads it. Where nothing is wrong no output is read.
+    /// Reads the health. Reads no output where nothing is wrong.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -40,7 +40,7 @@ impl Health {
         let mut warnings: Vec<(Option<String>, Diagnostic)> = Vec::new();
         for (label, remark) in session.remarks()? {
             let project = project_of(&label);
-            // What was said of a project that is gone is not true of anything.
+            // A diagnostic of a removed project is obsolete.
             if project.is_none() && label != PROJECTS || session.graph.find(&label).is_none() {
                 continue;
             }
@@ -78,12 +78,12 @@ impl Health {
         Ok(health)
     }
 
-    /// The projects whose references may not all be known.
+    /// Returns the projects whose references may not all be known.
     pub fn gaps(&self) -> BTreeSet<String> {
         self.lost.union(&self.partial).cloned().collect()
     }
 
-    /// The gaps in one sentence, where there are any.
+    /// Describes the gaps in one sentence, if there are any.
     pub fn line(&self) -> Option<String> {
         let (lost, partial) = (self.lost.len(), self.partial.len());
         let of = self.projects;
@@ -100,14 +100,14 @@ impl Health {
     }
 }
 
-/// The project that a label of its evaluation or its files is about.
+/// Returns the project that a label of its evaluation or its files belongs to.
 fn project_of(label: &str) -> Option<String> {
     let rest = label.strip_prefix("//projects/")?;
     let project = rest.strip_suffix(":evaluation").or_else(|| rest.strip_suffix(":files"))?;
     Some(unescape(project))
 }
 
-/// The projects that there are, as they were last found.
+/// Returns the projects as last found.
 fn projects(session: &Session) -> Result<BTreeMap<String, ProjectRow>, StoreError> {
     let filed = session.graph.find(PROJECTS).and_then(|id| session.graph.node(id).result);
     let Some(filed) = filed else { return Ok(BTreeMap::new()) };

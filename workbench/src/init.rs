@@ -1,4 +1,4 @@
-//! A manifest for a folder that has none: named after its solution or project, with the C# ruleset where there is C#.
+//! Creates a manifest for a folder: named after its solution or project, with the C# ruleset if there is C#.
 
 use crate::code_survey::{CodeSurvey, survey};
 use crate::location::{MANIFEST, find_root};
@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 /// Longest name of a workspace, in characters; the reader of manifests refuses longer ones.
 const LONGEST_NAME: usize = 100;
 
-/// What was found and written.
+/// The new manifest's facts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Initialised {
     /// The workspace's name.
     pub name: String,
-    /// What it was taken from, for people.
+    /// The source of the name, for people.
     pub basis: String,
-    /// What the folder holds.
+    /// Survey of the folder's code.
     pub code: CodeSurvey,
 }
 
-/// Why no manifest was written.
+/// The reason why no manifest was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// There is one.
+    /// A manifest exists.
     #[error("{0} is there already")]
     Exists(PathBuf),
-    /// The folder lies in a workspace.
+    /// The folder is inside a workspace.
     #[error("this folder is in the workspace of {0}")]
     Within(PathBuf),
     /// Reading or writing failed.
@@ -35,12 +35,12 @@ pub enum InitError {
         path: PathBuf,
         /// `read`, `written`.
         what: &'static str,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
 }
 
-/// Looks at `folder` and writes its `cortex.toml`.
+/// Surveys `folder` and writes its `cortex.toml`.
 ///
 /// # Errors
 /// When there is a manifest already, or one of a workspace around it (unless `force`), or the folder cannot be read or written.
@@ -71,7 +71,7 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
     Ok(Initialised { name, basis, code })
 }
 
-/// Replaces a manifest whole or not at all; it keeps the permissions that it had.
+/// Replaces a manifest atomically and keeps its permissions.
 ///
 /// # Errors
 /// When its folder cannot be written.
@@ -87,7 +87,7 @@ pub fn write_manifest(path: &Path, text: &str) -> std::io::Result<()> {
     file.persist(path).map_err(|error| error.error).map(drop)
 }
 
-/// The solution or project that names the workspace: the first by name, solutions before projects.
+/// Returns the solution or project that names the workspace: the first by name, solutions before projects.
 fn basis(root: &Path) -> (String, Option<String>) {
     let mut names: Vec<PathBuf> = std::fs::read_dir(root)
         .into_iter()
@@ -110,7 +110,7 @@ fn basis(root: &Path) -> (String, Option<String>) {
     ("named after the folder: no solution or project here".to_owned(), None)
 }
 
-/// The name as a manifest may hold it: on one line and not too long. `None` when nothing is left.
+/// Returns the name in a form valid for a manifest: on one line and not too long. `None` when nothing is left.
 fn fitting(name: &str) -> Option<String> {
     let plain = name.chars().map(|c| if c.is_control() { ' ' } else { c });
     let words: String = plain.take(LONGEST_NAME).collect();
@@ -161,7 +161,7 @@ name = {name}
     )
 }
 
-/// A TOML basic string.
+/// Returns a TOML basic string.
 fn toml_text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

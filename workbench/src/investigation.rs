@@ -1,4 +1,4 @@
-//! Investigations: which outlines and summaries fit a question and a budget, and the operation that a caller can watch (seed 000 §3, §7).
+//! Investigations: choose the outlines and summaries that fit a question and a budget; record an operation that a caller can watch (seed 000 §3, §7).
 
 use crate::checkout;
 use crate::context::secret::WithheldFiles;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An outline that is in the scope.
+/// An outline in the scope.
 pub struct Candidate {
     /// Its label, `//types/KEY:outline`.
     pub label: Arc<str>,
@@ -22,7 +22,7 @@ pub struct Candidate {
     pub bytes: Arc<[u8]>,
 }
 
-/// A type with what there is of it.
+/// A type with its texts.
 struct Ranked {
     /// Words shared with the question, then references.
     fit: (u32, u32),
@@ -31,7 +31,7 @@ struct Ranked {
     texts: Vec<(&'static str, Input)>,
 }
 
-/// What a model is to be shown.
+/// The material that a model is shown.
 #[derive(Debug, Default)]
 pub struct Material {
     /// Blobs by role, `outline` and `summary`, sorted by symbol path.
@@ -40,18 +40,17 @@ pub struct Material {
     pub shown: usize,
     /// Types of the scope that did not fit, those that fit best first.
     pub left_out: Vec<String>,
-    /// Types of the scope that no model may see, because a file of theirs is never sent.
+    /// Types of the scope that no model may see, because one of their files is never sent.
     pub withheld: Vec<String>,
-    /// About how many tokens it is.
+    /// Estimated tokens.
     pub tokens: u64,
 }
 
-/// Bytes of a token of code and English text, about.
+/// Estimated bytes of a token of code and English text.
 const BYTES: u64 = 4;
 
-/// Chooses what fits best into `budget` tokens: by the words that a type shares with the question, then by how often it is referred to.
-/// Summaries that are there are taken as they are; none is asked for. What lies in files that are never sent (the globs of `never_send`, and
-/// those that hold keys by their name) is not shown.
+/// Chooses the types that fit best into `budget` tokens: by the words shared with the question, then by the number of references. Uses existing
+/// summaries and requests none. Excludes types with files that are never sent (the globs of `never_send`, and files known by name to contain keys).
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -127,7 +126,7 @@ fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError
     Ok(blob.map(|bytes| input(key, &label.into(), bytes)))
 }
 
-/// The types of which some file is never sent.
+/// Returns the types with a file that is never sent.
 fn secret(session: &Session, kept_back: &WithheldFiles) -> Result<BTreeSet<String>, WorkbenchError> {
     let last = session.last("//index:types")?;
     let blob = last
@@ -147,7 +146,7 @@ fn secret(session: &Session, kept_back: &WithheldFiles) -> Result<BTreeSet<Strin
     Ok(found.map(|(key, _)| key.to_owned()).collect())
 }
 
-/// How often each type is referred to, as far as `//index:graph` was ever made.
+/// Returns the number of references to each type, if `//index:graph` was ever built.
 fn references(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError> {
     let Some(last) = session.last("//index:graph")? else {
         return Ok(BTreeMap::new());
@@ -163,15 +162,15 @@ fn references(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError
     Ok(table.rows().filter_map(row).collect())
 }
 
-/// How an operation stands, in the order in which it goes.
+/// State of an operation, in order of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Outlines are being made.
+    /// Outlines are being built.
     Gathering,
     /// A model is being asked.
     Asking,
-    /// The answer is there.
+    /// The answer is stored.
     Done,
     /// There is no answer.
     Failed,
@@ -183,38 +182,38 @@ pub enum State {
 pub struct Operation {
     /// Its identifier: the same for the same question and scope.
     pub op_id: String,
-    /// What kind of operation.
+    /// Its kind.
     pub kind: &'static str,
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// About what.
+    /// The scope.
     pub scope: Vec<String>,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// Where the answer is filed.
+    /// Label of the answer.
     pub label: String,
-    /// What happened so far, one sentence each.
+    /// Events so far, one sentence each.
     pub events: Vec<String>,
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<serde_json::Value>,
-    /// Why there is none.
+    /// Why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<serde_json::Value>,
-    /// An answer that came and could not be used.
+    /// An answer that was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejected: Option<String>,
 }
 
-/// No file of an operation is larger.
+/// Limit of bytes of an operation's file.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Where an operation's file is, below the workspace's root.
+/// Returns the path of an operation's file, below the workspace's root.
 fn file_of(id: &str) -> String {
     format!(".cortex/out/ops/{id}.json")
 }
 
-/// What an operation's file holds; `None` when there is none of that identifier.
+/// Reads an operation's file; `None` when there is none of that identifier.
 pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
     if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;
@@ -223,14 +222,14 @@ pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The answer that the last try of an investigation came to without use, as the operation's file keeps it.
+/// Returns the rejected answer of the last try of an investigation, from the operation's file.
 pub fn rejected(root: &Path, label: &str) -> Option<String> {
     let id = label.strip_prefix("//investigations/")?.strip_suffix(":answer")?;
     read(root, id)?.get("rejected")?.as_str().map(str::to_owned)
 }
 
 impl Operation {
-    /// An operation that begins.
+    /// Creates an operation that begins.
     pub fn start_operation(question: &str, scope: &[String]) -> Self {
         let id = Digest::of(format!("{question}\0{}", scope.join("\0")).as_bytes()).short();
         Self {
@@ -247,7 +246,7 @@ impl Operation {
         }
     }
 
-    /// Writes it down, whole or not at all. Where it cannot be written nobody watches.
+    /// Writes it atomically.
     ///
     /// # Errors
     /// When it cannot be written.

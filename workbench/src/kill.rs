@@ -1,12 +1,11 @@
-//! The steps between which a process may be killed: everything that files of a checkout are written by. In tests a thread can be stopped before any
-//! of them, as a kill stops a process: what was done stays, and nothing is done after it, no cleaning up either. Elsewhere they are what they
-//! are.
+//! The steps between which a process may be killed: all writes of files of a checkout go through them. In tests a thread can be stopped before any
+//! step, as a kill stops a process: finished steps stay, and no later step or cleanup runs. Outside of tests they are plain operations.
 
 use os::handles::AsFd;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// A step that comes next; whoever cannot do it goes no further.
+/// Checks before a step that the thread is not stopped; on an error the caller must stop.
 ///
 /// # Errors
 /// When the thread was stopped.
@@ -16,19 +15,19 @@ pub fn check_killed() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes bytes, which may be cut short anywhere.
+/// Writes bytes; a kill may cut the write anywhere.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 #[cfg(not(test))]
 pub fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Waits until what was written to a file, or what a folder names, lies on the disk.
+/// Waits until the data of a file, or the names in a folder, are on the disk.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 #[cfg(not(test))]
 pub fn sync(what: impl AsFd) -> io::Result<()> {
     Ok(os::disks::sync(what)?)
@@ -43,18 +42,18 @@ mod stopped {
     use std::cell::Cell;
 
     thread_local! {
-        /// Steps that are still done; `None`: all are.
+        /// Steps that still run; `None`: all.
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
-        /// Steps before one that fails, after which all is well again.
+        /// Steps before one that fails; later ones succeed again.
         static FAILS: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// Has one step of this thread fail, that after so many more; `None`: none does. Whether one is still to fail.
+    /// Makes one step of this thread fail, after so many more; `None`: none. Returns whether one was still to fail.
     pub fn fail(at: Option<usize>) -> bool {
         FAILS.replace(at).is_some()
     }
 
-    /// Stops this thread after so many more steps; `None` has it go on, as a new process.
+    /// Stops this thread after so many more steps; `None` lets it continue, as a new process.
     pub fn kill_after(steps: Option<usize>) {
         LEFT.set(steps);
     }
@@ -85,7 +84,7 @@ mod stopped {
         Ok(())
     }
 
-    /// A killed process loses nothing that the system has: it is not waited for.
+    /// A killed process loses no data that the system has, so a test need not wait for the disk.
     pub fn sync(_: impl AsFd) -> io::Result<()> {
         check_killed()
     }

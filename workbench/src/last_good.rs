@@ -1,8 +1,8 @@
-//! The last good knowledge of what no longer parses.
+//! The last good outputs of files that no longer parse.
 //!
-//! Outputs are pure: while a file does not parse, they hold what can be had from it now. What was known before is in the History of each
-//! node, as long as the store keeps it. Here it is found: which files do not parse, whether a type is read from one of them or was, and the
-//! newest version of a target that was made from files that parsed. It reads the store only; it builds nothing and prints nothing.
+//! Outputs are pure: while a file does not parse, they contain only what can be read of it now. Earlier knowledge is in the History of each node, as
+//! long as the store keeps it. This module finds the files that do not parse, the types that are or were read from them, and the newest version of a
+//! target that was built from files that parsed. It only reads the store; it builds and prints nothing.
 
 use crate::builds;
 use engine::build::session::Session;
@@ -22,26 +22,26 @@ use std::sync::Arc;
 
 const TYPES: &str = "//index:types";
 
-/// A chain of targets of one type is as long as its rules are many; longer ones are not followed.
+/// Limit of steps along a chain of targets of one type; a chain is as long as its rules.
 const MOST_STEPS: usize = 32;
 
-/// Files that do not parse as they stand, with the place where that shows.
+/// Files that do not parse now, each with the position of the fault.
 pub type Broken = BTreeMap<String, Place>;
 
-/// A version of a target that was made from files that parsed.
+/// A version of a target that was built from files that parsed.
 #[derive(Clone, Debug)]
 pub struct LastGood {
-    /// When it became the target's output, seconds since 1970.
+    /// When it became the target's output, in seconds since 1970.
     pub at: u64,
     /// Its digest.
     pub digest: Digest,
     /// Its bytes.
     pub bytes: Arc<[u8]>,
-    /// Whether it is the present one.
+    /// Whether it is the present output.
     pub present: bool,
 }
 
-/// The files that did not parse when they were last read, as far as declarations are concerned.
+/// Returns the files whose declarations did not parse when they were last read.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -50,7 +50,7 @@ pub fn files_with_errors(session: &Session) -> Result<Broken, StoreError> {
     let mut sources: Option<BTreeSet<String>> = None;
     for (label, remark) in session.remarks()? {
         let Some(file) = syntax_file(&label) else { continue };
-        // What was said of a file that is gone is not true of anything.
+        // A diagnostic of a removed file is obsolete.
         let sources = sources.get_or_insert_with(|| session.sources.files().into_iter().map(|(path, _)| path).collect());
         if !sources.contains(&file) {
             continue;
@@ -68,7 +68,7 @@ pub fn files_with_errors(session: &Session) -> Result<Broken, StoreError> {
     Ok(broken)
 }
 
-/// Whether all declarations of the syntax with that digest were read; not if the store has it no more.
+/// Whether all declarations of the syntax with that digest were read; `false` if the store no longer has it.
 fn parses(session: &Session, digest: &Digest) -> Result<bool, StoreError> {
     let blob = session.engine.store.output(digest)?;
     let syntax = blob.and_then(|blob| syntax::decode(&blob).ok());
@@ -79,7 +79,7 @@ fn syntax_file(label: &str) -> Option<String> {
     label.strip_prefix("//files/")?.strip_suffix(":syntax").map(unescape)
 }
 
-/// The tables of types that were, newest first.
+/// Returns the tables of types in History, newest first.
 fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
     let mut seen = BTreeSet::new();
     let mut tables = Vec::new();
@@ -91,8 +91,7 @@ fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
     Ok(tables)
 }
 
-/// Of the files that do not parse, those that each type is read from, or was read from in an earlier state of the workspace; types without
-/// any are left out.
+/// Returns, by type, the unparsable files that it is, or was in an earlier state of the workspace, read from; leaves out types without any.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -118,8 +117,8 @@ pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken
         .collect())
 }
 
-/// The type that a name meant in the newest state of the workspace that had one of that name. Where the tables of types were collected, what the
-/// log of builds names counts, and a whole name of which there is History.
+/// Resolves a name in the newest state of the workspace that had such a type. Where the tables of types were evicted, it uses the names in the log of
+/// builds, and full names that have History.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -162,8 +161,7 @@ pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
     Ok(table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()))
 }
 
-/// The version of the table of types that was the first without a type that there had been; `None` when it has it, and when the versions
-/// that had it are not stored any more.
+/// Returns the first version of the table of types without a former type; `None` when it is still there, or no stored version had it.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -182,26 +180,26 @@ pub fn gone(session: &Session, key: &str) -> Result<Option<HistoryRecord>, Store
     Ok(None)
 }
 
-/// A member that a type had.
+/// A former member of a type.
 #[derive(Debug)]
 pub struct GoneMember {
     /// Its name, with parameters where these are known.
     pub name: String,
-    /// The target of the type whose versions tell so.
+    /// The target of the type whose versions show that.
     pub told_by: String,
     /// The last version that had it.
     pub last: HistoryRecord,
-    /// The first that has not.
+    /// The first version without it.
     pub since: HistoryRecord,
 }
 
-/// The member that a name meant in a type that has none of that name any more; `None` also when there never was one that is still stored.
+/// Resolves the name of a former member in a type that has none of that name now; `None` also when no stored version has one.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<GoneMember>, StoreError> {
     let store = &*session.engine.store;
-    // The first knows parameters, but is made only when members are asked for; the second is made for every question about names.
+    // `:members` has parameters, but is built only when members are requested; `:signatures` is built for every question about names.
     for (target, wanted) in [(":members", name), (":signatures", name.split('(').next().unwrap_or(name))] {
         let told_by = label(key, target);
         let mut since: Option<HistoryRecord> = None;
@@ -233,7 +231,7 @@ pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<Go
     Ok(None)
 }
 
-/// The names of members in the text of a type's signatures, in order.
+/// Returns the names of members in the text of a type's signatures, in order.
 fn signed(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     let names = text.lines().filter_map(|line| line.strip_prefix('\t')?.split('\t').next());
@@ -241,7 +239,7 @@ fn signed(text: &[u8]) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// The member that a name meant in the newest state of a type that had one of that name.
+/// Resolves the name of a member in the newest state of a type that had one of that name.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -260,19 +258,19 @@ pub fn meant_member(session: &Session, key: &str, name: &str) -> Result<Option<S
     Ok(None)
 }
 
-/// What a label of the family `types` is about: the type, and what follows it (`#member:target`, `:target`).
+/// Splits a label of the family `types` into the type and the rest (`#member:target`, `:target`).
 pub fn parts(label: &str) -> Option<(String, &str)> {
     let (package, _) = label.strip_prefix("//types/")?.rsplit_once(':')?;
     let named = halves(package).map_or(package, |(named, _)| named);
     Some((unescape(named), &label["//types/".len() + named.len()..]))
 }
 
-/// The label of a type's target.
+/// Returns the label of a type's target.
 pub fn label(key: &str, rest: &str) -> String {
     format!("//types/{}{rest}", escape(key))
 }
 
-/// The newest version of a target of a type that was made from files that parsed.
+/// Returns the newest version of a type's target that was built from files that parsed.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -308,18 +306,18 @@ pub fn last_good(session: &Session, label: &str) -> Result<Option<LastGood>, Sto
     Ok(None)
 }
 
-/// What outputs of one type's targets were made from, told from the records of the store.
+/// Traces the outputs of one type's targets to files, by the records of the store.
 struct Lineage<'s> {
     session: &'s Session,
     /// The beginning of the labels of the type's targets.
     own: String,
-    /// The member that is asked about.
+    /// The requested member.
     member: Option<String>,
     known: BTreeMap<(Arc<str>, Digest), bool>,
 }
 
 impl Lineage<'_> {
-    /// Whether a version was made from files that parsed. What has no record any more is not said to be.
+    /// Whether a version was built from files that parsed; `false` if its record is no longer stored.
     fn version(&mut self, version: &HistoryRecord, steps: usize) -> Result<bool, StoreError> {
         let Some(record) = self.session.engine.store.action(&version.key)? else {
             return Ok(false);
@@ -333,7 +331,7 @@ impl Lineage<'_> {
         Ok(true)
     }
 
-    /// Whether an output of a target was, at least once, made from files that parsed.
+    /// Whether an output of a target was, at least once, built from files that parsed.
     fn output(&mut self, label: &Arc<str>, digest: &Digest, steps: usize) -> Result<bool, StoreError> {
         if syntax_file(label).is_some() {
             return self.is_of_whole_syntax(label, digest);
@@ -354,7 +352,7 @@ impl Lineage<'_> {
         Ok(good)
     }
 
-    /// Whether rows of a file's syntax are, at least once, of one all of whose declarations were read.
+    /// Whether rows of a file's syntax belong, at least once, to a syntax whose declarations were all read.
     fn is_of_whole_syntax(&self, label: &str, digest: &Digest) -> Result<bool, StoreError> {
         let type_key = parts(&format!("{}x", self.own)).map(|(key, _)| key).unwrap_or_default();
         let rows = [symbol_of(&type_key), syntax_table::USINGS];
@@ -384,7 +382,7 @@ impl Lineage<'_> {
     }
 }
 
-/// The note that what a type's targets say now may lack what a file held before it stopped parsing.
+/// Returns the note that a type's present outputs may lack parts of a file that stopped parsing.
 pub fn note(label: &str, files: &[&Place], retry: &str) -> Option<Diagnostic> {
     let first = files.first()?;
     let others = match files.len() {

@@ -1,5 +1,5 @@
-//! The workbench of cortex: what stands between the engine and its users. It finds the workspace and its store, puts engine and
-//! producers together, and gives answers as values; it never prints.
+//! The workbench of cortex, between the engine and its users. It finds the workspace and its store, combines engine and producers, and returns
+//! answers as values; it never prints.
 
 pub mod aliases;
 pub mod builds;

@@ -1,7 +1,7 @@
-//! The library: targets of a workspace for programs that do not start `cortex`. `examples/library.rs` shows it at work.
+//! The library: targets of a workspace for programs that do not start `cortex`. `examples/library.rs` shows its use.
 //!
-//! A [`Library`] is cheap: each call opens the workspace as a command would, sees the sources as they are, and gives the store and the checkout back
-//! when it returns. Programs that the manifest names do not run and models are not asked, unless that is allowed.
+//! A [`Library`] is cheap: each call opens the workspace as a command would, reads the present sources, and releases the store and the checkout when
+//! it returns. By default it runs no programs of the manifest and asks no models.
 
 use crate::location::{StoreChoice, find_root};
 use crate::query::{answer, parse};
@@ -29,9 +29,9 @@ use std::sync::Arc;
 pub struct Library {
     root: PathBuf,
     store: StoreChoice,
-    /// Whose programs run: nobody's, unless set.
+    /// The programs that may run: none by default.
     pub trust: Trusting,
-    /// What models may be asked: nothing, unless set.
+    /// Limits of questions to models: none may be asked by default.
     pub limits: Limits,
 }
 
@@ -42,11 +42,11 @@ pub struct Output {
     pub label: String,
     /// Digest of the bytes.
     pub digest: Digest,
-    /// The bytes; a table in one page.
+    /// The bytes; a table as one page.
     pub bytes: Arc<[u8]>,
 }
 
-/// Why a call gives nothing.
+/// The reason why a call fails.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// The workspace cannot be used.
@@ -55,7 +55,7 @@ pub enum LibraryError {
     /// The sources cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
-    /// The label or query means nothing, or the target cannot be made: at least one reason.
+    /// The label or query matches nothing, or the target cannot be built: at least one reason.
     #[error("{}", .0.iter().map(|why| why.message.as_str()).collect::<Vec<_>>().join("; "))]
     Refused(Vec<Diagnostic>),
 }
@@ -69,7 +69,7 @@ impl From<engine::build::engine::EngineError> for LibraryError {
 type Result<T> = std::result::Result<T, LibraryError>;
 
 impl Library {
-    /// The workspace at or above a folder, and the store that results are filed in.
+    /// Opens the workspace at or above a folder, with the store for its results.
     ///
     /// # Errors
     /// When there is no manifest.
@@ -86,10 +86,10 @@ impl Library {
         })
     }
 
-    /// The present output of the one target that a label means; what is not current of it is made.
+    /// Returns the present output of the one target that a label refers to; builds everything that is not current.
     ///
     /// # Errors
-    /// When the label means none or several, or the target cannot be made.
+    /// When the label matches no or several targets, or the target cannot be built.
     pub fn get(&self, label: &str) -> Result<Output> {
         let (_workspace, mut session) = self.session(Access::Build)?;
         let request = Request {
@@ -119,10 +119,10 @@ impl Library {
         })
     }
 
-    /// The last output of the one target that a label means, current or not; `None` when it was never made.
+    /// Returns the last output of the one target that a label refers to, current or not; `None` when it was never built.
     ///
     /// # Errors
-    /// When the label means none or several.
+    /// When the label matches no or several targets.
     pub fn last(&self, label: &str) -> Result<Option<Output>> {
         let patterns = patterns(label)?;
         let (_workspace, mut session) = self.session(Access::Look)?;
@@ -136,10 +136,10 @@ impl Library {
         }))
     }
 
-    /// The state of the one target that a label means. Makes nothing.
+    /// Returns the state of the one target that a label refers to. Builds nothing.
     ///
     /// # Errors
-    /// When the label means none or several.
+    /// When the label matches no or several targets.
     pub fn state(&self, label: &str) -> Result<NodeState> {
         let patterns = patterns(label)?;
         let (workspace, mut session) = self.session(Access::Look)?;
@@ -147,17 +147,17 @@ impl Library {
         Ok(target_status(&workspace.root, &mut session, &label)?.state)
     }
 
-    /// Why the one target that a label means is in its state. Makes nothing.
+    /// Explains the state of the one target that a label refers to. Builds nothing.
     ///
     /// # Errors
-    /// When the label means none or several.
+    /// When the label matches no or several targets.
     pub fn why(&self, label: &str) -> Result<Explanation> {
         let patterns = patterns(label)?;
         let (_workspace, mut session) = self.session(Access::Look)?;
         session.explain(&patterns)?.map_err(LibraryError::Refused)
     }
 
-    /// The labels that answer a query, as of `cortex query`. Makes nothing.
+    /// Returns the labels that match a query, as in `cortex query`. Builds nothing.
     ///
     /// # Errors
     /// When the query is wrong.
@@ -171,7 +171,7 @@ impl Library {
         Ok(answer.nodes.iter().map(|node| node.label.to_string()).collect())
     }
 
-    /// Hears of changes of the sources from now on.
+    /// Watches the sources for changes from now on.
     ///
     /// # Errors
     /// When the folders cannot be watched.
@@ -214,7 +214,7 @@ impl Library {
     }
 }
 
-/// Changes of the sources, as they are heard; it ends when the workspace is gone.
+/// Changes of the sources; the iterator ends when the workspace disappears.
 pub struct Changes {
     watch: Watch,
 }
@@ -222,7 +222,7 @@ pub struct Changes {
 impl Iterator for Changes {
     type Item = Vec<String>;
 
-    /// The paths of the next batch, once one came. None are named where more changed than was heard of.
+    /// Waits for the next batch and returns its paths; empty if more changed than the watcher reported.
     fn next(&mut self) -> Option<Vec<String>> {
         let batch = self.watch.batches().recv().ok()?;
         Some(batch.paths.into_iter().collect())

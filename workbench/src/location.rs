@@ -1,7 +1,7 @@
-//! Where a workspace and its store are.
+//! The locations of a workspace and its store.
 //!
-//! A cloned repository must not say where a store is (shared secrets and other people's files would follow): the place comes from a flag, from
-//! `CORTEX_STORE`, or is the user's cache folder. Worktrees of one repository share a store; each is a view of its own.
+//! A cloned repository must not choose the store's folder (it could lead to shared secrets and other people's files): the folder comes from a flag,
+//! from `CORTEX_STORE`, or is in the user's cache folder. Worktrees of one repository share a store; each is a view of its own.
 
 use engine::store::ViewId;
 use engine::values::digest::Digest;
@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 /// The manifest's file name.
 pub const MANIFEST: &str = "cortex.toml";
 
-/// Which store to use.
+/// The choice of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreChoice {
-    /// None: everything works, nothing is remembered.
+    /// None: everything works, nothing is kept.
     None,
     /// This folder.
     Folder(PathBuf),
-    /// A folder of its own for the repository below this cache folder.
+    /// A folder per repository below this cache folder.
     Cache(PathBuf),
 }
 
 impl StoreChoice {
-    /// The store's folder for a workspace; `None` without a store.
+    /// Returns the store's folder for a workspace; `None` without a store.
     pub fn folder(&self, root: &Path) -> Option<PathBuf> {
         match self {
             Self::None => None,
@@ -35,20 +35,20 @@ impl StoreChoice {
     }
 }
 
-/// The nearest folder at or above `from` that holds a manifest.
+/// Returns the nearest folder at or above `from` with a manifest.
 pub fn find_root(from: &Path) -> Option<PathBuf> {
     from.ancestors()
         .find(|folder| folder.join(MANIFEST).is_file())
         .map(Path::to_path_buf)
 }
 
-/// The view of a checkout: the digest of its root's path, which must be canonical, cut to 64 bits.
+/// Returns the view of a checkout: the digest of its root's path, which must be canonical, cut to 64 bits.
 pub fn view(root: &Path) -> ViewId {
     let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(os::names::bytes(root));
     ViewId(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
-/// What all worktrees of a repository have in common: git's common folder, or the root itself outside of git.
+/// Returns the folder that all worktrees of a repository share: git's common folder, or the root itself outside of git.
 pub(crate) fn repository(root: &Path) -> PathBuf {
     let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else {
         return root.to_path_buf();

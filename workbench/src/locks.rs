@@ -1,5 +1,5 @@
-//! What an open workspace keeps from others: its store, and its checkout if it builds. And a note in the checkout that tells whose the
-//! files laid out there are.
+//! The locks of an open workspace: on its store, and on its checkout if the command builds. Also a note in the checkout that names the store
+//! from which the laid-out files come.
 
 use crate::checkout;
 use crate::workspace::Access;
@@ -13,45 +13,45 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Where the name of the store is noted whose files lie in the output folder, below the workspace's root.
+/// Path, below the workspace's root, of the note that names the store whose files are in the output folder.
 const NOTE: &str = ".cortex/store";
-/// No note of ours is longer.
+/// Limit of bytes of the note.
 const MOST_BYTES: usize = 4096;
 
-/// The files that the note speaks of.
+/// The folder that the note is about.
 const OUT: &str = ".cortex/out";
 
-/// What is kept from others while a command needs it.
+/// The locks of a command on its store and checkout.
 pub struct Hold {
     root: PathBuf,
-    /// The digest of the store's folder: where it is, not which one it is.
+    /// Digest of the path of the store's folder; it does not identify the store.
     place: Digest,
     disk: Arc<DiskStore>,
     claim: Mutex<Option<Claim>>,
-    /// How the checkout is claimed again, if this command may build it.
+    /// Terms for claiming the checkout again, if this command may build it.
     terms: Option<ClaimTerms>,
-    /// While the checkout is given back: when it was claimed, and a claim beside it, so that a collection knows of what is being made.
+    /// While the checkout is released: the time of the claim, and a claim beside it, so that a collection knows which results are in use.
     left: Mutex<Option<(Option<SystemTime>, Option<Claim>)>>,
     /// Whether the note in the checkout names this store.
     noted: Mutex<bool>,
 }
 
-/// How a checkout is claimed.
+/// The terms on which a checkout is claimed.
 pub(crate) struct ClaimTerms {
     /// The store's folder.
     pub folder: PathBuf,
     /// Which checkout.
     pub view: ViewId,
-    /// How long others are waited for, and who hears of them.
+    /// How long to wait for other processes, and callbacks that report the wait.
     pub options: DiskOptions,
 }
 
-/// How often one who waits for the checkout looks whether he is still wanted.
+/// Interval at which a wait for the checkout checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Hold {
-    /// Over an open store in a folder; `claim` if the command may build, with its terms if that is the checkout itself. Tells if a store of
-    /// another folder laid files out here.
+    /// Wraps an open store in a folder; `claim` if the command may build, with its terms if it builds the checkout itself. Warns if a store in
+    /// another folder laid out files here.
     pub(crate) fn new(
         root: &Path,
         folder: &Path,
@@ -78,7 +78,7 @@ impl Hold {
         let noted = String::from_utf8_lossy(&noted);
         *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = self.note().is_some_and(|note| note == noted);
         let (id, place) = noted.split_once('\n').unwrap_or((&noted, ""));
-        // A store that was removed, or set aside, and begun anew is no other store.
+        // A store that was removed, or set aside, and created again counts as the same store.
         let same = self.disk.id().is_some_and(|own| own == id) || place.trim_end() == self.place.to_string();
         (!same).then(|| {
             let message = format!("the files in {OUT} were laid out from another store, {}", printable_note(&noted));
@@ -87,15 +87,15 @@ impl Hold {
         })
     }
 
-    /// What the note says: the store's name, and where it is.
+    /// Returns the text of the note: the store's name, and the digest of its path.
     fn note(&self) -> Option<String> {
         self.disk.id().map(|id| format!("{id}\n{}\n", self.place))
     }
 
-    /// Files may have been laid out, or were found to be in place: notes from which store. That it cannot be written is no reason not to build.
+    /// Notes which store the laid-out files come from; call after a build. A note that cannot be written does not fail the build.
     pub fn built(&self) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        // A link could lead anywhere.
+        // Follow no link: it could lead anywhere.
         let is_folder = |path: &str| std::fs::symlink_metadata(self.root.join(path)).is_ok_and(|found| found.is_dir());
         if *noted || !is_folder(OUT) || !is_folder(".cortex") {
             return;
@@ -105,12 +105,12 @@ impl Hold {
         }
     }
 
-    /// The workspace's root and its store, if this command filed results there.
+    /// Returns the workspace's root and its store, if this command stored results there.
     pub fn filed(&self) -> Option<(&Path, &DiskStore)> {
         self.disk.has_filed().then_some((&*self.root, &*self.disk))
     }
 
-    /// Lets others have the checkout and the store: all that is left to do is to print, and who reads that may take his time.
+    /// Releases the store and checkout locks; call once only printing is left, because a reader of the output may be slow.
     pub fn let_go(&self) {
         self.disk.let_go();
         drop(self.lock_claim().take());
@@ -126,7 +126,7 @@ impl CheckoutTurn for Hold {
     fn give_back(&self) {
         let Some(terms) = &self.terms else { return };
         if let Some(claim) = self.lock_claim().take() {
-            // Where that cannot be noted, a collection takes what was made for what nobody needs, and it is made again.
+            // Without the claim, a collection may evict the results of this build that nothing else refers to; they are then built again.
             let at_once = DiskOptions {
                 lock_timeout: Duration::ZERO,
                 ..terms.options.clone()
@@ -160,7 +160,7 @@ impl CheckoutTurn for Hold {
     }
 }
 
-/// Several rights that are given back together. Those that come first are taken first, and given back last.
+/// Several rights that are given back together: acquired in order, released in reverse order.
 struct Together(Vec<Arc<dyn CheckoutTurn>>);
 
 impl CheckoutTurn for Together {
@@ -177,7 +177,7 @@ impl CheckoutTurn for Together {
     }
 }
 
-/// What a note may say on a terminal.
+/// Returns the part of a note that is safe to print on a terminal.
 fn printable_note(noted: &str) -> String {
     let name: String = noted
         .lines()
@@ -190,7 +190,7 @@ fn printable_note(noted: &str) -> String {
     if name.is_empty() { "which is not named".to_owned() } else { name }
 }
 
-/// Claims the checkout of a store in a folder; `None` when it is only to be read and others have it.
+/// Claims the checkout of a store in a folder; `None` when the access is [`Access::Read`] and another process has claimed it.
 pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
     if access != Access::Read {
         return Ok(Some(Claim::take(folder, view, options)?));
@@ -206,7 +206,7 @@ pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions,
     }
 }
 
-/// What a build gives back while it waits for a model. One that has no checkout has its turn among the requests of a service alone.
+/// Returns the rights that a build gives back while it waits for a model. Without a lock on the checkout, only the turn among a service's requests.
 pub(crate) fn turn_of(hold: Option<&Arc<Hold>>, among_requests: Option<Arc<dyn CheckoutTurn>>) -> Option<Arc<dyn CheckoutTurn>> {
     let Some(hold) = hold else { return among_requests };
     let hold: Arc<dyn CheckoutTurn> = hold.clone();

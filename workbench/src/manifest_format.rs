@@ -1,12 +1,12 @@
-//! The form of `cortex.toml`: spaces and blank lines. Words, comments and their order stay as they are.
+//! Formats `cortex.toml`: spaces and blank lines. Words, comments and their order stay unchanged.
 
 use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, RawString, Table, Value};
 
-/// The text in one form: `key = value` with one space on each side, nothing before keys and table heads, one blank line at most between two
-/// lines and one before each table of the manifest itself (`[a]`, `[[b]]`), no spaces at ends of lines, one line end at the end of the file.
+/// Formats a text: `key = value` with one space on each side, no indentation of keys and table heads, at most one blank line between two lines and
+/// one before each table of the manifest itself (`[a]`, `[[b]]`), no trailing spaces, one line end at the end of the file.
 ///
 /// # Errors
-/// What the parser says of a text that is no TOML.
+/// The parser's error if the text is not TOML.
 pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
     table(document.as_table_mut(), 0);
@@ -17,7 +17,7 @@ pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
     Ok(if text.is_empty() { String::new() } else { format!("{text}\n") })
 }
 
-/// A table with all that stands in it. The root, at depth 0, has no head; those below depth 1 belong to the table before.
+/// Formats a table with its contents. The root, at depth 0, has no head; tables below depth 1 belong to the table before.
 fn table(table: &mut Table, depth: usize) {
     if depth > 0 {
         let before = lines(prefix(table.decor()));
@@ -39,7 +39,7 @@ fn table(table: &mut Table, depth: usize) {
     }
 }
 
-/// A value, with `before` in front of it; what follows it on its line stays.
+/// Formats a value, with `before` in front of it; the rest of its line stays.
 fn value(value: &mut Value, before: &str) {
     let after = suffix(value.decor()).trim_end().to_owned();
     *value.decor_mut() = Decor::new(before, after);
@@ -50,7 +50,7 @@ fn value(value: &mut Value, before: &str) {
     }
 }
 
-/// An array on one line; one on several lines, and one with comments, is left as it is.
+/// Formats an array on one line; leaves one with several lines or comments unchanged.
 fn elements(array: &mut Array) {
     let is_broken = |text: &str| text.contains(['\n', '#']);
     let decorated = |decor: &Decor| is_broken(prefix(decor)) || is_broken(suffix(decor));
@@ -81,8 +81,7 @@ fn inline(table: &mut InlineTable) {
     }
 }
 
-/// Comments before something: each line without spaces behind it, and no two blank lines in a row. The last piece, which a key or a head
-/// follows, has no spaces at all.
+/// Formats comments: no trailing spaces, and no two successive blank lines. The last piece, before a key or a head, has no spaces at all.
 fn lines(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut blank = 0;
@@ -124,7 +123,7 @@ mod tests {
     }
 
     proptest! {
-        /// Spaces and blank lines strewn over the example change neither its meaning nor its comments, and the form is a fixed point.
+        /// Spaces and blank lines inserted into the example change neither its meaning nor its comments, and formatting is idempotent.
         #[test]
         fn nothing_but_the_form_changes(places in prop::collection::vec((0..EXAMPLE.lines().count(), 0_u8..4), 0..40)) {
             let mut all: Vec<String> = EXAMPLE.lines().map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! The configuration of MCP clients: the text that a client's file has once the server of this workspace stands in it. Everything else of the file,
-//! comments and order included, stays as it is.
+//! Configuration of MCP clients: adds the server of this workspace to the text of a client's file. The rest of the file, including comments and
+//! order, stays unchanged.
 
 use crate::edit::lines::{Ends, fit};
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
@@ -21,29 +21,29 @@ pub enum Client {
     Gemini,
 }
 
-/// The name of the server among the client's.
+/// The name of the server in the client's configuration.
 const NAME: &str = "cortex";
 
-/// The file with guidance for agents, whatever their client.
+/// The file with guidance for agents of any client.
 pub const GUIDE: &str = "AGENTS.md";
 
-/// What stands in it.
+/// The guidance in it.
 const GUIDANCE: &str = "For C# code ask the `cortex` tools before grep and before reading whole files: `search` and `outline` to find, `usages` before \
 a change, `context` for what belongs to a task, `edit` to change by symbol. They are true for the files as they are and say when an answer is incomplete.\n";
 
-/// Why a file cannot be configured.
+/// The reason why a file cannot be configured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unconfigured {
     /// It cannot be read.
     #[error("{0} cannot be read: {1}")]
     Unread(&'static str, String),
-    /// Something of its name is there, and is something else.
+    /// Another server has the name.
     #[error("{0} has a server '{NAME}' already, which is another one")]
     Taken(&'static str),
 }
 
 impl Client {
-    /// Its configuration, from the workspace's root.
+    /// Returns the path of its configuration, below the workspace's root.
     pub fn file(self) -> &'static str {
         match self {
             Self::Claude => ".mcp.json",
@@ -54,7 +54,7 @@ impl Client {
         }
     }
 
-    /// The table of servers in it, and what stands there of this one.
+    /// Returns the table of servers in it, and the entry of this one.
     fn entry(self) -> (&'static str, CstInputValue) {
         match self {
             Self::VsCode => (
@@ -70,10 +70,10 @@ impl Client {
         }
     }
 
-    /// The text of its file with the server, made of the present text if there is one; the same text where it stands there already.
+    /// Returns the text of its file with the server; the present text if it has the server already.
     ///
     /// # Errors
-    /// When the file cannot be read, or names another server so.
+    /// When the file cannot be parsed, or another server has the name.
     pub fn configured(self, text: Option<&str>) -> Result<String, Unconfigured> {
         match self {
             Self::Codex => self.in_toml(text.unwrap_or_default()),
@@ -118,7 +118,7 @@ impl Client {
         }
         let entry = format!("[mcp_servers.{NAME}]\ncommand = \"{NAME}\"\nargs = [\"mcp\"]\n");
         let made = below(text, &entry);
-        // `mcp_servers = {…}` takes no table beside it.
+        // `mcp_servers = {…}` allows no table beside it.
         match made.parse::<Table>() {
             Ok(_) => Ok(made),
             Err(error) => Err(Unconfigured::Unread(self.file(), error.message().to_owned())),
@@ -126,7 +126,7 @@ impl Client {
     }
 }
 
-/// The text of the file for agents with its guidance; the same text where it stands there already.
+/// Returns the text of the file for agents with its guidance; the same text if it has the guidance already.
 pub fn guided(text: Option<&str>) -> String {
     let text = text.unwrap_or_default();
     match text.contains("`cortex` tools") {
@@ -135,7 +135,7 @@ pub fn guided(text: Option<&str>) -> String {
     }
 }
 
-/// A paragraph below a text, with the text's line ends.
+/// Appends a paragraph to a text, with the text's line ends.
 fn below(text: &str, paragraph: &str) -> String {
     let end = Ends::of(text).most_frequent();
     let between = match text {

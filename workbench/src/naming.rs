@@ -1,4 +1,4 @@
-//! Whose what is damaged in a store is: labels, told from whatever else of the store is sound.
+//! Names damaged entries of a store: derives their labels from its sound parts.
 
 use engine::graph::pages::{LINKS, RECORDS, each_link, each_result, short_hash};
 use engine::store::disk::DiskStore;
@@ -8,20 +8,20 @@ use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// The labels that a store speaks of.
+/// The labels in a store.
 pub struct Labels {
-    /// By the hash that stands in the keys of versions.
+    /// By the hash in the keys of versions.
     by_hash: HashMap<[u8; 16], String>,
-    /// By the hash that stands in rows of links; several labels may have one.
+    /// By the hash in rows of links; several labels may share one.
     by_short: HashMap<u32, Vec<String>>,
-    /// The hash of the label whose result it is or was.
+    /// Result key to the hash of its label.
     by_key: HashMap<ActionKey, [u8; 16]>,
-    /// The hash of the label whose output it is or was.
+    /// Output digest to the hash of its label.
     by_output: HashMap<Digest, [u8; 16]>,
 }
 
 impl Labels {
-    /// Collects them from graphs, results and versions.
+    /// Collects the labels from graphs, results and versions.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -64,7 +64,7 @@ impl Labels {
         hash
     }
 
-    /// Names what is damaged, unless it has a name.
+    /// Adds the labels of a damaged entry, unless it has some.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -82,7 +82,7 @@ impl Labels {
         Ok(())
     }
 
-    /// The labels of the nodes that a row is about; none where it is about a checkout, its files or its builds.
+    /// Returns the labels of the nodes of a row; none for a row about a checkout, its files or its builds.
     fn of_row(&self, disk: &DiskStore, view: ViewId, part: Part, key: &[u8]) -> Result<Vec<String>, StoreError> {
         let text = |label: Option<&str>| label.map(str::to_owned).into_iter().collect();
         let page = |size: u32| {
@@ -105,7 +105,7 @@ impl Labels {
         })
     }
 
-    /// The labels of the nodes with these numbers, as their row of links tells them.
+    /// Returns the labels of the nodes with these numbers, by their row of links.
     fn by_links(&self, disk: &DiskStore, view: ViewId, numbers: &Range<u32>) -> Result<Vec<String>, StoreError> {
         let page = numbers.start / LINKS;
         let mut labels = BTreeSet::new();
@@ -120,7 +120,7 @@ impl Labels {
     }
 }
 
-/// The labels of the nodes with these numbers that have a result, as their records tell them.
+/// Returns the labels of the nodes with these numbers that have a result, by their records.
 fn by_records(disk: &DiskStore, view: ViewId, numbers: &Range<u32>) -> Result<Vec<String>, StoreError> {
     let mut labels = BTreeSet::new();
     for page in numbers.start / RECORDS..numbers.end.div_ceil(RECORDS) {

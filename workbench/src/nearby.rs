@@ -1,7 +1,7 @@
-//! Which trees are near to the present one, as git knows it: the committed one, the one that its branch left the main line at, its ancestors; and
-//! by name the latest of its branch and of the main line, for checkouts without a history (a job's shallow clone).
+//! Trees near the present one, by git: the committed one, the merge base with the main line, its ancestors; and by name the latest of its branch and
+//! of the main line, for checkouts without a history (a job's shallow clone).
 //!
-//! Git is asked only when a bundle of the very tree is not there, and when one is filed. Names are hints; results are used by their keys.
+//! Git runs only when there is no bundle of the exact tree, and when one is stored. Names are hints; results are used by their keys.
 
 use crate::git;
 use engine::seams::nearby::Nearby;
@@ -10,18 +10,18 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// So many ancestors are looked at, each the first parent of the one before.
+/// Number of ancestors, along first parents.
 const ANCESTORS: &str = "--max-count=32";
-/// What main lines are called where nothing says it.
+/// Default names of main lines.
 const MAIN: [&str; 2] = ["main", "master"];
-/// Variables of jobs: the branch that is built.
+/// Variables of jobs: the built branch.
 const BRANCH: [&str; 2] = ["GITHUB_REF", "CI_COMMIT_BRANCH"];
 /// The branch that it is to be merged into.
 const BASE: [&str; 2] = ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"];
 /// The main line.
 const DEFAULT: [&str; 1] = ["CI_DEFAULT_BRANCH"];
 
-/// Gives the value of a variable of the environment.
+/// Returns the value of an environment variable.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A workspace in a checkout of git.
@@ -33,7 +33,7 @@ pub struct GitTrees {
 }
 
 impl GitTrees {
-    /// What git prints, without its last line's end; `None` when it fails.
+    /// Returns the output of git, without the last line's end; `None` when it fails.
     fn git(&self, args: &[&str], input: &str) -> Option<String> {
         let mut child = Command::new("git")
             .args(args)
@@ -46,7 +46,7 @@ impl GitTrees {
             .spawn()
             .ok()?;
         let mut standard_input = child.stdin.take()?;
-        // At most some lines, which a pipe takes at once. One that reads nothing has failed, which its exit tells.
+        // A few lines, which fit into the pipe's buffer. If git does not read them, its exit code reports the failure.
         let _ = standard_input.write_all(input.as_bytes());
         drop(standard_input);
         let output = child.wait_with_output().ok()?;
@@ -59,7 +59,7 @@ impl GitTrees {
         values.find(|value| !value.is_empty())
     }
 
-    /// The workspace's tree in each of these commits, in their order.
+    /// Returns the workspace's tree in each of these commits, in order.
     fn trees(&self, commits: &[String]) -> Vec<String> {
         let Some(prefix) = self.git(&["rev-parse", "--show-prefix"], "") else {
             return Vec::new();
@@ -69,17 +69,17 @@ impl GitTrees {
             .map(|commit| format!("{commit}:{}\n", prefix.trim_end_matches('/')))
             .collect();
         let told = self.git(&["cat-file", "--batch-check=%(objectname)"], &asked).unwrap_or_default();
-        // One that is not there is told of by its name and a word.
+        // Git reports a missing object by its name and a word.
         let ids = told.lines().filter(|line| git::is_name(line));
         ids.map(|id| format!("tree {id}")).collect()
     }
 
-    /// The branch that is checked out, or that a job builds.
+    /// Returns the branch that is checked out, or that a job builds.
     fn branch(&self) -> Option<String> {
         let checked_out = self.git(&["symbolic-ref", "--quiet", "--short", "HEAD"], "");
         checked_out.or_else(|| {
             let name = self.variable(&BRANCH)?;
-            // A request to merge is no branch.
+            // A merge request is not a branch.
             match name.strip_prefix("refs/") {
                 Some(rest) => rest.strip_prefix("heads/").map(str::to_owned),
                 None => Some(name),
@@ -87,14 +87,14 @@ impl GitTrees {
         })
     }
 
-    /// The main line, where anything says what it is.
+    /// Returns the main line, if it is configured.
     fn main_line(&self) -> Option<String> {
         let told = self.git(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"], "");
         let told = told.and_then(|name| name.strip_prefix("origin/").map(str::to_owned));
         told.or_else(|| self.variable(&DEFAULT))
     }
 
-    /// The commit at which this branch left the one that it goes back to.
+    /// Returns the merge base of this branch and its base.
     fn merge_base(&self, base: Option<&str>) -> Option<String> {
         let lines = base.into_iter().chain(MAIN);
         let remote = lines.clone().map(|line| format!("refs/remotes/origin/{line}"));
@@ -209,7 +209,7 @@ mod tests {
         );
         fs::write(root.join("in/a.txt"), "edited, and longer").unwrap();
         assert_eq!(all.bundle_names(), ["branch side"], "the files are no commit's");
-        // Elsewhere than in the workspace nothing moves its tree.
+        // A commit outside of the workspace does not change its tree.
         fs::write(root.join("b.txt"), "b").unwrap();
         git(root, &["add", "b.txt"]);
         git(root, &["commit", "-m", "beside"]);

@@ -1,33 +1,32 @@
-//! Neighbours among the vectors of types: what is near a text, and which types are nearly the same.
+//! Neighbours among the vectors of types: types near a text, and types that are nearly the same.
 //!
-//! Every vector is looked at: for a repository of 13,000 types that takes some milliseconds, is exact, needs no
-//! building and follows every edit (docs/embeddings.md has the trial against approximate indexes). Vectors are compared after the mean of all is
-//! taken away: what all code has in common says nothing.
+//! Compares all vectors: for a repository of 13,000 types that takes some milliseconds, is exact, needs no index and follows every edit
+//! (docs/embeddings.md compares approximate indexes). The mean of all vectors is subtracted first, because features of all code say nothing.
 
 use engine::values::table::Table;
 use producers::embedding::vector::Vector;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The vectors of types, with what is needed to compare them.
+/// The vectors of types, prepared for comparison.
 pub struct Vectors<'b> {
     rows: Vec<Row<'b>>,
     mean: Vec<f32>,
     left_out: LeftOut,
 }
 
-/// How many vectors are not compared with others, and why.
+/// The numbers of vectors that are not compared, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LeftOut {
     /// They have no numbers: their files are not sent to a model.
     withheld: usize,
     /// All their numbers are zero.
     zero: usize,
-    /// They are longer or shorter than most.
+    /// Their length differs from that of most vectors.
     other_length: usize,
 }
 
-/// What has all vectors made anew, by whatever model there is now.
+/// Advice for rebuilding all vectors with the present model.
 pub const REMAKE: &str = "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` have all vectors made by the model that there is now";
 
 struct Row<'b> {
@@ -35,14 +34,14 @@ struct Row<'b> {
     bytes: &'b [u8],
     /// One over the length of the vector.
     scale: f32,
-    /// One over the length of the vector once the mean is taken away.
+    /// One over the length of the vector after the mean is subtracted.
     centred_scale: f32,
 }
 
 /// Two types that are nearly the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair<'b> {
-    /// The cosine between them, to 1.
+    /// Their cosine, at most 1.
     pub likeness: f32,
     /// The first by name.
     pub one: &'b str,
@@ -50,17 +49,17 @@ pub struct Pair<'b> {
     pub other: &'b str,
 }
 
-/// So many vectors without any common part are counted in: what a handful of types have in common is what they are about.
+/// Weight of the prior: so many vectors without a common part are added, because the common part of a few types is their subject.
 const TYPES_OF_PRIOR: f32 = 20.0;
-/// Bits that two signatures must share in one of their parts to be compared, and how many parts there are.
+/// Bits that two signatures must share in one of their parts to be compared, and the number of parts.
 const BITS: usize = 10;
 const PARTS: usize = 24;
-/// Types of one side that a type is compared with, at most.
+/// Limit of types of one side that a type is compared with.
 const MOST_COMPARED: usize = 500;
 
 impl<'b> Vectors<'b> {
-    /// The vectors in the table `//index:vectors` of the types that `is_meant`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts;
-    /// [`Vectors::notes`] tells what is left out. `None` when the bytes are no table.
+    /// Opens the vectors in the table `//index:vectors` of the types for which `is_meant` holds. If their lengths differ, as for a while after a
+    /// change of the model, the most frequent length counts; [`Vectors::notes`] reports the excluded ones. `None` when the bytes are not a table.
     pub fn open(table: &'b [u8], is_meant: impl Fn(&str) -> bool) -> Option<Self> {
         let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().filter(|(key, _)| is_meant(key)).collect();
         let mut left_out = LeftOut::default();
@@ -100,7 +99,7 @@ impl<'b> Vectors<'b> {
         Some(Self { rows, mean, left_out })
     }
 
-    /// Of no type.
+    /// Creates an empty set.
     pub fn none() -> Self {
         Self {
             rows: Vec::new(),
@@ -109,7 +108,7 @@ impl<'b> Vectors<'b> {
         }
     }
 
-    /// How many types are not compared, and why: a sentence for each reason.
+    /// Describes the types that are not compared: one sentence per reason.
     pub fn notes(&self) -> Vec<String> {
         let LeftOut {
             withheld,
@@ -133,18 +132,18 @@ impl<'b> Vectors<'b> {
         .collect()
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Types by how near they are to a text's vector, nearest first, with the cosine; by name where that is equal. `None` when the vector has
-    /// another length: another model made it.
+    /// Returns the types by their nearness to a text's vector, nearest first, with the cosine; equal ones by name. `None` when the vector's length
+    /// differs: another model computed it.
     pub fn nearest(&self, query: &Vector) -> Option<Vec<(f32, &'b str)>> {
         let numbers: Vec<f32> = query.numbers().iter().map(|number| f32::from(*number)).collect();
         if numbers.len() != self.mean.len() {
@@ -162,9 +161,9 @@ impl<'b> Vectors<'b> {
         Some(found)
     }
 
-    /// Pairs of types whose cosine is at least so much, likest first. Pairs are looked for among types whose vectors lie on the same sides of
-    /// the same planes (random hyperplanes: Charikar 2002), so a rare pair near the bound may be missed. Of types with equal vectors each is a pair
-    /// with the first of them alone, and a type is compared with [`MOST_COMPARED`] others of its side: a thousand copies are no half million pairs.
+    /// Returns the pairs of types with a cosine of at least `least`, most similar first. Only types on the same sides of the same planes are compared
+    /// (random hyperplanes: Charikar 2002), so a rare pair near the bound may be missed. Of types with equal vectors, each is paired with the first
+    /// one only, and a type is compared with [`MOST_COMPARED`] others of its side: a thousand copies do not give half a million pairs.
     pub fn pairs(&self, least: f32) -> Vec<Pair<'b>> {
         let planes = planes(self.mean.len());
         let centred: Vec<Vec<f32>> = self.rows.par_iter().map(|row| self.centred(row)).collect();
@@ -244,12 +243,12 @@ fn cosine(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// A likeness as it is shown.
+/// Rounds a likeness for display.
 pub fn to_two_digits(likeness: f32) -> f64 {
     (f64::from(likeness) * 100.0).round() / 100.0
 }
 
-/// Planes through the origin, the same for every workspace: a row of signs each.
+/// Returns planes through the origin, the same for every workspace: a row of signs each.
 fn planes(length: usize) -> Vec<Vec<bool>> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut bit = || {
@@ -262,7 +261,7 @@ fn planes(length: usize) -> Vec<Vec<bool>> {
     (0..BITS * PARTS).map(|_| (0..length).map(|_| bit()).collect()).collect()
 }
 
-/// On which side of each plane a vector lies, [`BITS`] of them a part.
+/// Returns the side of each plane that a vector is on, [`BITS`] per part.
 fn signature(vector: &[f32], planes: &[Vec<bool>]) -> Vec<u32> {
     let side = |plane: &Vec<bool>| {
         vector
@@ -373,7 +372,7 @@ mod tests {
     }
 
     proptest! {
-        /// The bytes are compared as the numbers would be: against the textbook's cosine of centred vectors.
+        /// Comparing the bytes gives the textbook cosine of the centred vectors.
         #[test]
         fn nearness_is_the_cosine_of_what_is_left_without_the_mean(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 8), 2..8), query in prop::collection::vec(-1.0_f32..1.0, 8)) {
             let vectors: Vec<Vector> = rows.iter().map(|row| Vector::of(row)).collect();

@@ -1,4 +1,4 @@
-//! What of a workspace costs money: which targets models make, and in what currency they are paid.
+//! Paid targets of a workspace, and the currency of their price.
 
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
@@ -8,15 +8,15 @@ use engine::values::label::{escape, unescape};
 use engine::values::table::Table;
 use serde_json::Value;
 
-/// Whether a model makes the target.
+/// Whether a model answers for the target.
 pub fn is_paid(session: &Session, label: &str) -> bool {
     let Some(found) = session.rules.find(label) else { return false };
     let producer = session.rules.rule(found.rule).producer;
     pays(session.rules.manifest(), &session.engine.registry, producer)
 }
 
-/// The target whose answer a label shows: a type of a group of mutually dependent types is asked about with the others, so that asking
-/// anew, or looking at the prompt, means the group. `None` before it was ever made, and for what is asked about by itself.
+/// Returns the target whose answer a label shows: a type of a group of mutually dependent types is summarised with the others, so a new answer or the
+/// prompt concerns the group. `None` before it was ever built, and for targets with answers of their own.
 pub fn group_of(session: &Session, label: &str) -> Option<String> {
     let node = session.graph.node(session.graph.find(label)?);
     let mut read = node.reads().map(|id| session.graph.node(id).label.clone());
@@ -24,8 +24,8 @@ pub fn group_of(session: &Session, label: &str) -> Option<String> {
         .map(|read| read.to_string())
 }
 
-/// The target that is asked about where `label` is: the group of a type as the last `//index:groups` has it, which also holds where the type
-/// itself was never made. `None` for what is asked about by itself.
+/// Returns the target whose question covers `label`: the group of a type by the last `//index:groups`, also if the type itself was never built.
+/// `None` for targets with questions of their own.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -49,7 +49,7 @@ pub fn asked_with(session: &Session, label: &str) -> Result<Option<String>, Engi
     Ok(group.filter(|group| is_paid(session, group)))
 }
 
-/// Whether a model makes any target of the workspace.
+/// Whether a model answers for any target of the workspace.
 pub fn any(manifest: &Manifest, registry: &Registry) -> bool {
     (0..manifest.producers.len()).any(|producer| pays(manifest, registry, u32::try_from(producer).unwrap_or(u32::MAX)))
 }
@@ -60,7 +60,7 @@ fn pays(manifest: &Manifest, registry: &Registry, producer: u32) -> bool {
     implementation.is_some_and(|implementation| implementation.pool(&definition.params) == Pool::Paid)
 }
 
-/// The currency of the first model that has a price.
+/// Returns the currency of the first model that has a price.
 pub fn currency(session: &Session) -> Option<String> {
     let models = &session.rules.manifest().models;
     let price = models.values().find_map(|model| model.get("price")?.as_object())?;

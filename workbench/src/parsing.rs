@@ -1,4 +1,4 @@
-//! What the bare grammar costs on the C# files of a folder: the measure that the producers' own cost is compared with.
+//! Measures the cost of the bare grammar on the C# files of a folder, for comparison with the cost of the producers.
 
 use crate::code_survey::csharp_sources;
 use engine::files::disk::Disk;
@@ -9,25 +9,25 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What it took.
+/// The measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Parsed {
     /// Files parsed.
     pub files: usize,
-    /// Their length.
+    /// Their bytes.
     pub bytes: u64,
     /// Nodes of their trees.
     pub nodes: u64,
-    /// Processor time of all threads while parsing, reading the files included.
+    /// Processor seconds of all threads while parsing, including reading the files.
     pub cpu_seconds: f64,
-    /// Time on the wall.
+    /// Wall-clock seconds.
     pub wall_seconds: f64,
 }
 
-/// Parses every C# file below `folder` with nothing around it.
+/// Parses every C# file below `folder`, without any other work.
 ///
 /// # Errors
-/// When the folder cannot be looked at.
+/// When the folder cannot be read.
 pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
     let root = folder
         .canonicalize()

@@ -1,16 +1,16 @@
-//! Names in place of labels: `NodeStore` is the outline of a type, `NodeStore:semantic` another target of it. It knows no workspace.
+//! Short names for labels: `NodeStore` is the outline of a type, `NodeStore:semantic` another target of it. Needs no workspace.
 
 use std::borrow::Cow;
 
-/// The target of a name that names none.
+/// The default target of a name.
 const USUAL: &str = "outline";
 
-/// The name and the target of what is no label and no path.
+/// Splits a text that is neither a label nor a path into name and target.
 pub fn name(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix("global::").unwrap_or(text);
     let (name, target) = text.rsplit_once(':').unwrap_or((text, USUAL));
     let begins = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '@'));
-    // A file is none.
+    // A file name is not a short name.
     let is_name = begins
         && !name.ends_with(".cs")
         && !target.is_empty()
@@ -19,7 +19,7 @@ pub fn name(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, target))
 }
 
-/// The label that a name is short for; other texts as they are.
+/// Returns the label that a short name stands for; other texts unchanged.
 pub fn expanded(text: &str) -> Cow<'_, str> {
     match name(&with_arity(text)) {
         Some((name, target)) => Cow::Owned(format!("//types/{name}:{target}")),
@@ -27,7 +27,7 @@ pub fn expanded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name with marks for the type arguments of C# that stand before a member: `Map<K, List<V>>.Entry` as ``Map`2.Entry``.
+/// Returns a name with arity marks instead of C# type arguments before a member: `Map<K, List<V>>.Entry` as ``Map`2.Entry``.
 pub fn with_arity(text: &str) -> Cow<'_, str> {
     let end = text.find(['#', '(']).unwrap_or(text.len());
     let (head, rest) = text.split_at(end);
@@ -55,13 +55,13 @@ pub fn with_arity(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text that is no label is written as a path is.
+/// Whether a text that is not a label is written like a path.
 pub fn is_path(text: &str) -> bool {
     let is_label = text.starts_with(['-', ':']) || text.starts_with("//");
     !is_label && name(&with_arity(text)).is_none() && text.contains(['/', '.']) && !text.contains(['*', '?', '#', '(', ':', '<', '@'])
 }
 
-/// The text, with a target if it is a name without one: commands about summaries mean the summary of a type.
+/// Adds a target to a name without one: commands about summaries refer to the summary of a type.
 pub fn with_target<'t>(text: &'t str, target: &str) -> Cow<'t, str> {
     let plain = text.strip_prefix("global::").unwrap_or(text);
     match name(text) {

@@ -1,4 +1,4 @@
-//! Spending: what the ledger of a checkout says was spent on models, and what filed results saved.
+//! Spending: totals of a checkout's ledger: money spent on models, and money that stored results saved.
 
 use engine::build::session::Session;
 use engine::seams::paid::Spent;
@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 /// Sums over the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
-    /// Seconds since 1970 of the first line counted.
+    /// Seconds since 1970 of the first counted line.
     pub first: Option<u64>,
-    /// By outcome (`full`, `patch`, `unchanged`, `rejected`, `saved`): how often, and what it came to.
+    /// By outcome (`full`, `patch`, `unchanged`, `rejected`, `saved`): number and total.
     pub by_outcome: BTreeMap<Outcome, Sum>,
-    /// By model: what was spent, filed results left out.
+    /// By model: totals without stored results.
     pub by_model: BTreeMap<String, Sum>,
-    /// What was spent in all.
+    /// The total spent.
     pub spent: Sum,
-    /// What was spent on each target, the dearest first.
+    /// The total of each target, the most expensive first.
     pub targets: Vec<(String, Sum)>,
 }
 
-/// How often, and what it came to.
+/// A number of lines and their totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
-    /// Lines.
+    /// Number of lines.
     pub times: u64,
-    /// Calls, tokens, money as far as all of it is of one currency.
+    /// Calls and tokens; money, if all of it has one currency.
     pub spent: Spent,
     /// Millionths, by currency.
     pub money: BTreeMap<String, u64>,
@@ -35,7 +35,7 @@ pub struct Sum {
     pub took_us: u64,
     /// Lines without a price.
     pub unpriced: u64,
-    /// Lines of agents, for whom no money is paid here.
+    /// Lines of agents, which cost no money here.
     pub agents: u64,
 }
 
@@ -57,7 +57,7 @@ impl Sum {
     }
 }
 
-/// Sums up what was entered at or after `since` (seconds since 1970).
+/// Sums the entries since `since` (seconds since 1970).
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -67,11 +67,11 @@ pub fn spending(session: &Session, since: u64) -> Result<Spending, StoreError> {
     Ok(sum(entries, &Currencies::of(session)))
 }
 
-/// What models are paid in, as the manifest has it now: the ledger has only their names.
+/// Currencies of models, from the present manifest: the ledger has only model names.
 #[derive(Default)]
 pub(crate) struct Currencies {
     by_model: BTreeMap<String, String>,
-    /// For models that the manifest has no more.
+    /// For models that are not in the manifest any more.
     other: String,
 }
 

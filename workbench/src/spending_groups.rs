@@ -1,4 +1,4 @@
-//! What was spent and saved in groups: by commit, author, producer or month.
+//! Money spent and saved, grouped by commit, author, producer or month.
 
 use crate::spending::{Currencies, Sum};
 use crate::{builds, git};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What lines of the ledger are grouped by.
+/// Grouping of the lines of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
@@ -26,21 +26,21 @@ pub enum By {
     Month,
 }
 
-/// What a group came to.
+/// Totals of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// The commit, author, producer or month.
     pub name: String,
-    /// What was spent.
+    /// Money spent.
     pub spent: Sum,
-    /// What the filed answers that were used had cost.
+    /// Original cost of the stored answers that were used.
     pub saved: Sum,
 }
 
-/// The name of what no build of the log explains.
+/// The group of entries that no build of the log explains.
 const UNKNOWN: &str = "unknown";
 
-/// Groups what was entered at or after `since` (seconds since 1970): months, commits and authors by their first line, producers by name.
+/// Groups the entries since `since` (seconds since 1970): months, commits and authors in the order of their first line, producers by name.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -89,7 +89,7 @@ fn grouped(
     groups
 }
 
-/// The commit of the build that was running at a moment; of a build that the log has no more, `None`.
+/// Returns the commit of the build that ran at a moment; `None` when the log no longer has that build.
 fn commit_at(builds: &[BuildRecord], at: u64) -> Option<&str> {
     let begun = builds.partition_point(|build| build.at <= at);
     // Times are whole seconds: a line may be entered a second after the build's last commit.
@@ -103,7 +103,7 @@ fn producer(session: &Session, label: &str) -> Option<String> {
     producers.get(rule.producer as usize).map(|producer| producer.name.to_string())
 }
 
-/// `2026-11`.
+/// Formats a month as `2026-11`.
 fn month(secs: u64) -> String {
     let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(secs)).to_string();
     text[..7].to_owned()

@@ -1,4 +1,4 @@
-//! Status: how a workspace stands, in numbers. Nothing is run and nothing written.
+//! Status: the state of a workspace in numbers. Runs and writes nothing.
 
 use crate::generating;
 use crate::health::Health;
@@ -24,20 +24,20 @@ const SUMMARY: &str = "semantic";
 /// The table of all types.
 const TYPES: &str = "//index:types";
 
-/// Nodes of one target name.
+/// Number of nodes of one target name, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Filed under their present key.
+    /// Stored under their present key.
     pub current: usize,
-    /// To be made again.
+    /// To be built again.
     pub stale: usize,
-    /// Stale if something that they read, and that has to be made first, comes out different.
+    /// Stale if an input that has to be built first gets another output.
     pub maybe_stale: usize,
-    /// Without output at their present inputs, although a build asked for one: the last try failed, or they wait.
+    /// Without output at their present inputs, although a build requested one: the last try failed, or they wait.
     pub pending: usize,
-    /// Being made by a build at this moment.
+    /// Being built at this moment.
     pub generating: usize,
-    /// Known by name, never made.
+    /// Known by name, never built.
     pub none: usize,
 }
 
@@ -55,7 +55,7 @@ impl Counts {
     }
 }
 
-/// The word for the state of a summary (seed 000 §3.2).
+/// Returns the word for the state of a summary (seed 000 §3.2).
 pub fn semantic_state(state: NodeState) -> &'static str {
     match state {
         NodeState::Current => "cached",
@@ -64,8 +64,8 @@ pub fn semantic_state(state: NodeState) -> &'static str {
     }
 }
 
-/// How a target stands: as the engine says, or `generating` while a build of this checkout asks a model for it. Every answer about one target has
-/// its state from here.
+/// Returns the state of a target: that of the engine, or `generating` while a build of this checkout asks a model for it. Every answer about one
+/// target takes its state from here.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -76,14 +76,14 @@ pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<
     session.standing(label)
 }
 
-/// How a workspace stands.
+/// The status of a workspace.
 #[derive(Debug, Default)]
 pub struct Status {
     /// `[workspace] name`.
     pub name: String,
     /// Source files.
     pub files: usize,
-    /// Those that came, went or changed since the last build.
+    /// Sources that were added, removed or changed since the last build.
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
@@ -91,26 +91,26 @@ pub struct Status {
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,
-    /// What building all of them would run.
+    /// The runs that building all of them needs.
     pub outlook: Outlook,
     /// Types, as they were last counted.
     pub types: usize,
     /// Types by the state of their summary (seed 000 §3.2).
     pub semantic: Counts,
-    /// How its projects stand.
+    /// The health of its projects.
     pub health: Health,
-    /// What producers said of what is current, and what the look at the sources said.
+    /// Diagnostics of current targets, and of reading the sources.
     pub diagnostics: Vec<Diagnostic>,
     /// Why targets failed at their present inputs.
     pub failures: Vec<Diagnostic>,
-    /// The store in numbers, when there is one on disk.
+    /// Usage of the store, if there is one on disk.
     pub usage: Option<Usage>,
 }
 
-/// Looks.
+/// Computes the status.
 ///
 /// # Errors
-/// When the manifest is wrong or store or sources cannot be read.
+/// When the manifest is wrong, or the store or the sources cannot be read.
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
     let rules = &session.rules;
     let (mut ids, mut rule_of) = (Vec::new(), Vec::new());
@@ -163,11 +163,11 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             status.semantic.add(*state);
         }
     }
-    // A first build files its graph when it ends.
+    // A first build stores its graph only at its end.
     let begun = generating.iter().filter(|label| session.graph.find(label).is_none());
     status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
     status.types = counted(session)?;
-    // Targets of a type that is gone stay in the graph until a build asks for them.
+    // Targets of a removed type stay in the graph until a build requests them.
     if status.types > 0 && types.len() != status.types {
         retain_listed(session, &mut types)?;
     }
@@ -177,7 +177,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     Ok(status)
 }
 
-/// Whether a target is the summary of a type, as [`Status::semantic`] counts them.
+/// Whether a target is the summary of a type, as counted in [`Status::semantic`].
 pub fn is_type_summary(session: &Session, label: &str) -> bool {
     let found = session.rules.find(label);
     found.is_some_and(|found| {
@@ -186,13 +186,13 @@ pub fn is_type_summary(session: &Session, label: &str) -> bool {
     })
 }
 
-/// Whether a rule makes targets of types. Those of members are none.
+/// Whether a rule's targets belong to types, and not to members.
 fn is_of_types(rule: &Rule) -> bool {
     let head = rule.target.pieces.first();
     rule.inner.is_none() && matches!(head, Some(Piece::Text(text)) if text.starts_with("//types/"))
 }
 
-/// Leaves the types that `//index:types` lists, those that have no target yet, too.
+/// Keeps the types that `//index:types` lists, and adds those without a target.
 fn retain_listed(session: &Session, types: &mut HashMap<Box<str>, bool>) -> Result<(), WorkbenchError> {
     let last = session.last(TYPES)?;
     let listed = last
@@ -212,7 +212,7 @@ fn counted(session: &Session) -> Result<usize, WorkbenchError> {
     Ok(table.as_deref().and_then(pages::count).unwrap_or_default())
 }
 
-/// What producers said of what is current, and why what failed did.
+/// Collects the diagnostics of current targets, and the causes of failures.
 fn said(session: &Session, ids: &[NodeId], states: &[NodeState], status: &mut Status) -> Result<(), WorkbenchError> {
     for (label, remark) in session.remarks()? {
         let place = session.graph.find(&label).and_then(|id| ids.binary_search(&id).ok());

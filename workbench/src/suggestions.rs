@@ -1,4 +1,4 @@
-//! The order of what is suggested in place of a name that means nothing: what people wrote before what generators did.
+//! Orders the suggestions for an unknown name: handwritten types before generated ones.
 
 use engine::build::session::Session;
 use engine::store::StoreError;
@@ -11,7 +11,7 @@ use producers::csharp::types::TypeRow;
 /// The table that says of each type whether it is generated.
 const TYPES: &str = "//index:types";
 
-/// Puts types of generated code behind the other suggestions of errors about names of targets; the hint names the first.
+/// Moves generated types after the other suggestions in errors about names of targets; the hint names the first one.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -1,8 +1,8 @@
-//! Which programs of a workspace may be run, and where it may send what: what someone has looked at and allowed.
+//! Trust: the programs of a workspace that may run and the services that it may send data to, as the user allowed them.
 //!
-//! What is trusted is a whole definition (argv, environment, bounds; address, variables) in one repository, as with direnv; a definition that changes is
-//! asked about anew. Scripts that a program reads are not part of it, as little as its own file is. Trust is kept for each user, outside of
-//! checkouts: a cloned repository cannot bring its own.
+//! Trust is given to a whole definition (argv, environment, bounds; address, variables) in one repository, as with direnv; a changed definition
+//! needs new approval. It covers neither scripts that a program reads nor the program's own file. Each user's list is stored outside of checkouts,
+//! so that a cloned repository cannot bring its own.
 
 use crate::checkout;
 use crate::location::repository;
@@ -16,29 +16,29 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The list of one repository has no more bytes than this.
+/// Limit of bytes of a repository's list.
 const MOST: usize = 4 << 20;
 
-/// Whose programs are run.
+/// The definitions that are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trusting {
-    /// Everyone's: for machines that build whatever is checked out.
+    /// All of them: for machines that build any checkout.
     Everything,
-    /// Those that lists in this folder name.
+    /// Those that the lists in this folder name.
     Listed(PathBuf),
-    /// Nobody's.
+    /// None.
     #[default]
     Nothing,
 }
 
-/// What is trusted of one repository.
+/// The trusted definitions of one repository.
 pub struct Trusted {
     trusting: Trusting,
     list: String,
 }
 
 impl Trusted {
-    /// That of the repository that a root belongs to.
+    /// Returns the trusted definitions of the repository that a root belongs to.
     pub fn of(trusting: Trusting, root: &Path) -> Self {
         let id = Digest::of(os::names::bytes(&repository(root)));
         Self {
@@ -56,7 +56,7 @@ impl Trusted {
         lines(&text)
     }
 
-    /// Lets definitions run, or no more.
+    /// Adds definitions to the list, or removes them.
     ///
     /// # Errors
     /// When the list cannot be written.
@@ -86,20 +86,20 @@ fn lines(text: &[u8]) -> BTreeSet<String> {
 
 impl Trust for Trusted {
     fn trusts(&self, definition: &Digest) -> bool {
-        // Read each time: it may have been granted or taken back since.
+        // Read the list each time: the user may have granted or revoked trust since.
         self.trusting == Trusting::Everything || self.listed().contains(&definition.to_string())
     }
 }
 
-/// What a manifest has done on this machine that waits until someone has looked at it: a program is run, or something sent.
+/// A definition of a manifest that waits for the user's approval: it runs a program or sends data.
 pub struct Waiting {
-    /// What asks for it: `producer.NAME`, `model.NAME` or `remote`.
+    /// Its owner: `producer.NAME`, `model.NAME` or `remote`.
     pub of: String,
-    /// What is done; `argv`, `shell`, `command`, `api_key_command` or `credential_helper` is the line of a program.
+    /// Its action; `argv`, `shell`, `command`, `api_key_command` or `credential_helper` is the command line of a program.
     pub params: Params,
-    /// How a program is bounded.
+    /// Bounds of the program.
     pub bounds: Params,
-    /// What is trusted, or not.
+    /// Digest that trust is given to.
     pub definition: Digest,
 }
 
@@ -114,7 +114,7 @@ impl Waiting {
     }
 }
 
-/// What of a manifest waits: its producers' programs in their order, then its models', then its remote cache's and workers'.
+/// Returns the definitions of a manifest that need approval: programs of its producers, then of its models, then its remote cache and workers.
 pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     let commands = manifest.producers.iter().filter(|producer| producer.uses == "command");
     let commands = commands.map(|producer| Waiting {
@@ -136,8 +136,8 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     commands.chain(models).chain(remote).collect()
 }
 
-/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, what a key signed, headers, and the address
-/// that they, questions and results go to.
+/// Returns what the remote cache of a manifest runs and sends: a program that prints a token, a token, a key, signatures of a key, headers, and the
+/// address that receives them, the requests and the results.
 pub fn remote(def: &RemoteDef) -> Waiting {
     let text = |name: &str, value: &str| (name.to_owned(), value.into());
     let mut params = Params::new();
@@ -160,7 +160,7 @@ pub fn remote(def: &RemoteDef) -> Waiting {
     Waiting::of("remote", params)
 }
 
-/// What is sent to a server's workers: source code, and the program that they run.
+/// Returns what a server's workers are sent: source code, and the worker program.
 pub fn execution(def: &RemoteDef) -> Option<Waiting> {
     let text = |name: &str, value: &str| (name.to_owned(), value.into());
     let mut params = Params::new();
@@ -170,7 +170,7 @@ pub fn execution(def: &RemoteDef) -> Option<Waiting> {
     def.execute.then(|| Waiting::of("remote.execute", params))
 }
 
-/// The user that a workspace's folder or manifest belongs to, when that is neither the present one nor the superuser.
+/// Returns the owner of a workspace's folder or manifest, unless it is the present user or the superuser.
 pub fn foreign_owner(root: &Path) -> Option<u32> {
     let own = os::processes::own_user();
     let owners = [root.to_owned(), root.join(crate::location::MANIFEST)];

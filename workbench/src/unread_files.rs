@@ -1,5 +1,5 @@
-//! Files that may use C# code and that cortex does not read: pages of Razor and of XAML. Their lines that hold a name are searched as text when an
-//! answer depends on them.
+//! Files that may use C# code and that cortex does not read: Razor and XAML pages. When an answer depends on them, their lines with a name are found
+//! by a text search.
 
 use crate::symbols::grep::{Hit, Query, grep};
 use crate::symbols::index::simple_name;
@@ -8,23 +8,23 @@ use engine::seams::world::{SetDef, World};
 use engine::values::label::halves;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the names of such files end.
+/// Extensions of such files.
 pub const EXTENSIONS: [&str; 4] = ["razor", "cshtml", "xaml", "axaml"];
 
-/// Files that are searched at most.
+/// Limit of searched files.
 const MOST_FILES: usize = 5_000;
 
-/// The lines that hold one of some words.
+/// The lines that contain one of some words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreadUses {
     /// The lines.
     pub hits: Vec<Hit>,
-    /// Files that were not searched, because there are too many or because they are no text.
+    /// Files that were not searched, because there are too many or because they are not text.
     pub unsearched: usize,
     words: BTreeSet<String>,
 }
 
-/// The word that a type or a member is named by in code: `Get` of `N.Store#Get(int)`, `Store` of its constructor. `None` of what has no name.
+/// Returns the word by which code refers to a type or a member: `Get` of `N.Store#Get(int)`, `Store` of its constructor. `None` if it has no name.
 pub fn word_of(path: &str) -> Option<String> {
     let word = match halves(path) {
         Some((key, member)) if member.starts_with(".ctor") => simple_name(key),
@@ -40,8 +40,8 @@ pub fn word_of(path: &str) -> Option<String> {
     (is_name && word != "this" && word != "operator").then(|| word.to_owned())
 }
 
-/// The lines of unread files of the workspace that hold the name of a type or a member as a whole word. `beside` are the only files that can use it,
-/// where it is private: a page is a part of the type that the file beside it declares.
+/// Returns the lines of unread files that contain the name of a type or a member as a whole word. `beside` limits the files for a private name: a
+/// page is a part of the type that the file beside it declares.
 pub fn uses<'p>(world: &dyn World, paths: impl IntoIterator<Item = &'p str>, beside: Option<&[String]>) -> UnreadUses {
     let words: BTreeSet<String> = paths.into_iter().filter_map(word_of).collect();
     let pattern = words.iter().map(String::as_str).collect::<Vec<_>>().join("|");
@@ -79,7 +79,7 @@ fn pages() -> SetDef {
 }
 
 impl UnreadUses {
-    /// What an answer says of them, if there is anything to say.
+    /// Returns the note for an answer, if one is needed.
     pub fn note(&self) -> Option<String> {
         let unsearched = match self.unsearched {
             0 => String::new(),
@@ -114,7 +114,7 @@ impl UnreadUses {
         ))
     }
 
-    /// Each line as a possible use.
+    /// Formats each line as a possible use.
     pub fn places(&self) -> impl Iterator<Item = String> {
         self.hits.iter().map(|hit| {
             format!(

@@ -1,4 +1,4 @@
-//! Versions: what History keeps of a target, and what two versions differ in.
+//! Versions of a target in History, and differences between two of them.
 
 use crate::aliases::former;
 use crate::last_good::{label as label_of, parts};
@@ -19,38 +19,38 @@ use std::sync::Arc;
 pub struct Version {
     /// Its number: from 1, and for versions under former names from 0 down.
     pub number: i64,
-    /// The label it was made under, when the type had another name then.
+    /// The label of the version, if the type had another name then.
     pub former: Option<Arc<str>>,
     /// Seconds since 1970 when it became the output.
     pub at: u64,
-    /// The number of the build that brought it, if one did.
+    /// The number of the build that stored it, if any.
     pub build: Option<u64>,
-    /// Git's commit at that build, and whether files differed from it, as far as the log still tells.
+    /// Git's commit at that build, and whether files differed from it, if the log still has them.
     pub revision: Option<Revision>,
     /// Its digest.
     pub output: Digest,
-    /// Whether it is what stands now.
+    /// Whether it is the present output.
     pub present: bool,
-    /// Its pin, if it is kept whatever comes.
+    /// Its pin, if any.
     pub pin: Option<Pin>,
-    /// Whether its output is no longer stored, and could only be made again.
+    /// Whether its output was evicted; only a new run could produce it again.
     pub collected: bool,
-    /// How it came about; `None` when the store no longer has the record.
+    /// The record of its result; `None` when the store no longer has it.
     pub record: Option<ActionRecord>,
-    /// Whether its result was filed under its key when it became the output: nothing ran for it.
+    /// Whether its result was stored under its key already when it became the output: nothing ran for it.
     pub found: bool,
-    /// Whether a later build made it once more and got the same output, so that the record is of that build.
+    /// Whether a later build ran it again and got the same output, so that the record is of that build.
     pub made_again: bool,
 }
 
 impl Version {
-    /// Whether it stands for one that was lost to damage: not even when it was made is known.
+    /// Whether it replaces one that was lost to damage: even its time is unknown.
     pub fn is_lost(&self) -> bool {
         self.output == Digest([0; 32])
     }
 }
 
-/// All versions of a target, oldest first, with how it stands.
+/// Returns all versions of a target, oldest first.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -110,14 +110,14 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
     Ok(versions)
 }
 
-/// Whether a result that was made at one time was there already when a version of it came to be. One that was made within the same second is told
-/// by the versions `before` of the same key: a version older than the result had another, which was collected.
+/// Whether a result existed before a version was created from it. Times within the same second are decided by the versions `before` of the same key:
+/// a version older than the result had another result, which was evicted.
 fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> bool {
     made < version || before.any(|earlier| earlier >= made)
 }
 
-/// All versions of a target, oldest first, those from when its type had other names before the others. What those were made of bears the
-/// present name, so that it can be compared.
+/// Returns all versions of a target, oldest first, beginning with those under former names of its type. Their inputs get the present names, so that
+/// they can be compared.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -142,7 +142,7 @@ pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Versio
     Ok(all)
 }
 
-/// A record with the inputs that belong to the type of `from` named as those of the type of `to`.
+/// Renames the inputs of a record that belong to the type of `from` to those of the type of `to`.
 fn under(mut record: ActionRecord, from: &str, to: &str) -> ActionRecord {
     if let (Some((from, _)), Some((to, _))) = (parts(from), parts(to)) {
         for input in &mut record.inputs {
@@ -156,20 +156,20 @@ fn under(mut record: ActionRecord, from: &str, to: &str) -> ActionRecord {
     record
 }
 
-/// What became of one input between two versions.
+/// The change of one input between two versions.
 #[derive(Clone, Debug)]
 pub struct InputChange {
     /// Role in the rule.
     pub role: Arc<str>,
     /// The node.
     pub label: Arc<str>,
-    /// What it gave to the first version; `None` when that did not read it.
+    /// Its digest in the first version; `None` when that did not read it.
     pub from: Option<Digest>,
-    /// What it gave to the second.
+    /// Its digest in the second version.
     pub to: Option<Digest>,
 }
 
-/// The inputs that two versions do not share.
+/// Returns the inputs that differ between two versions.
 pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange> {
     let by_place = |record: &ActionRecord| -> BTreeMap<(Arc<str>, Arc<str>), Digest> {
         let place = |input: &InputRecord| ((input.role.clone(), input.label.clone()), input.digest);
@@ -197,7 +197,7 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
     changes
 }
 
-/// The blob of a version, if the store still has it.
+/// Returns the blob of a version, if the store still has it.
 ///
 /// # Errors
 /// When the store cannot be read.

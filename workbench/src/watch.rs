@@ -1,4 +1,4 @@
-//! What a watch says of a workspace: which files moved, which members of theirs, how much may be out of date, and what to build ahead.
+//! Reports of a watch: changed files and members, the number of possibly stale targets, and the targets to build ahead.
 
 use crate::paid::is_paid;
 use crate::status::is_type_summary;
@@ -20,51 +20,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// So many requests are built ahead.
+/// Number of requests that are built ahead.
 const HOT: usize = 3;
 
-/// So many types of the window that were looked at last are built ahead.
+/// Number of recently viewed types of the window that are built ahead.
 const RECENT: usize = 16;
 
-/// A checkout of more files that moved is not gone through member by member.
+/// Limit of changed files whose members are compared.
 const MOST_FILES: usize = 50;
 
-/// Where the watch of a checkout is asked.
+/// Returns the socket of a checkout's watch.
 pub fn socket(store: &Path, view: ViewId) -> PathBuf {
     store.join("views").join(format!("{:016x}.watch", view.0))
 }
 
-/// Where the service of a checkout is asked.
+/// Returns the socket of a checkout's service.
 pub fn service(store: &Path, view: ViewId) -> PathBuf {
     store.join("views").join(format!("{:016x}.serve", view.0))
 }
 
-/// What became of a file.
+/// The change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Became {
-    /// It came to be a source.
+    /// It became a source.
     Added,
-    /// It holds other bytes.
+    /// Its bytes changed.
     Edited,
-    /// It is no source any more.
+    /// It is not a source any more.
     Removed,
-    /// It is again what was last built.
+    /// It is again as last built.
     Back,
-    /// A checkout moved it, and a build has taken it in before it could be told.
+    /// A checkout changed it, and a build took it in before the watch reported it.
     Built,
 }
 
-/// A file that moved.
+/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Moved {
     /// Its path.
     pub path: String,
-    /// What became of it.
+    /// Its change.
     pub change: Became,
 }
 
-/// What was told already, so that a batch tells what it moved itself.
+/// The changes reported so far, so that each batch reports only its own.
 #[derive(Debug, Default)]
 pub struct ReportedChanges {
     generation: u64,
@@ -72,7 +72,7 @@ pub struct ReportedChanges {
 }
 
 impl ReportedChanges {
-    /// What moved since the last call, as a session sees it.
+    /// Returns the changes since the last call, as a session sees them.
     pub fn news(&mut self, session: &Session) -> Vec<Moved> {
         let now: BTreeMap<String, Option<Digest>> = session
             .refresh
@@ -94,7 +94,7 @@ impl ReportedChanges {
                 });
             }
         }
-        // What is no change any more was built meanwhile, or is what it was.
+        // A change that disappeared was built meanwhile, or was reverted.
         if session.state.generation == self.generation {
             let back = self.files.keys().filter(|path| !now.contains_key(*path));
             news.extend(back.map(|path| Moved {
@@ -107,7 +107,7 @@ impl ReportedChanges {
         news
     }
 
-    /// Of what a checkout moved, the sources that a build has taken in since the last call of [`Self::news`].
+    /// Returns the sources changed by a checkout that a build has taken in since the last call of [`Self::news`].
     pub fn sources_from_checkout(&self, session: &Session, checked_out: &BTreeSet<String>) -> Vec<Moved> {
         if session.state.generation == self.generation {
             return Vec::new();
@@ -124,14 +124,14 @@ impl ReportedChanges {
             .collect()
     }
 
-    /// Everything that was told has been built.
+    /// Marks everything reported so far as built.
     pub fn built(&mut self, session: &Session) {
         self.generation = session.state.generation;
         self.files.clear();
     }
 }
 
-/// How many targets may be out of date.
+/// Counts the targets that may be stale.
 pub fn stale_targets(session: &Session) -> usize {
     let tainted = taint(&session.graph, &session.links);
     let is_target = |id: &NodeId| {
@@ -141,7 +141,7 @@ pub fn stale_targets(session: &Session) -> usize {
     tainted.iter().filter(is_target).count()
 }
 
-/// What of a type an edit changed (seed 000 §13).
+/// The part of a type that an edit changed (seed 000 §13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -151,19 +151,19 @@ pub enum Kind {
     Body,
     /// Its documentation.
     Documentation,
-    /// Nothing but white space, comments or the order of things.
+    /// White space, comments or order only.
     Layout,
 }
 
 impl Kind {
-    /// The targets whose outputs tell, and the kinds that they tell of.
+    /// The targets whose outputs show a change, each with its kind.
     const TARGETS: [(&'static str, Self); 3] = [
         ("structure", Self::Structure),
         ("impl", Self::Body),
         ("xmldoc", Self::Documentation),
     ];
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -174,27 +174,27 @@ impl Kind {
     }
 }
 
-/// What an edit changed of one type.
+/// The change of one type by an edit.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Edited {
     /// The type.
     #[serde(rename = "type")]
     pub name: String,
-    /// What of it.
+    /// The changed parts.
     pub kinds: Vec<Kind>,
 }
 
 /// Summaries that an edit reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Reached {
-    /// Those that are to be made again.
+    /// Number of stale ones.
     pub stale: usize,
-    /// Those that are if something that they read comes out different.
+    /// Number of maybe stale ones.
     pub maybe_stale: usize,
 }
 
-/// What to build, as far as it is free, so that it is certain which summaries an edit reaches; `None` where no model makes them: those would be
-/// made themselves.
+/// Returns the targets to build, without cost, so that it is certain which summaries an edit reaches; `None` if no model writes them: the build would
+/// then build the summaries themselves.
 pub fn settling_patterns(session: &Session) -> Option<PatternSet> {
     let is_paid = |label: &str| label.ends_with(":semantic") && is_type_summary(session, label) && is_paid(session, label);
     let mut labels = session.graph.iter().map(|(_, node)| &*node.label);
@@ -204,7 +204,7 @@ pub fn settling_patterns(session: &Session) -> Option<PatternSet> {
         .flatten()
 }
 
-/// The summaries of types that are out of date, those that `status` counts so, once everything that costs nothing of the edited types was made.
+/// Counts the stale summaries of types, as `status` does, after all free targets of the edited types were built.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -233,14 +233,14 @@ pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
 /// The members of the types in some files, as they were last built.
 #[derive(Debug, Default)]
 pub struct Members {
-    /// By label of the table: what it held.
+    /// By label of the table: its output.
     tables: BTreeMap<String, Option<Arc<[u8]>>>,
-    /// By label of a target that tells what an edit changed: its last output.
+    /// By label of a target in [`Kind::TARGETS`], or of dependencies: its last output.
     digests: BTreeMap<String, Digest>,
 }
 
 impl Members {
-    /// Those of the types that the graph knows to be made of these files.
+    /// Reads those of the types that the graph builds from these files.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -272,7 +272,7 @@ impl Members {
         }
         let mut digests = BTreeMap::new();
         for table in tables.keys() {
-            // Whether a summary is reached depends on what its type refers to, too.
+            // A summary also depends on the types that its type refers to.
             for target in Kind::TARGETS.map(|(target, _)| target).into_iter().chain(["deps"]) {
                 let label = of_type(table, target);
                 let filed = session.graph.find(&label).and_then(|id| session.graph.node(id).result);
@@ -282,13 +282,13 @@ impl Members {
         Ok(Self { tables, digests })
     }
 
-    /// What to build to learn what they are now; `None` when there is nothing to learn.
+    /// Returns the patterns to build to learn their present state; `None` when there are none.
     pub fn patterns(&self) -> Option<PatternSet> {
         let labels: Vec<String> = self.tables.keys().chain(self.digests.keys()).cloned().collect();
         (!labels.is_empty()).then(|| PatternSet::parse(&labels).ok()).flatten()
     }
 
-    /// Leaves out the types whose tables cannot be made any more: they went with a file. Whether there were any.
+    /// Removes the types whose tables can no longer be built, as their file was removed. Returns whether there were any.
     pub fn leave_out(&mut self, refused: &[Diagnostic]) -> bool {
         let before = self.tables.len();
         self.tables
@@ -302,7 +302,7 @@ impl Members {
         self.tables.len() < before
     }
 
-    /// What the edit changed of each type that was known before.
+    /// Returns the changes of each type that was known before.
     pub fn edited(&self, session: &Session) -> Vec<Edited> {
         let changed = |label: &str, before: &Digest| {
             let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
@@ -327,14 +327,14 @@ impl Members {
         edited
     }
 
-    /// The members that came, went or hold another text after the tables were built: `Type#Member`.
+    /// Returns the members that were added, removed or changed since the tables were built: `Type#Member`.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn touched(&self, session: &Session) -> Result<Vec<String>, EngineError> {
         let mut touched = Vec::new();
         for (label, before) in &self.tables {
-            // Without a table of before every member would be new.
+            // Without an earlier table every member would be new.
             let Some(before) = before else { continue };
             let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
             let after = filed.map(|filed| session.engine.store.output(&filed.output)).transpose()?.flatten();
@@ -356,7 +356,7 @@ impl Members {
     }
 }
 
-/// The row of a member without the file that it is in: one that was only moved is not touched.
+/// Returns the row of a member without its file: a member that only changed its position is not touched.
 fn without_place(row: &[u8]) -> Vec<u8> {
     let Ok(mut member) = serde_json::from_slice::<serde_json::Value>(row) else {
         return row.to_vec();
@@ -367,14 +367,14 @@ fn without_place(row: &[u8]) -> Vec<u8> {
     member.to_string().into_bytes()
 }
 
-/// Another target of the type that a table of members is of.
+/// Returns the label of another target of the type that a table of members belongs to.
 fn of_type(members: &str, target: &str) -> String {
     format!("{}{target}", members.trim_end_matches("members"))
 }
 
-/// The outlines of the types in the window that the graph knows: those that are pinned, and those that were looked at last.
+/// Returns the labels of the outlines of the window's types that the graph knows: pinned ones, and those viewed last.
 pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
-    // A window that cannot be read is told to those who look at it.
+    // Ignore a window that cannot be read: commands that show it report that.
     let window = Window::read(root).unwrap_or_default();
     let recent = window.recent.iter().take(RECENT).map(|recent| &recent.path);
     let types = window.pinned.iter().map(|pin| &pin.path).chain(recent);
@@ -382,7 +382,7 @@ pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
     outlines.into_iter().filter(|label| graph.find(label).is_some()).collect()
 }
 
-/// The requests that were found current last, newest first: their patterns.
+/// Returns the patterns of the requests that were last found current, newest first.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -1,4 +1,4 @@
-//! Work for agents: which targets they answer for, what of it comes first, who has what, and what became of an answer.
+//! Work for agents: the targets that agents answer for, the order of the questions, their leases, and the state of each answer.
 
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
@@ -13,16 +13,16 @@ use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-/// No question is kept for one agent for longer, in seconds.
+/// Longest lease of a question, in seconds.
 pub const LONGEST_LEASE: u64 = 86_400;
 
-/// The table of who depends on whom.
+/// The table of dependencies between types.
 const GRAPH: &str = "//index:graph";
 
-/// Lines shown of what moved in a question.
+/// Limit of lines shown of the changes in a question.
 const MOVED_LINES: usize = 20;
 
-/// Patterns of the targets that agents answer for, most of them sets; none when no producer asks an agent.
+/// Returns patterns of the targets that agents answer for, most of them sets; empty when no producer asks an agent.
 pub fn targets(manifest: &Manifest) -> BTreeSet<String> {
     let rules = manifest.rules.iter();
     let asked = rules.filter(|rule| rule.inner.is_none() && asks_agent(&manifest.producers[rule.producer as usize]));
@@ -46,7 +46,7 @@ fn asks_agent(producer: &ProducerDef) -> bool {
     api.is_some_and(|api| api == "agent")
 }
 
-/// Builds ask first for the summaries that most is waiting for.
+/// Orders the questions of a build: summaries that most types depend on come first.
 pub struct References;
 
 impl Priority for References {
@@ -59,14 +59,14 @@ impl Priority for References {
     }
 }
 
-/// Types of the workspace as they depend on each other, as far as it is known.
+/// The types of the workspace and their dependencies, as far as they are known.
 #[derive(Default)]
 pub struct TypeGraph {
     rows: BTreeMap<String, GraphRow>,
 }
 
 impl TypeGraph {
-    /// Reads what the last build found.
+    /// Reads the graph of the last build.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -85,7 +85,7 @@ impl TypeGraph {
         Self { rows: rows.collect() }
     }
 
-    /// How much is waiting for each summary (seed 000 §7: references by depth), by label.
+    /// Returns, by label, how much depends on each summary (seed 000 §7: references by depth).
     fn weights(&self) -> HashMap<String, f64> {
         let of = |references: f64, depth: u32| references / f64::from(1 + depth);
         let mut groups: BTreeMap<&str, (f64, u32)> = BTreeMap::new();
@@ -106,14 +106,14 @@ impl TypeGraph {
         weights
     }
 
-    /// Puts first what most is waiting for; equals stand by label.
+    /// Sorts the questions by weight, highest first; equal weights by label.
     pub fn sort(&self, waiting: &mut [Waiting]) {
         let weights = self.weights();
         let weight = |label: &str| weights.get(label).copied().unwrap_or_default();
         waiting.sort_by(|a, b| weight(&b.label).total_cmp(&weight(&a.label)).then_with(|| a.label.cmp(&b.label)));
     }
 
-    /// Targets that may be asked about once there is an answer for this one, itself included.
+    /// Returns the targets that may become ready for a question once `label` is answered, itself included.
     pub fn readers(&self, label: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::from([label.to_owned()]);
         let own = |key: &str, row: &GraphRow| match subject(label) {
@@ -144,7 +144,7 @@ enum Subject {
     Group(String),
 }
 
-/// What a summary is about.
+/// Returns the type or group that a summary describes.
 fn subject(label: &str) -> Option<Subject> {
     let package = label.strip_suffix(":semantic")?;
     if let Some(key) = package.strip_prefix("//types/") {
@@ -153,34 +153,34 @@ fn subject(label: &str) -> Option<Subject> {
     Some(Subject::Group(unescape(package.strip_prefix("//groups/")?)))
 }
 
-/// A question handed to an agent.
+/// A question leased to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The question.
     pub question: Waiting,
-    /// Until when nobody else gets it, in seconds since 1970.
+    /// End of the lease, in seconds since 1970.
     pub until: u64,
-    /// The last answer to it that was of no use.
+    /// The last answer that was refused.
     pub refused: Option<Refused>,
 }
 
-/// Who comes for work.
+/// A request of an agent for questions.
 #[derive(Clone, Copy, Debug)]
 pub struct Comer<'a> {
-    /// His name; empty when he gives none. Who comes back under his name gets first what he had.
+    /// Name of the agent; empty when it gives none. A named agent first gets again the questions that it has leased.
     pub agent: &'a str,
-    /// Most questions he takes.
+    /// Most questions to hand out.
     pub count: usize,
-    /// Seconds for which nobody else gets them.
+    /// Length of the lease, in seconds.
     pub seconds: u64,
     /// Seconds since 1970.
     pub now: u64,
 }
 
-/// Hands out the first questions that nobody works at.
+/// Leases the first questions that no other agent has leased.
 ///
 /// # Errors
-/// When that cannot be noted; what was noted before stays handed out.
+/// When a lease cannot be noted; leases noted before stay.
 pub fn take(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<Taken>> {
     let mut found = Vec::new();
     for question in waiting {
@@ -190,7 +190,7 @@ pub fn take(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<
             holder => found.push((holder.is_none(), question, note)),
         }
     }
-    // What he had comes first; for the rest the order stays.
+    // Questions that the agent has leased already come first; the others keep their order.
     found.sort_by_key(|(new, _, _)| *new);
     let until = comer.now.saturating_add(comer.seconds.min(LONGEST_LEASE));
     let mut taken = Vec::new();
@@ -215,20 +215,20 @@ pub fn take(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<
     Ok(taken)
 }
 
-/// Who works at a question. A lease that ends too late was written under another clock.
+/// Returns the valid lease of a question. A lease that ends too late was written under another clock and does not count.
 pub fn holder(note: &Note, now: u64) -> Option<&Lease> {
     let lease = note.lease.as_ref()?;
     (lease.until > now && lease.until - now <= LONGEST_LEASE).then_some(lease)
 }
 
-/// What was done with an answer that was handed in.
+/// Result of handing in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handed {
-    /// It is noted, durably; the next build of the target finds it.
+    /// The answer is noted, durably; the next build of the target finds it.
     Noted(Note),
-    /// Somebody's answer is there already.
+    /// The question already has an answer.
     Before(Note),
-    /// No such question was handed out.
+    /// No such question was leased.
     Unknown,
 }
 
@@ -249,7 +249,7 @@ pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
     Ok(Handed::Noted(note))
 }
 
-/// The lines that differ between a question as it was handed out and as it is now.
+/// Returns the lines that differ between a question as it was leased and as it is now.
 pub fn changed_lines(then: &str, now: &str) -> String {
     let diff = TextDiff::from_lines(then, now);
     let lines: Vec<String> = diff

@@ -37,7 +37,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why a command cannot go on.
+/// A failure that stops a command.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkbenchError {
     /// There is no manifest at or above the folder.
@@ -46,21 +46,21 @@ pub enum WorkbenchError {
     /// A path cannot be used.
     #[error("{path} cannot be read: {reason}")]
     Path {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
     /// A file of the checkout cannot be read or written.
     #[error("{}", .0.message)]
     Checkout(Box<Diagnostic>),
-    /// Everything that is wrong with the manifest.
+    /// The manifest has errors: all of them.
     #[error("the manifest has {} errors", .0.len())]
     Manifest(Vec<Diagnostic>),
-    /// The engine cannot go on.
+    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The overlay cannot be used.
+    /// The overlay failed.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
 }
@@ -71,16 +71,16 @@ impl From<StoreError> for WorkbenchError {
     }
 }
 
-/// What a workspace is opened for.
+/// The access with which a workspace is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To look: nothing is made or written.
+    /// Read only: nothing is built or written.
     Look,
-    /// To read while another process builds the checkout: results are stored, rows of the checkout are not written.
+    /// Read while another process builds the checkout: results are stored, rows of the checkout are not written.
     Beside,
-    /// As [`Self::Build`] if the checkout is free, else as [`Self::Beside`]: never waits for another build.
+    /// As [`Self::Build`] if the checkout is free, else as [`Self::Beside`]; never waits for another build.
     Read,
-    /// To build: no other process may write rows of the checkout meanwhile. In an overlay the same as [`Self::Beside`].
+    /// Build: no other process may write rows of the checkout meanwhile. In an overlay the same as [`Self::Beside`].
     Build,
 }
 
@@ -88,34 +88,33 @@ pub enum Access {
 pub struct Opening<'a> {
     /// A folder in it.
     pub from: &'a Path,
-    /// Which store.
+    /// The choice of the store.
     pub store: StoreChoice,
-    /// How the store is locked and who waits for it.
+    /// How the store is locked, and callbacks that report a wait.
     pub options: DiskOptions,
-    /// What may be asked of models.
+    /// Limits of the questions to models.
     pub limits: Limits,
-    /// Whose programs are run.
+    /// The programs that may run.
     pub trust: Trusting,
-    /// Told in a sentence what everyone waits for.
+    /// Gets one sentence about the event that all questions wait for.
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Hears what servers of models stream, as it comes.
+    /// Gets the text that model servers stream, as it grows.
     pub hear: Option<Hear>,
-    /// What for.
+    /// The access.
     pub access: Access,
-    /// Whether what a watch builds ahead stops for it.
+    /// Whether a watch's build ahead stops for this command.
     pub interrupts: bool,
     /// Connects to the cache that the manifest names; `None` does without.
     pub connect: Option<Connect>,
-    /// The overlay whose documents stand in place of files, if one does.
+    /// The overlay whose documents replace files, if any.
     pub overlay: Option<&'a str>,
     /// The last graph that this process loaded, if it opens the workspace several times.
     pub graphs: Option<GraphMemory>,
-    /// What is given back while a build waits for a model, with the checkout if it has it: the turn among the requests of a service.
+    /// Released while a build waits for a model, together with the checkout if it is claimed: the turn among the requests of a service.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
-/// Gives a client of the cache that the manifest at a root names, and of its workers, if there is to be one. Nothing is asked before it is
-/// used.
+/// Creates a client of the cache that the manifest at a root names, and of its workers, if they are to be used. Connects on first use.
 pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Sharing> + Send + Sync>;
 
 /// An open workspace.
@@ -126,17 +125,17 @@ pub struct Workspace {
     pub engine: Engine,
     /// The engine without the documents, if there are any.
     beneath: Option<Engine>,
-    /// Whether the workspace itself is read beside others who build it: nothing of the checkout is written.
+    /// Whether another process builds the workspace itself: this one writes no rows of the checkout.
     pub is_beside: bool,
     /// The store's folder, if there is one.
     pub store_folder: Option<PathBuf>,
-    /// The store on disk, for numbers about it.
+    /// The store on disk, for its statistics.
     pub disk: Option<Arc<DiskStore>>,
-    /// What is kept from other processes, if there is a store on disk.
+    /// The locks on store and checkout, if there is a store on disk.
     pub hold: Option<Arc<Hold>>,
-    /// What opening the store had to say.
+    /// Diagnostics from opening the store.
     pub notices: Vec<Diagnostic>,
-    /// What asks models for the producers.
+    /// Asks models for the producers.
     pub asking: Arc<Runtime>,
     /// Digest of the manifest, all rulesets and the packs made at run time.
     pub digest: Digest,
@@ -149,15 +148,15 @@ pub struct Workspace {
     remote: OnceCell<Option<Sharing>>,
 }
 
-/// The manifest as it was read.
+/// The parsed manifest.
 struct Read {
     manifest: Arc<Manifest>,
     warnings: Vec<Diagnostic>,
-    /// Rows that keep it, when it had to be parsed.
+    /// Rows that cache it; empty when it was read from them.
     rows: Vec<RowChange>,
 }
 
-/// All producers that this program has; `ask` answers those that ask models, `trust` knows which programs may be run.
+/// Returns the registry of all producers of this program; `ask` answers questions to models, `trust` decides which programs may run.
 pub fn registry(ask: Arc<dyn Ask>, trust: Arc<dyn Trust>) -> Registry {
     let mut registry = Registry::default();
     producers::register(&mut registry, ask, trust);
@@ -165,7 +164,7 @@ pub fn registry(ask: Arc<dyn Ask>, trust: Arc<dyn Trust>) -> Registry {
 }
 
 impl Workspace {
-    /// Finds the workspace and opens its store. The manifest is not yet read: a build with nothing to do needs none of it.
+    /// Finds the workspace and opens its store. Does not read the manifest yet: a build with nothing to do does not need it.
     ///
     /// # Errors
     /// When there is no manifest or the store cannot be used.
@@ -216,7 +215,7 @@ impl Workspace {
                 if builds && opening.interrupts {
                     let watch = WatcherAnswer::at(crate::watch::socket(folder, view));
                     watch.make_way();
-                    // Once more for a build ahead that began at just that moment.
+                    // Repeat it for a build ahead that started just after the first call.
                     let told = options.on_wait_view.take();
                     options.on_wait_view = Some(Arc::new(move |holder: &str| {
                         watch.make_way();
@@ -229,7 +228,7 @@ impl Workspace {
                     is_beside = claim.is_none();
                 }
                 if builds && is_beside {
-                    // It writes no rows of the checkout: that may be built meanwhile.
+                    // This command writes no rows of the checkout, so another process may build it meanwhile.
                     claim = Some(Claim::beside(folder, view, &options)?);
                 }
                 let terms = (builds && !is_beside).then(|| ClaimTerms {
@@ -302,10 +301,10 @@ impl Workspace {
         })
     }
 
-    /// The manifest, read when first asked for.
+    /// Returns the manifest; the first call reads it.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors of the manifest.
     pub fn manifest(&self) -> Result<Arc<Manifest>, WorkbenchError> {
         Ok(self.read()?.manifest.clone())
     }
@@ -321,7 +320,7 @@ impl Workspace {
             Some(loaded) => (loaded, Vec::new()),
             None => {
                 let loaded = self.load(&self.packs)?;
-                // Only the present manifest is kept, and for `explain` the one that it replaced.
+                // Keep only the present manifest and, for `explain`, the one that it replaced.
                 let stays = |row: &[u8]| row == key || row == compiled::BEFORE;
                 let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| !stays(other));
                 let mut rows: Vec<RowChange> = others.map(|(other, _)| (Part::Manifests, other, None)).collect();
@@ -340,35 +339,35 @@ impl Workspace {
         load_texts(&self.text, packs, &self.engine.registry)
     }
 
-    /// The manifest as it would be with another text of packs, checked; nothing is kept of it.
+    /// Loads and checks the manifest with another text of packs; stores nothing.
     ///
     /// # Errors
-    /// Everything that is wrong with the two.
+    /// When either text has errors: all of them.
     pub(crate) fn manifest_with(&self, packs: &str) -> Result<Manifest, WorkbenchError> {
         Ok(self.load(packs)?.manifest)
     }
 
-    /// From now on the file of packs holds this text, which has been checked.
+    /// Replaces the text of the packs file, which the caller has checked and written.
     pub(crate) fn hold_packs(&mut self, packs: String) {
         self.digest = digest(&self.text, &packs);
         self.packs = packs;
         self.manifest = OnceCell::new();
     }
 
-    /// The text of the manifest.
+    /// Returns the text of the manifest.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Warnings about the manifest, if it was read.
+    /// Returns the warnings about the manifest, if it was read.
     pub fn warnings(&self) -> &[Diagnostic] {
         self.manifest.get().map_or(&[], |read| &read.warnings)
     }
 
-    /// The manifest with its digest.
+    /// Returns the manifest with its digest.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors of the manifest.
     pub fn definition(&self) -> Result<Definition, WorkbenchError> {
         let read = self.read()?;
         Ok(Definition {
@@ -378,15 +377,15 @@ impl Workspace {
         })
     }
 
-    /// Digest of the text of `cortex.toml` alone.
+    /// Returns the digest of the text of `cortex.toml` alone.
     pub fn text_digest(&self) -> Digest {
         Digest::of(self.text.as_bytes())
     }
 
-    /// The cache that the manifest names, if it may be used.
+    /// Returns the cache that the manifest names, if it may be used.
     ///
     /// # Errors
-    /// Everything that is wrong with the manifest.
+    /// All errors of the manifest.
     pub fn remote(&self) -> Result<Option<Arc<dyn RemoteCache>>, WorkbenchError> {
         Ok(self.sharing()?.map(|sharing| sharing.cache))
     }
@@ -406,35 +405,35 @@ impl Workspace {
         Ok(self.remote.get_or_init(client).clone())
     }
 
-    /// Whether anything may leave this machine for a cache.
+    /// Whether this workspace may connect to a cache at all.
     pub fn may_connect(&self) -> bool {
         self.connect.is_some()
     }
 
-    /// Whether someone is to look first at where the cache is, and what would be run for it and sent to it.
+    /// Whether the user must first approve the cache's address, the programs run for it and the data sent to it.
     ///
     /// # Errors
-    /// Everything that is wrong with the manifest.
+    /// All errors of the manifest.
     pub fn remote_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
         let waits = manifest.remote.as_ref().map(trust::remote);
         Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 
-    /// Whether someone is to look first at what workers would be given.
+    /// Whether the user must first approve what workers are sent.
     ///
     /// # Errors
-    /// Everything that is wrong with the manifest.
+    /// All errors of the manifest.
     pub fn execution_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
         let waits = manifest.remote.as_ref().and_then(trust::execution);
         Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 
-    /// The engine with the cache that it shares.
+    /// Returns the engine with the shared cache.
     ///
     /// # Errors
-    /// Everything that is wrong with the manifest.
+    /// All errors of the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
         Ok(match self.sharing()? {
             Some(sharing) => sharing.of(&self.engine),
@@ -442,19 +441,19 @@ impl Workspace {
         })
     }
 
-    /// Looks at the sources and loads the graph.
+    /// Reads the sources and loads the graph.
     ///
     /// # Errors
-    /// When the manifest is wrong or store or sources cannot be read.
+    /// When the manifest is wrong, or the store or the sources cannot be read.
     pub fn session(&self) -> Result<Session, WorkbenchError> {
         let look = self.engine.read_sources(&self.digest, || self.manifest())?;
         Ok(Session::open(self.sharing_engine()?, &self.definition()?, look)?)
     }
 
-    /// A session in which the producer of a target has other parameters. It writes nothing of the checkout; results are stored under their keys.
+    /// Opens a session in which the producer of a target has other parameters. Rows of the checkout stay; results are stored under their keys.
     ///
     /// # Errors
-    /// As [`Self::session`]. What is wrong with the parameters is given.
+    /// As [`Self::session`]. The inner error lists the faults of the parameters.
     pub fn session_with(
         &self,
         session: &Session,
@@ -467,7 +466,7 @@ impl Workspace {
         };
         let producer = session.rules.rule(found.rule).producer;
         let producer = &session.rules.manifest().producers[producer as usize];
-        // Trust was given to the programs that the manifest names.
+        // Trust covers only the programs that the manifest names.
         if producer.uses == "command" {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "parameters of a program are set in cortex.toml only").label(label);
             return Ok(Err(vec![why.hint("set them in cortex.toml, and trust it")]));
@@ -493,7 +492,7 @@ impl Workspace {
         Ok(Ok(Session::open(engine, &definition, look)?))
     }
 
-    /// The same without the documents of the overlay that it was opened in.
+    /// As [`Self::session`], without the documents of the overlay that the workspace was opened in.
     ///
     /// # Errors
     /// As [`Self::session`].
@@ -504,22 +503,22 @@ impl Workspace {
     }
 }
 
-/// What the manifest at a root holds, if it can be read.
+/// Reads the manifest at a root; `None` if it cannot be read.
 pub(crate) fn manifest_bytes(root: &Path) -> Option<Vec<u8>> {
     manifest_text(&root.join(MANIFEST)).ok()
 }
 
-/// The bytes of a manifest, and of one that is too large no more than it takes to see that.
+/// Reads the bytes of a manifest; of one that is too large, only enough to detect it.
 fn manifest_text(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What the manifest at a root says of its store, read without opening that.
+/// Reads the `[store]` limits of the manifest at a root, without opening the store.
 ///
 /// # Errors
-/// When it cannot be read, or everything that is wrong with it.
+/// When it cannot be read, or has errors: all of them.
 pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
     let path = root.join(MANIFEST);
     let unreadable = |error: std::io::Error| WorkbenchError::Path {
@@ -535,7 +534,7 @@ pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
     Ok(load_texts(&text, "", &registry)?.manifest.store)
 }
 
-/// Reads a manifest's text and that of its packs.
+/// Parses the text of a manifest and that of its packs.
 fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, WorkbenchError> {
     let source = |name: &str, text| ManifestSource {
         name: name.to_owned(),
@@ -552,7 +551,7 @@ fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, Wo
     loaded.map_err(WorkbenchError::Manifest)
 }
 
-/// A manifest in which a producer has these parameters instead.
+/// Returns the manifest's text with the parameters of a producer replaced.
 fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Value)>) -> Result<String, Box<Diagnostic>> {
     let wrong = |what: String| Box::new(Diagnostic::error(ErrorCode::E_PARAM, what));
     let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
@@ -568,7 +567,7 @@ fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Valu
     toml::to_string(&table).map_err(|error| wrong(error.to_string()))
 }
 
-/// The digest of a manifest's text, of every ruleset it could name and of the packs, where there are any.
+/// Returns the digest of a manifest's text, of every ruleset that it could name and of the packs, if there are any.
 fn digest(text: &str, packs: &str) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 manifest texts 1");
     let rulesets = producers::rulesets::NAMES.iter().filter_map(|name| producers::rulesets::text(name));

@@ -1,5 +1,5 @@
-//! After a program has ended: the files and folders that it was to make. No link is followed, and whatever is neither a file nor a folder is
-//! refused: what a link means, or what a pipe holds, is not in the program's folder.
+//! Collects the output files and folders of a program that has ended. Follows no link, and refuses all entries other than files and folders: the
+//! target of a link, or the content of a pipe, is not in the program's folder.
 
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -13,25 +13,25 @@ use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Bytes that one output file may have.
+/// Limit of bytes of one output file.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes that all of them may have together.
+/// Limit of bytes of all output files.
 const MOST_TOGETHER: u64 = 1 << 30;
 
-/// What was made.
+/// The collected output.
 pub(super) struct CollectedOutput {
     /// Files by their paths, below the names of the outputs.
     pub(super) files: BTreeMap<String, File>,
-    /// Bytes that there is room for.
+    /// Remaining bytes.
     room: u64,
 }
 
-/// A folder that is still to be read: the open one above it, its name there, its name among the outputs, its path.
+/// A folder still to be read: the open folder above it, its name there, its name among the outputs, its path.
 type Waiting = (Rc<Folder>, String, String, String);
 
 impl CollectedOutput {
-    /// Nothing yet.
+    /// Creates an empty one.
     pub(super) fn new() -> Self {
         let files = BTreeMap::new();
         Self {
@@ -40,10 +40,10 @@ impl CollectedOutput {
         }
     }
 
-    /// Takes what there is under a path of the folder, as files below `name`: one of that name, or those of a folder.
+    /// Collects the entry at a path of the folder as files below `name`: a file of that name, or those of a folder.
     ///
     /// # Errors
-    /// When it is not there, or is what cannot be an output.
+    /// When it does not exist, or cannot be an output.
     pub(super) fn collect(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
         let wants_folder = path.ends_with('/');
         let path = path.trim_end_matches('/');
@@ -63,7 +63,7 @@ impl CollectedOutput {
         }
     }
 
-    /// Reads a folder and those below it, one after the other. As many are open at once as lie inside each other.
+    /// Reads a folder and those below it, one after the other. Keeps only nested folders open.
     fn walk(&mut self, above: Folder, entry: &str, name: &str, path: &str) -> Result<(), Failure> {
         let mut waiting: Vec<Waiting> = vec![(Rc::new(above), entry.to_owned(), name.to_owned(), path.to_owned())];
         let deepest = path.split('/').count() + DEEPEST;
@@ -110,7 +110,7 @@ impl CollectedOutput {
         if info.kind() != Kind::File {
             return Err(strange(path, info.kind()));
         }
-        // A file with holes is longer than the room that it takes up.
+        // The length of a file with holes exceeds its space on disk.
         let len = info.size;
         if len > MOST_BYTES {
             let what = format!("has more than {} MiB", MOST_BYTES >> 20);
@@ -130,7 +130,7 @@ impl CollectedOutput {
     }
 }
 
-/// Opens an entry, also one that the program took its own rights to away: the superuser would be let in, and a result is the same for all.
+/// Opens an entry, also if the program removed its own permissions: the superuser could open it, and results must be the same for all users.
 fn open<T>(folder: &Folder, name: &str, open: impl Fn() -> Result<T, SystemError>) -> Result<T, SystemError> {
     open().or_else(|error| {
         let kind = folder.info_of(name)?.kind();

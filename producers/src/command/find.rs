@@ -1,17 +1,17 @@
-//! Where a program lies.
+//! Finds the file of a program.
 
 use super::unstarted::runs;
 use std::path::{Path, PathBuf};
 
-/// The `PATH` that programs get; where there is none, what shells take in its place.
+/// Returns the `PATH` that programs get; without one, the default of shells.
 #[expect(clippy::disallowed_methods, reason = "programs are given PATH, and found by it")]
 pub(super) fn path() -> String {
     let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
     path.filter(|path| !path.is_empty()).unwrap_or_else(|| "/usr/bin:/bin".to_owned())
 }
 
-/// The program's file: a name is looked for in the absolute folders of `PATH`, a path is taken from the folder, whether or not something is
-/// there. `None` when there is no program of that name.
+/// Returns the program's file: a name is searched in the absolute folders of `PATH`, a path is relative to the folder, whether or not it exists.
+/// `None` when there is no program of that name.
 pub(super) fn find(program: &str, folder: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(folder.join(program));

@@ -1,10 +1,10 @@
 //! `command`: a program whose output is what it prints, or the files and folders that `outputs` names: one file is the output itself, a
 //! folder or several of them are a tree ([`engine::values::tree`]).
 //!
-//! `argv` names it (no shell), or `shell` holds a line for `sh`. In an argument, `{in.ROLE}` stands for the name of a file holding that
-//! input, `{label}` for the node's label; where that or `CORTEX_LABEL` is named, the variable `CORTEX_LABEL` holds the label, too. An argument
-//! that is just `{in.ROLE}` becomes as many arguments as a list role has inputs. The program runs in an empty folder of its own with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole environment, confined as
-//! `sandbox` says (see the crate of that name). How it was confined is noted with the result (`sandbox`) and not in its key.
+//! `argv` names it (no shell), or `shell` is a line for `sh`. In an argument, `{in.ROLE}` becomes the name of the file with that input, `{label}` the
+//! node's label; if it or `CORTEX_LABEL` is used, the variable `CORTEX_LABEL` contains the label too. An argument that is just `{in.ROLE}` becomes
+//! one argument per input of a list role. The program runs in its own empty folder with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole
+//! environment, confined as `sandbox` says (see the crate of that name). Its confinement is noted with the result (`sandbox`) and not in its key.
 
 mod collect;
 mod find;
@@ -41,11 +41,11 @@ pub use trust::{All, Nothing, Trust, definition, run, sent};
 
 /// Runs programs.
 pub struct CommandProducer {
-    /// Knows which of them may be run.
+    /// Decides which of them may run.
     pub trust: Arc<dyn Trust>,
 }
 
-/// Whether the arguments or the line of a shell name the label, as `{label}` or as the variable that holds it.
+/// Whether the arguments or the shell line refer to the label, as `{label}` or by its variable.
 fn names_label(params: &Params) -> bool {
     let argv = params::texts(params, "argv").unwrap_or_default();
     let shell = params.get("shell").and_then(serde_json::Value::as_str);
@@ -145,7 +145,7 @@ impl Producer for CommandProducer {
     }
 }
 
-/// The output of a program that ended well: what it printed, the one file, the one folder, or a tree of all that `outputs` names.
+/// Returns the output of a program that succeeded: its standard output, the one file, the one folder, or a tree of all `outputs`.
 fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, Failure> {
     let outputs = params::outputs(params);
     let mut made = collect::CollectedOutput::new();
@@ -168,7 +168,7 @@ fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, F
     })
 }
 
-/// The level that is wanted, or the best there is.
+/// Returns the requested level, or the best available one.
 fn level(wanted: Wanted, folder: &Path) -> Result<Level, Failure> {
     match wanted {
         Wanted::Off => Ok(Level::None),
@@ -199,15 +199,15 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
     let fixed = [("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PATH", &find::path())];
     let mut env: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     if level != Level::Strict {
-        // Where it may write is nowhere else.
+        // It may write nowhere else.
         env.push(("TMPDIR".to_owned(), home));
     }
-    // Only who names the label sees it: then it is in the key.
+    // Set the label only for programs that refer to it: then it is in the key.
     if names_label(inputs.params) {
         env.push((stage::LABEL.to_owned(), inputs.label.to_owned()));
     }
     env.extend(params::environment(inputs.params));
-    // What a link leads to is meant as well.
+    // The target of a link is readable too.
     let readable = bounds.readable.iter().map(PathBuf::from);
     let mut readable: Vec<PathBuf> = readable
         .flat_map(|path| path.canonicalize().ok().into_iter().chain([path]))
@@ -231,7 +231,7 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
     }
 }
 
-/// What to do about a program that failed.
+/// Returns advice about a program that failed.
 fn hint_for_status(status: ExitStatus) -> &'static str {
     match killed_by(status) {
         Some(Killed::ProcessorTime) => "it took more processor time than `cpu` allows: give the producer more",
@@ -243,7 +243,7 @@ fn hint_for_status(status: ExitStatus) -> &'static str {
     }
 }
 
-/// A failure of the disk, in or at the folder that a program runs in.
+/// Returns the failure of a disk operation in or at the scratch folder.
 fn io(what: &str, folder: &Path, error: &io::Error) -> Failure {
     let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("{what}: {error}")).found(folder.display().to_string());
     let hint = match error.kind() {

@@ -1,4 +1,4 @@
-//! What a manifest says of a program: what enters the key, and what only bounds how it runs.
+//! Parameters of a program in a manifest: those in the key, and those that only bound its run.
 
 use super::tools;
 use engine::seams::producer::{Bound, ParamError, Params};
@@ -7,37 +7,37 @@ use sandbox::Limits;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Seconds that a program has unless told otherwise.
+/// Default time limit in seconds.
 const DEFAULT_TIMEOUT: u64 = 600;
 
-/// Parameters that can move an output; they are in the key.
+/// Parameters that can change an output; they are in the key.
 const IN_KEY: [&str; 5] = ["argv", "env", "outputs", "shell", "tools"];
-/// Parameters that bound how it runs.
+/// Parameters that bound a run.
 const BOUNDS: [&str; 8] = ["cpu", "disk", "file_size", "memory", "processes", "readable", "sandbox", "timeout"];
 
-/// How far a program is to be confined.
+/// The requested confinement of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Wholly, or not run at all.
+    /// Fully confined, or not run at all.
     Strict,
     /// As far as this machine can.
     BestEffort,
-    /// Not at all.
+    /// Not confined.
     Off,
 }
 
-/// What a program is run with.
+/// The bounds of a program's run.
 pub(super) struct Bounds {
     pub(super) timeout: Duration,
     pub(super) sandbox: Wanted,
     pub(super) readable: Vec<String>,
     pub(super) limits: Limits,
-    /// Bytes that its folder may come to hold.
+    /// Limit of bytes in its folder.
     pub(super) disk: u64,
 }
 
 impl Bounds {
-    /// Those of checked settings.
+    /// Reads checked settings.
     pub(super) fn of(settings: &Params) -> Self {
         let number = |name: &str| settings.get(name).and_then(Value::as_u64);
         Self {
@@ -63,13 +63,13 @@ fn size(settings: &Params, name: &str) -> Option<u64> {
     quantity::bytes(settings.get(name)?.as_str()?).ok()
 }
 
-/// A parameter that is a list of texts.
+/// Returns a parameter that is a list of texts.
 pub(super) fn texts(params: &Params, name: &str) -> Option<Vec<String>> {
     let list = params.get(name)?.as_array()?;
     list.iter().map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
-/// The variables that a program gets beside the fixed ones.
+/// Returns the variables that a program gets beside the fixed ones.
 pub(super) fn environment(params: &Params) -> Vec<(String, String)> {
     let table = params.get("env").and_then(Value::as_object);
     let pairs = table.into_iter().flatten();
@@ -78,13 +78,13 @@ pub(super) fn environment(params: &Params) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Sets what is in the key apart from what is not.
+/// Separates the parameters in the key from the others.
 pub(super) fn bind(params: &Params) -> Bound {
     let (settings, params) = params.clone().into_iter().partition(|(name, _)| BOUNDS.contains(&name.as_str()));
     Bound { params, settings }
 }
 
-/// The files and folders (with a `/` at the end) that a program makes, by the names of the outputs; none where its output is what it prints.
+/// Returns the files and folders (with a `/` at the end) that a program writes, by output name; none if its output is its standard output.
 pub(super) fn outputs(params: &Params) -> Vec<(String, String)> {
     let table = params.get("outputs").and_then(Value::as_object);
     let pairs = table.into_iter().flatten();
@@ -93,7 +93,7 @@ pub(super) fn outputs(params: &Params) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Why an output cannot be called so, or lie there.
+/// Returns why an output's name or path is invalid.
 fn wrong_output(name: &str, path: &Value) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(plain) {
@@ -108,13 +108,13 @@ fn wrong_output(name: &str, path: &Value) -> Option<String> {
     first.map(|_| format!("the path of the output '{name}' must be one below the folder that the program starts in"))
 }
 
-/// Whether what is at a path is not the machine's in a strict sandbox, so that it would be read at one level and not at the other.
+/// Whether a strict sandbox has its own content at a path, so that the two levels would read different files.
 fn is_own(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     matches!(parts[..], [] | ["dev" | "etc" | "proc" | "tmp"] | ["sys", ..])
 }
 
-/// Everything that is wrong with them.
+/// Returns all faults of the parameters.
 pub(super) fn check(params: &Params) -> Vec<ParamError> {
     let mut errors = Vec::new();
     let mut wrong = |param: &str, message: String, hint: &str| {
@@ -138,7 +138,7 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
         ),
         _ => wrong("argv", "'argv' must be a list of texts that begins with a program".into(), example),
     }
-    // The system ends a text there.
+    // The system ends a text at a NUL.
     let cut = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
     for name in ["argv", "shell"] {
         let Some(value) = params.get(name) else { continue };

@@ -1,5 +1,5 @@
-//! Where the folders that programs run in lie: in one of this process, below the folder for temporary files. A lock in it is held as long as the
-//! process lives. What a process left that was killed is told by its lock, which nobody holds, and removed by the next one.
+//! The folder that contains the scratch folders of programs: one for each process, below the folder for temporary files. The process keeps a lock in
+//! it while it lives. The next process removes folders whose lock is free: their process was killed.
 
 use super::scratch::flatten;
 use engine::seams::producer::Failure;
@@ -13,28 +13,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use tempfile::TempDir;
 
-/// What the names of these folders begin with.
+/// Prefix of the names of these folders.
 const PREFIX: &str = "cortex-programs-";
-/// Without it a folder of such a name is somebody else's.
+/// A folder of such a name without this file belongs to another program.
 const LOCK: &str = ".cortex-lock";
 
 /// The folder of this process. Dropping it removes it.
 pub(super) struct Place {
     folder: TempDir,
-    /// Held until it is closed.
+    /// Locked until it is closed.
     lock: File,
 }
 
 impl Place {
-    /// That of this process: made when it is first asked for, kept as long as somebody has it.
+    /// Returns the folder of this process: created on first use, kept while a caller refers to it.
     ///
     /// # Errors
-    /// When it cannot be made; that stands in the way of every program.
+    /// When it cannot be created; then no program can run.
     pub(super) fn shared() -> Result<Arc<Self>, Failure> {
         static SHARED: Mutex<Weak<Place>> = Mutex::new(Weak::new());
         static SWEPT: Once = Once::new();
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody may tidy the folder for temporary files up while this process lives.
+        // Another program may clean the folder for temporary files while this process lives.
         if let Some(place) = shared.upgrade().filter(|place| is_there(&place.lock)) {
             return Ok(place);
         }
@@ -49,7 +49,7 @@ impl Place {
         Ok(place)
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -63,9 +63,9 @@ impl Place {
                 lock => lock?,
             };
             match lock.try_lock() {
-                // Who sweeps was faster.
+                // A sweep of another process locked it first.
                 Err(TryLockError::WouldBlock) => continue,
-                // Where there are no locks nobody sweeps.
+                // Without locks no process sweeps.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
             if is_there(&lock) {
@@ -80,13 +80,13 @@ fn is_there(lock: &File) -> bool {
     FileInfo::of(lock).is_ok_and(|info| info.links > 0)
 }
 
-/// The folder for temporary files; an empty name is none.
+/// Returns the folder for temporary files; an empty name counts as none.
 fn temporary_folder() -> PathBuf {
     let folder = std::env::temp_dir();
     if folder.as_os_str().is_empty() { "/tmp".into() } else { folder }
 }
 
-/// Removes what processes of this user left that are no more.
+/// Removes folders of this user's ended processes.
 fn sweep(below: &Path) {
     let own = os::processes::own_user();
     for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
@@ -96,13 +96,13 @@ fn sweep(below: &Path) {
                 .metadata()
                 .is_ok_and(|metadata| metadata.is_dir() && FileInfo::of_metadata(&metadata).owner == own)
         {
-            // What cannot be removed harms nobody.
+            // A folder that cannot be removed does no harm.
             let _ = remove(&entry.path());
         }
     }
 }
 
-/// Removes one, unless a process that lives holds it.
+/// Removes one folder, unless a living process has locked it.
 fn remove(folder: &Path) -> io::Result<()> {
     let lock = OpenOptions::new().write(true).refuse_links().open(folder.join(LOCK))?;
     lock.try_lock()?;

@@ -1,16 +1,16 @@
-//! How much room a folder takes up.
+//! Disk usage of a folder.
 
 use os::folders::Folder;
 use os::info::Kind;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Bytes that a file or folder counts for at least: an empty one takes up room, too.
+/// Least bytes that a file or folder counts for: an empty one uses disk space too.
 const LEAST: u64 = 4 << 10;
 
-/// Bytes that what is in a folder takes up, at any depth, [`LEAST`] for each; links are not followed. What goes while it is counted does not count.
+/// Returns the bytes on disk of a folder's entries at any depth, at least [`LEAST`] for each; follows no link. Ignores entries that disappear.
 ///
-/// One folder is open at a time, however deep they lie: of those above it only what is still to be looked at is kept.
+/// Opens one folder at a time, at any depth: of the folders above it only the entries still to be visited are kept.
 pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
     let mut bytes = 0;
     let Ok(mut at) = Folder::open_no_link(folder) else {
@@ -20,7 +20,7 @@ pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
     while let Some(names) = left.last_mut() {
         match names.pop() {
             Some(name) => {
-                // One that cannot be opened went, or nobody may look into it.
+                // Skip a folder that was removed or cannot be read.
                 if let Ok(inner) = at.open_folder(name) {
                     left.push(counted(&inner, &mut bytes));
                     at = inner;
@@ -36,13 +36,13 @@ pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
     bytes
 }
 
-/// Adds up what a folder holds itself; the names of the folders in it.
+/// Adds the bytes of a folder's entries, and returns the names of its folders.
 fn counted(folder: &Folder, bytes: &mut u64) -> Vec<OsString> {
     let Ok(entries) = folder.entries() else { return Vec::new() };
     let mut folders = Vec::new();
     for entry in entries.flatten() {
         let Ok(found) = folder.info_of(entry.name()) else { continue };
-        // What is allocated, not how long a file with holes says it is.
+        // Allocated bytes, not the length, which is larger for a file with holes.
         *bytes = bytes.saturating_add(found.allocated.max(LEAST));
         if found.kind() == Kind::Folder {
             folders.push(entry.name().to_owned());
@@ -64,7 +64,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("/usr", folder.path().join("link")).expect("linked");
         assert_eq!(bytes_in_folder(folder.path()), 3 * LEAST);
-        // Below where a path can reach, and beside it.
+        // Below the limit of path lengths, and beside it.
         let name = "d".repeat(200);
         let mut at = Folder::open(folder.path()).expect("opened");
         for _ in 0..40 {

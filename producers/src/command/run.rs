@@ -1,4 +1,4 @@
-//! While a program runs: what it says is read, and it is told to stop when it has to.
+//! Supervises a running program: reads its output, and stops it when needed.
 
 use super::params::Bounds;
 use super::room;
@@ -15,9 +15,9 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// A program may say this much on standard output.
+/// Limit of bytes on standard output.
 const MAX_OUTPUT: usize = 256 << 20;
-/// This much of what it says on standard error is kept.
+/// Limit of bytes that are kept of standard error.
 const MAX_STDERR: usize = 64 << 10;
 
 /// A program that has ended.
@@ -27,7 +27,7 @@ pub(super) struct EndedProgram {
     pub(super) status: ExitStatus,
 }
 
-/// Why there is no end to tell of.
+/// The reason why a program did not end by itself.
 pub(super) enum Stop {
     Cancelled,
     TimedOut,
@@ -64,11 +64,11 @@ impl Stop {
     }
 }
 
-/// Reads what it says until it has ended, with everything that it started.
+/// Reads the output until the program has ended, with everything that it started.
 pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel: &Cancel) -> Result<EndedProgram, Stop> {
     let mut watch = Watch {
         cancel,
-        // A wait that no clock can express is a wait without end.
+        // A timeout beyond the clock's range never expires.
         deadline: Instant::now().checked_add(bounds.timeout),
         folder,
         disk: bounds.disk,
@@ -86,16 +86,16 @@ pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel
     }
 }
 
-/// How long a wait lasts before it is seen whether to stop.
+/// Interval of checks whether to stop.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// How long it is where an end is not heard.
+/// The interval where the end of a program is not signalled.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// How long nobody looks how much a program has written.
+/// Interval of checks of the bytes that a program has written.
 const DISK_LOOK: Duration = Duration::from_secs(1);
 
-/// What may end a program early.
+/// The conditions that end a program early.
 struct Watch<'a> {
     cancel: &'a Cancel,
     deadline: Option<Instant>,
@@ -126,13 +126,13 @@ impl Watch<'_> {
     }
 }
 
-/// Reads both streams until the program has ended, and then what is left in them: what it started may hold them open for as long as it likes.
+/// Reads both streams until the program has ended, and then the rest in them: child processes may keep them open for any time.
 fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2], Stop> {
     let mut heard = [Stream::new(program.child.stdout.take()), Stream::new(program.child.stderr.take())];
     while !program.has_ended() {
         watch.check_limits()?;
         let mut waits: Waits<'_> = heard.iter().filter_map(Stream::fd).chain(program.end_comes()).collect();
-        // Where an end does not make itself heard it is looked for.
+        // Without a signal of the end, poll for it.
         let pause = if program.end_comes().is_some() { LOOK_UP } else { MOMENT };
         waits.wait(Some(pause)).map_err(|error| Stop::Broken(error.into()))?;
         let ready: Vec<bool> = waits.came().collect();
@@ -150,7 +150,7 @@ fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2],
     Ok(heard.map(|stream| stream.text))
 }
 
-/// Keeps what it says within bounds.
+/// Enforces the limits of the output.
 fn bounded([out, err]: &mut [Stream; 2]) -> Result<(), Stop> {
     if out.text.len() > MAX_OUTPUT {
         let what = format!("more than {} MiB to standard output", MAX_OUTPUT >> 20);
@@ -160,9 +160,9 @@ fn bounded([out, err]: &mut [Stream; 2]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What a program says.
+/// An output stream of a program.
 struct Stream {
-    /// `None` once it has said everything.
+    /// `None` at the end of the stream.
     pipe: Option<File>,
     text: Vec<u8>,
 }
@@ -179,7 +179,7 @@ impl Stream {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Waits for something, and takes `most` bytes of it; how many.
+    /// Waits for data and reads up to `most` bytes; returns their number.
     fn read(&mut self, most: usize) -> Result<usize, Stop> {
         let mut buffer = [0; 64 << 10];
         let room = most.min(buffer.len());
@@ -196,7 +196,7 @@ impl Stream {
         Ok(0)
     }
 
-    /// Takes what is there, and waits for nothing.
+    /// Reads the available bytes without waiting.
     fn drain(&mut self) -> Result<(), Stop> {
         let there = self.fd().map_or(Ok(0), bytes_to_read);
         let mut left = there.map_err(|error| Stop::Broken(error.into()))?;

@@ -1,8 +1,8 @@
-//! The folder that a program runs in: one for each thread, emptied between programs, gone with the thread. It does not know what runs.
+//! The folder that a program runs in: one for each thread, emptied between programs, removed with the thread. It does not know the programs.
 //!
-//! Making and removing a folder and its files for every program costs more than starting the program on file systems that do not use a
-//! deleted file's number again for some seconds (ext4). So inputs are written over those of the program before, as long as they are plain
-//! files that nothing else names; everything else in the folder is removed, and a folder that cannot be brought back is not used again.
+//! Creating and removing a folder and its files for every program costs more than starting the program on file systems that do not reuse the number
+//! of a deleted file for some seconds (ext4). So inputs overwrite those of the previous program, as long as they are plain files without another
+//! link; all other entries are removed, and a folder that cannot be restored is not used again.
 
 use super::place::Place;
 use engine::seams::producer::Failure;
@@ -25,16 +25,16 @@ thread_local! {
 pub(super) struct Scratch {
     folder: TempDir,
     owned: Folder,
-    /// Files of the program before that may be written over.
+    /// Files of the previous program that may be overwritten.
     reusable: BTreeSet<String>,
     /// Files of this program.
     staged: BTreeSet<String>,
     modes: Modes,
-    /// Goes after the folder in it.
+    /// Dropped after the folder inside it.
     _place: Arc<Place>,
 }
 
-/// The modes that what is made here comes to have, which the system decides; 0 as long as nothing was made.
+/// The modes that new files and folders get from the system; 0 until one was created.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Modes {
     pub(super) file: u32,
@@ -42,13 +42,13 @@ pub(super) struct Modes {
     pub(super) folder: u32,
 }
 
-/// Removes a folder with all that is in it, however deep: folders in it are moved up before they are emptied, so that neither paths nor
-/// the stack grow with what a program has made.
+/// Removes a folder with all its entries, however deep: inner folders are moved up before they are emptied, so that neither paths nor the stack grow
+/// with the depth that a program has created.
 pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     let mut left = vec![folder.to_owned()];
     let mut moved = 0_u64;
     while let Some(folder) = left.pop() {
-        // Whoever made it may have taken its own rights to it away.
+        // The program may have removed its own permissions.
         modes::set_mode(&folder, 0o700)?;
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
@@ -72,7 +72,7 @@ pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 fn gone(file: &Path) -> io::Result<()> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -82,13 +82,13 @@ fn gone(file: &Path) -> io::Result<()> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Another folder, or a link, in its place is not for this one to empty.
+        // Do not empty another folder, or a link, in its place.
         let there = Folder::at(self.folder.path());
         if !there.is_ok_and(|there| there.is_same_folder(&self.owned)) {
             return;
         }
         let _ = modes::set_mode(self.folder.path(), 0o700);
-        // What is deep is taken apart here; the folder's own way goes down into it.
+        // Flatten deep folders first; dropping `TempDir` removes them recursively.
         for entry in std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let _ = flatten(self.folder.path(), &entry.path());
@@ -97,7 +97,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What tells a folder from another that was put into its place.
+/// The identity of a folder, to detect a replacement.
 #[derive(PartialEq, Eq)]
 struct Folder {
     identity: (u64, u64),
@@ -111,19 +111,19 @@ impl Folder {
         Ok(Self { identity, mode })
     }
 
-    /// Whether it is the same one, whatever its mode is.
+    /// Whether it is the same folder, whatever its mode is.
     fn is_same_folder(&self, other: &Self) -> bool {
         self.identity == other.identity
     }
 }
 
 impl Scratch {
-    /// This thread's folder, empty but for files that [`write_input`](Self::write_input) writes over and [`settle`](Self::settle) removes.
+    /// Returns this thread's folder, empty but for files that [`write_input`](Self::write_input) overwrites and [`settle`](Self::settle) removes.
     ///
     /// # Errors
-    /// When none can be made.
+    /// When none can be created.
     pub(super) fn take() -> Result<Self, Failure> {
-        // One that somebody removed, or put something in the place of, is none.
+        // Ignore a folder that was removed or replaced.
         if let Some(idle) = IDLE.take().filter(|idle| idle.is_whole().is_ok_and(|whole| whole)) {
             return Ok(idle);
         }
@@ -143,12 +143,12 @@ impl Scratch {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What modes its files and folders were given.
+    /// Returns the modes that its files and folders got.
     pub(super) fn modes(&self) -> Modes {
         self.modes
     }
@@ -162,9 +162,9 @@ impl Scratch {
         Ok(())
     }
 
-    /// Writes a file anew; whether it is there.
+    /// Overwrites a file. Returns whether it existed.
     fn write_over(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
-        // Not truncated before writing: some file systems flush files that were, to save those who save that way.
+        // Do not truncate before writing: some file systems then flush the file, to protect programs that save that way.
         let mut file = match OpenOptions::new().write(true).refuse_links().open(self.folder.path().join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file?,
@@ -174,7 +174,7 @@ impl Scratch {
         Ok(true)
     }
 
-    /// Makes a folder for an input that is a tree, or for one in it. What lies in it is removed with it.
+    /// Creates a folder for an input that is a tree, or for one inside it. It is removed with its contents.
     pub(super) fn folder(&mut self, path: &str) -> io::Result<()> {
         let place = self.folder.path().join(path);
         self.reusable.remove(path).then(|| gone(&place)).transpose()?;
@@ -185,7 +185,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Writes a file of a tree into a folder that was made for it.
+    /// Writes a file of a tree into a folder created for it.
     pub(super) fn put_new(&mut self, path: &str, bytes: &[u8], program: bool) -> io::Result<()> {
         let (wanted, mode) = match program {
             true => (0o755, &mut self.modes.program),
@@ -202,7 +202,7 @@ impl Scratch {
         file.write_all(bytes)
     }
 
-    /// Removes what the program before had and this one has not.
+    /// Removes files of the previous program that this one does not have.
     pub(super) fn settle(&mut self) -> io::Result<()> {
         while let Some(name) = self.reusable.pop_first() {
             gone(&self.folder.path().join(name))?;
@@ -210,13 +210,12 @@ impl Scratch {
         Ok(())
     }
 
-    /// Whether the folder is the one that was made, with its rights.
+    /// Whether the folder is the original one, with its permissions.
     fn is_whole(&self) -> io::Result<bool> {
         Ok(Folder::at(self.folder.path())? == self.owned)
     }
 
-    /// Empties it for this thread's next program. Not to be called while a program may still run in it; a folder that is dropped instead
-    /// is removed.
+    /// Empties it for this thread's next program. Not allowed while a program may still run in it: drop it then, which removes the folder.
     pub(super) fn give_back(mut self) {
         if self.empty().is_ok_and(|whole| whole) {
             IDLE.set(Some(self));

@@ -1,4 +1,4 @@
-//! After a program has ended: whether its inputs are as they were staged, in names, kinds, modes and contents.
+//! Checks after a program's run that its inputs are as staged, in names, kinds, modes and contents.
 
 use super::scratch::Modes;
 use super::stage::Staged;
@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-/// What was done to inputs, in words: `removed its input 'text'`. `None` when nothing was.
+/// Describes the first change of an input: `removed its input 'text'`. `None` when there is none.
 ///
 /// # Errors
-/// When an input that is still in its place cannot be looked at: nobody is to blame for that.
+/// When an input that still exists cannot be read: the program is not to blame for that.
 pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Modes) -> io::Result<Option<String>> {
     for (name, staged) in staged {
         let why = match staged {
@@ -36,7 +36,7 @@ fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option
     Ok((!same).then(|| format!("changed its input '{name}'")))
 }
 
-/// What is there; `None` when nothing is.
+/// Returns the entry at a path; `None` when it does not exist.
 fn info_if_exists(path: &Path) -> io::Result<Option<FileInfo>> {
     match FileInfo::of_path(path) {
         Ok(there) => Ok(Some(there)),
@@ -45,7 +45,7 @@ fn info_if_exists(path: &Path) -> io::Result<Option<FileInfo>> {
     }
 }
 
-/// What is wrong with an entry apart from what it holds.
+/// Describes a difference of an entry apart from its contents.
 fn otherwise(name: &str, there: Option<&FileInfo>, kind: Kind, mode: u32) -> Option<String> {
     match there {
         None => Some(format!("removed its input '{name}'")),
@@ -57,7 +57,7 @@ fn otherwise(name: &str, there: Option<&FileInfo>, kind: Kind, mode: u32) -> Opt
 
 fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>, modes: Modes) -> io::Result<Option<String>> {
     let inner = |path: &str| format!("{name}/{path}");
-    // A folder comes before what is in it: no link is followed.
+    // Check a folder before its entries: no link is followed.
     for place in std::iter::once(name.to_owned()).chain(folders.iter().map(|path| inner(path))) {
         let there = info_if_exists(&folder.join(&place))?;
         if let Some(why) = otherwise(&place, there.as_ref(), Kind::Folder, modes.folder) {
@@ -78,7 +78,7 @@ fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTr
     Ok(None)
 }
 
-/// What is in a folder of a tree and was not staged.
+/// Describes an entry of a tree's folder that was not staged.
 fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>) -> io::Result<Option<String>> {
     let at = folder.join(name).join(path);
     let names: io::Result<Vec<_>> = std::fs::read_dir(at)?.map(|entry| Ok(entry?.file_name())).collect();
@@ -105,7 +105,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::sync::Arc;
 
-    /// What is told of a file `text` and a tree `pages` after something was done to their folder.
+    /// Returns the report about a file `text` and a tree `pages` after a change of their folder.
     fn report_after(change: impl FnOnce(&Path)) -> Option<String> {
         let file = |program: bool| File {
             program,

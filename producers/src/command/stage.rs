@@ -1,4 +1,4 @@
-//! Before a program runs: its inputs as files of its folder, and its arguments.
+//! Prepares a program's run: its inputs as files of its folder, and its arguments.
 
 use super::params::texts;
 use super::scratch::Scratch;
@@ -8,24 +8,24 @@ use engine::values::tree::File;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The variable that holds the label for a line of a shell: in the line itself a name could be read as more of it.
+/// The variable with the label for a shell line: in the line itself a name could be parsed as more of it.
 pub(super) const LABEL: &str = "CORTEX_LABEL";
 const LABEL_OF_SHELL: &str = "${CORTEX_LABEL}";
 
-/// What an input was staged as.
+/// The staged form of an input.
 pub(super) enum Staged<'i> {
-    /// A file that holds this.
+    /// A file with these bytes.
     File(Cow<'i, [u8]>),
     /// A folder.
     Tree {
         /// Its files, by their paths in it.
         files: &'i BTreeMap<String, File>,
-        /// The folders in it, each before those in it.
+        /// The folders in it, outer ones first.
         folders: BTreeSet<&'i str>,
     },
 }
 
-/// A program with its inputs in their places.
+/// A program with its staged inputs.
 pub(super) struct Ready<'i> {
     /// The program and its arguments.
     pub(super) argv: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
     Ok(Ready { argv, inputs: staged })
 }
 
-/// Puts an input into its place.
+/// Stages an input.
 pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Input) -> std::io::Result<Staged<'i>> {
     let Some(files) = &input.tree else {
         let bytes = readable(&input.bytes);
@@ -78,7 +78,7 @@ pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Inpu
     Ok(Staged::Tree { files, folders })
 }
 
-/// The arguments. An input that is named and not there (the manifest has it) is a list with nothing in it, or switched off.
+/// Returns the arguments. An input that is named and missing (the manifest has it) is an empty list, or switched off.
 fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Vec<String> {
     let mut argv = Vec::new();
     for argument in texts(inputs.params, "argv").unwrap_or_default() {

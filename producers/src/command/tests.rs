@@ -1,4 +1,4 @@
-//! Programs that do what they should not, and what is told of it.
+//! Programs that misbehave, and their diagnostics.
 
 use super::*;
 use engine::manifest::template::Vars;

@@ -1,5 +1,5 @@
-//! Tools that a manifest declares: programs by name, each with its version or its digest. All of it is in the key, so that another tool is
-//! another result; a digest is also compared with the program's file before anything runs.
+//! Tools that a manifest declares: programs by name, each with its version or its digest. The key includes them, so that another tool gives another
+//! result; a digest is also compared with the program's file before a program runs.
 
 use super::find::{find, path};
 use super::unstarted::runs;
@@ -15,7 +15,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// What a digest begins with.
+/// Prefix of a digest.
 const DIGEST: &str = "blake3:";
 
 fn declared(params: &Params) -> impl Iterator<Item = (&String, &str)> {
@@ -23,7 +23,7 @@ fn declared(params: &Params) -> impl Iterator<Item = (&String, &str)> {
     table.into_iter().flatten().filter_map(|(name, is)| Some((name, is.as_str()?)))
 }
 
-/// Why a declaration cannot be one.
+/// Returns why a declaration is invalid.
 pub(super) fn declaration_error(tools: &Value) -> Option<String> {
     let Some(tools) = tools.as_object() else {
         return Some("'tools' must be a table of texts".to_owned());
@@ -41,10 +41,10 @@ pub(super) fn declaration_error(tools: &Value) -> Option<String> {
     })
 }
 
-/// Whether the tools are there, and what the manifest says.
+/// Checks that the tools exist and are as declared.
 ///
 /// # Errors
-/// When a tool is not found, or is another.
+/// When a tool is not found, or differs.
 pub(super) fn check(params: &Params) -> Result<(), Failure> {
     for (name, is) in declared(params) {
         let Some(file) = find(name, Path::new("/")) else {
@@ -86,10 +86,10 @@ fn tool_failure(why: Diagnostic) -> Failure {
     Failure::Permanent(Box::new(why))
 }
 
-/// What a file was when it was hashed: device and inode, length, and when it last changed in any way.
+/// State of a file when it was hashed: device and inode, length, and time of its last change of any kind.
 type Stamp = ((u64, u64), u64, Time);
 
-/// The digest of a file. One that did not change since it was last asked about is not read again: many targets have the same tool.
+/// Returns the digest of a file. Does not read an unchanged file again: many targets have the same tool.
 fn digest_of(file: &Path) -> io::Result<Digest> {
     static HASHED: Mutex<BTreeMap<Stamp, Digest>> = Mutex::new(BTreeMap::new());
     let known = || HASHED.lock().unwrap_or_else(PoisonError::into_inner);

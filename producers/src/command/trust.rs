@@ -1,4 +1,4 @@
-//! Whether a program of a workspace may be run at all, or a key be sent where it says: someone has to have looked at it.
+//! Trust in the programs of a workspace and in the addresses that it sends keys to: the user must have approved them.
 
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
@@ -6,15 +6,15 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use serde_json::Value;
 
-/// Knows what was looked at.
+/// Knows the approved definitions.
 pub trait Trust: Send + Sync {
-    /// Whether what has this [definition] may be done.
+    /// Whether the action with this [definition] may be done.
     ///
     /// [definition]: definition
     fn trusts(&self, definition: &Digest) -> bool;
 }
 
-/// Trusts everything, for who runs nothing that another wrote.
+/// Trusts everything, for callers that run only their own programs.
 pub struct All;
 
 impl Trust for All {
@@ -23,7 +23,7 @@ impl Trust for All {
     }
 }
 
-/// Trusts nothing: for who looks and runs nothing.
+/// Trusts nothing, for callers that run no program.
 pub struct Nothing;
 
 impl Trust for Nothing {
@@ -32,7 +32,7 @@ impl Trust for Nothing {
     }
 }
 
-/// The digest of how a program is run (its parameters and its bounds, as bound), or of what is [sent]. Another argument, variable, bound or
+/// Returns the digest of how a program is run (its parameters and bounds, as bound), or of what is [sent]. Another argument, variable, bound or
 /// address is another definition.
 pub fn definition(params: &Params, settings: &Params) -> Digest {
     let text = serde_json::json!([params, settings]).to_string();
@@ -41,8 +41,8 @@ pub fn definition(params: &Params, settings: &Params) -> Digest {
     Digest(*hasher.finalize().as_bytes())
 }
 
-/// What a model's settings have run and sent that someone is to look at first: a program that gives a key and the address that it goes to, or
-/// variables of the environment that go to an address of the manifest's choice. `None` when there is no such thing.
+/// Returns the part of a model's settings that needs approval: a program that prints a key and the address that receives it, or environment variables
+/// that go to an address that the manifest chooses. `None` when there is none.
 pub fn sent(settings: &Params) -> Option<Params> {
     let has = |name: &str| settings.contains_key(name);
     let names_variable = |headers: &Value| headers.as_object().is_some_and(|headers| headers.values().any(is_variable));
@@ -59,13 +59,13 @@ fn is_variable(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.contains('$'))
 }
 
-/// What runs a model that is a program.
+/// Returns the parameters of a model that is a program.
 pub fn run(argv: &[impl AsRef<str>]) -> Params {
     let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
     Params::from_iter([("command".to_owned(), argv.into())])
 }
 
-/// What is told where a program is not run or a key not sent, and which.
+/// Returns the failure for a program that is not run or a key that is not sent.
 pub(crate) fn untrusted(waits: &Params) -> Failure {
     let named = ["argv", "shell", "command", "api_key_command", "base_url"];
     let words = match named.iter().find_map(|name| waits.get(*name)) {

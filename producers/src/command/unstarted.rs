@@ -1,4 +1,4 @@
-//! Why a program did not start: the system has one number for many reasons.
+//! Explains why a program did not start: the system reports one error number for many reasons.
 
 use super::find::path;
 use super::params::Bounds;
@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a script that are looked through for the name of its interpreter.
+/// Bytes of a script that are searched for the name of its interpreter.
 const LINE: u64 = 256;
 
-/// What was tried.
+/// An attempt to start a program.
 pub(super) struct Attempt<'a> {
     /// The program as the manifest names it.
     pub(super) program: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// What stood in the way, and what to do about it.
+    /// Describes the obstacle and its remedy.
     pub(super) fn not_started(&self, error: &io::Error) -> Failure {
         let (what, hint) = self.reason(error);
         let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{}' cannot be started: {what}", self.program));
@@ -74,10 +74,10 @@ impl Attempt<'_> {
     }
 }
 
-/// Whether a file is one that may be run, as far as one sees without trying; else what is wrong, and what to do.
+/// Checks without running it whether a file is executable.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The obstacle and its remedy.
 pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
     match file.metadata() {
         Err(_) => Err(("it is not there", "install it, or name another")),
@@ -91,7 +91,7 @@ pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
     }
 }
 
-/// What the first line of a script names.
+/// Returns the interpreter that the first line of a script names.
 fn interpreter(file: &Path) -> Option<String> {
     let mut head = Vec::new();
     File::open(file).ok()?.take(LINE).read_to_end(&mut head).ok()?;

@@ -1,13 +1,13 @@
-//! What a vector is made of: the words of a type, a member or a question, by how much they say.
+//! The text of a vector: the words of a type, a member or a question, weighted by significance.
 
 use super::QUERY;
 use engine::seams::producer::{Failure, Inputs};
 use serde_json::Value;
 
-/// Keys of the inputs' JSON that hold words; the others repeat them or say what kind of thing it is.
+/// Keys of the inputs' JSON whose values are words; the other values repeat them or name kinds.
 const SAID: [&str; 4] = ["symbol", "signature", "body", "type"];
 
-/// The texts of one thing.
+/// The texts of one subject.
 pub(super) struct Described {
     /// The name of the type.
     name: String,
@@ -17,7 +17,7 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// From the inputs of the producer.
+    /// Reads the inputs of the producer.
     pub(super) fn of(inputs: &Inputs<'_>) -> Result<Self, Failure> {
         let text = |role: &str| -> Result<String, Failure> {
             let blobs = inputs.all(role).iter();
@@ -37,7 +37,7 @@ impl Described {
         })
     }
 
-    /// The texts with how often each counts.
+    /// Returns the texts with their weights.
     pub(super) fn weighted(&self) -> [(f32, &str); 4] {
         [
             (4.0, &self.name),
@@ -47,7 +47,7 @@ impl Described {
         ]
     }
 
-    /// All of it, what says most first: models read the beginning.
+    /// Returns all texts, the most significant first: models weight the beginning.
     pub(super) fn text(&self) -> String {
         let parts = [&self.name, &self.documentation, &self.declarations, &self.code];
         parts
@@ -59,7 +59,7 @@ impl Described {
     }
 }
 
-/// The words in lines of JSON; `all` of its texts, or those under [`SAID`].
+/// Returns the words in lines of JSON; `all` of its texts, or those under [`SAID`].
 fn said(lines: &str, all: bool) -> String {
     let mut found = String::new();
     for value in lines.lines().filter_map(|line| serde_json::from_str(line).ok()) {
@@ -84,7 +84,7 @@ fn gather(value: &Value, all: bool, found: &mut String) {
     }
 }
 
-/// Documentation without its tags; what a reference names stays.
+/// Returns documentation without its tags; the names in references stay.
 fn without_tags(xml: &str) -> String {
     let mut text = String::with_capacity(xml.len());
     for piece in xml.split('<') {

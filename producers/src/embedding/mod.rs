@@ -1,6 +1,6 @@
 //! `embedding` and `embedding/vectors` (seed 001: the node kinds Embedding and Index): a vector for each type and member, and the table of all.
 //!
-//! Texts that speak of the same have vectors that point the same way. The built-in model, [`subwords`], needs no network and no training; a
+//! Texts about the same subject have vectors of similar direction. The built-in model, [`subwords`], needs no network and no training; a
 //! `[model.NAME]` with `api = "openai"` is asked at `/embeddings`, one with `api = "command"` gets the text and prints the numbers.
 
 mod described;
@@ -24,13 +24,13 @@ use vector::Vector;
 
 /// The name of the producer of vectors.
 pub const NAME: &str = "embedding";
-/// The role of a text that is looked for.
+/// The role of a search text.
 pub const QUERY: &str = "query";
-/// Numbers in a vector of the built-in model unless told otherwise.
+/// Default dimensions of a vector of the built-in model.
 pub const DIMENSIONS: u64 = 512;
-/// Fewest and most numbers in a vector of the built-in model.
+/// Least and most dimensions of a vector of the built-in model.
 const BOUNDS: std::ops::RangeInclusive<u64> = 16..=4_096;
-/// Tokens of a text that a model is sent at most unless told otherwise.
+/// Default limit of tokens of a text that a model is sent.
 const MOST_TOKENS: u64 = 2_000;
 const KNOWN: [&str; 4] = ["model", "dimensions", "most_tokens", "never_send"];
 
@@ -45,7 +45,7 @@ pub(crate) fn register(registry: &mut Registry, ask: Arc<dyn Ask>) {
 /// Roles: `structure`, `xmldoc`, `impl` of a type, or `code` of a member, or [`QUERY`]; `type`, the rows of its types, names the files. Parameters:
 /// `model`; `dimensions` of the built-in model; for others `most_tokens` of a text and `never_send`, globs of files that no model sees.
 pub struct Embedding {
-    /// Who asks models.
+    /// Asks the models.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -110,7 +110,7 @@ impl Producer for Embedding {
 }
 
 impl Embedding {
-    /// The text that a model is sent.
+    /// Returns the text that a model is sent.
     fn text_sent(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> String {
         let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
         truncate_to_tokens(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned()
@@ -154,7 +154,7 @@ impl Embedding {
     }
 }
 
-/// Whether the type lies in a file that no model sees, as in [`crate::semantic`]. Its vector has no numbers, and nothing is near it.
+/// Whether the type is in a file that no model sees, as in [`crate::semantic`]. Its vector has no numbers, and nothing is near it.
 fn is_withheld(inputs: &Inputs<'_>) -> Result<bool, Failure> {
     let globs: Vec<String> = inputs.params.get("never_send").map_or_else(Vec::new, |globs| {
         let globs = globs.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -172,7 +172,7 @@ fn is_withheld(inputs: &Inputs<'_>) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// The beginning of a text that has so many tokens at most.
+/// Truncates a text to at most so many tokens.
 fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &str {
     let mut kept = text;
     loop {
@@ -189,7 +189,7 @@ fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &st
     }
 }
 
-/// The model that is asked, where it is not the built-in one.
+/// Returns the model to ask, unless it is the built-in one.
 fn asked_model<'p>(inputs: &Inputs<'p>) -> Option<&'p Params> {
     let model = inputs.params.get("model").and_then(Value::as_object);
     model.filter(|_| asks(inputs.params))

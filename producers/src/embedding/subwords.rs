@@ -1,14 +1,14 @@
 //! The built-in model: words of identifiers and prose, and the runs of letters in them, hashed into a vector of fixed length.
 //!
-//! Each word, and each run of 3 to 5 letters of `<word>`, adds to four numbers that its hash chooses, with signs that its hash chooses: a sparse
-//! random projection of the bag of words (Achlioptas 2003; subwords as in fastText, Bojanowski et al. 2017). Words that share letters share
-//! directions, so `serialize`, `Serializer` and `serialization` are near; synonyms are not, because nothing was trained. A word that is said
-//! often counts less than in proportion.
+//! Each word, and each run of 3 to 5 letters of `<word>`, adds to four numbers with signs, both chosen by its hash: a sparse random projection of the
+//! bag of words (Achlioptas 2003; subwords as in fastText, Bojanowski et al. 2017). Words with common letters have similar directions, so
+//! `serialize`, `Serializer` and `serialization` are near; synonyms are not, because there is no training. A frequent word counts less than in
+//! proportion.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
-/// Words of C# and of English prose that say nothing of what code is about.
+/// Words of C# and of English prose that say nothing about the subject of code.
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     "a abstract all an and are as at async await base be bool break by byte can case catch char class const continue default do double else enum
      event false float for foreach from get has how if in init int interface internal is it its long namespace new not null object of on or out
@@ -21,10 +21,10 @@ static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 const RUNS: std::ops::RangeInclusive<usize> = 3..=5;
 /// Numbers of the vector that one feature adds to.
 const PLACES: usize = 4;
-/// All runs of a word together count so much of what the word does.
+/// Weight of all runs of a word together, relative to the word.
 const SHARE_OF_RUNS: f32 = 1.0;
 
-/// The vector of texts, each of which counts so often; its length is 1, or 0 where there is no word.
+/// Returns the vector of weighted texts; its length is 1, or 0 if they have no word.
 pub fn embed(texts: &[(f32, &str)], dimensions: usize) -> Vec<f32> {
     let mut counts: BTreeMap<String, f32> = BTreeMap::new();
     for (times, text) in texts {
@@ -49,8 +49,8 @@ pub fn embed(texts: &[(f32, &str)], dimensions: usize) -> Vec<f32> {
     sum
 }
 
-/// The words of a text in lower case: runs of letters and digits, cut where capitals begin (`NodeStoreIO` is node, store, io). Writing without
-/// spaces between words gives pairs of characters.
+/// Passes on the words of a text in lower case: runs of letters and digits, cut where capitals begin (`NodeStoreIO` is node, store, io). Scripts
+/// without spaces between words give pairs of characters.
 fn for_each_word(text: &str, mut visit: impl FnMut(String)) {
     let is_dense = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
     for piece in text.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty()) {
@@ -77,14 +77,14 @@ fn for_each_word(text: &str, mut visit: impl FnMut(String)) {
     }
 }
 
-/// Adds a feature where its hash says.
+/// Adds a feature at the positions that its hash chooses.
 fn add(sum: &mut [f32], feature: &[u8], weight: f32) {
     // FNV-1a; the same on every machine.
     let mut hash = feature.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     for _ in 0..PLACES {
-        // SplitMix64 makes further numbers of it.
+        // SplitMix64 derives further numbers.
         hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -126,7 +126,7 @@ mod tests {
         assert!(embed(&[(1.0, "if")], 32).iter().all(|number| *number == 0.0));
     }
 
-    /// Other numbers would make every vector that is filed another one.
+    /// Other numbers would change every stored vector.
     #[test]
     fn the_numbers_are_the_same_everywhere() {
         let vector = super::super::vector::Vector::of(&embed(&[(2.0, "NodeStore"), (1.0, "keeps nodes")], 16));

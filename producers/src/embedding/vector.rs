@@ -1,37 +1,37 @@
-//! A vector of a text: its direction, in one byte a number.
+//! The vector of a text: its direction, in one byte per number.
 
 use serde_json::Value;
 
 /// The direction of a text: numbers from -127 to 127, the largest of which is 127 or -127, or all 0.
 ///
-/// One byte a number keeps the order of neighbours nearly whole (docs/embeddings.md has the figures) and a table of vectors small.
+/// One byte per number nearly preserves the order of neighbours (docs/embeddings.md has the figures) and keeps tables small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vector(Vec<i8>);
 
 impl Vector {
-    /// The direction of these numbers.
+    /// Returns the direction of these numbers.
     pub fn of(numbers: &[f32]) -> Self {
         let largest = numbers.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let scale = if largest > 0.0 { 127.0 / largest } else { 0.0 };
         Self(numbers.iter().map(|number| (number * scale).round() as i8).collect())
     }
 
-    /// As it stands in a table.
+    /// Returns the bytes of a table row.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().map(|number| number.to_le_bytes()[0]).collect()
     }
 
-    /// From a row of a table.
+    /// Reads the bytes of a table row.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.iter().map(|byte| i8::from_le_bytes([*byte])).collect())
     }
 
-    /// As an output: JSON, `{"vector": [12, -127, …]}`.
+    /// Returns the output: JSON, `{"vector": [12, -127, …]}`.
     pub fn to_text(&self) -> String {
         serde_json::json!({ "vector": self.0 }).to_string()
     }
 
-    /// From an output.
+    /// Reads an output.
     pub fn from_text(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let numbers = value["vector"]
@@ -41,7 +41,7 @@ impl Vector {
         Some(Self(numbers.collect::<Option<_>>()?))
     }
 
-    /// Its numbers.
+    /// Returns its numbers.
     pub fn numbers(&self) -> &[i8] {
         &self.0
     }

@@ -1,24 +1,24 @@
-//! Answers to questions: three sections of text as a structure, with evidence that names nothing dropped.
+//! Answers to questions: three sections of text as a structure. Evidence that names nothing shown is dropped.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A structured answer; what `//investigations/ID:answer` holds as JSON.
+/// A structured answer; the JSON content of `//investigations/ID:answer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What answered: a model's name, or `extractive`.
+    /// The author: a model's name, or `extractive`.
     pub source: String,
     /// The answer in a few sentences.
     pub conclusion: String,
-    /// What it rests on.
+    /// The evidence of the conclusion.
     pub evidence: Vec<Evidence>,
     /// Ways through the code, each a chain of types or members.
     pub paths: Vec<String>,
-    /// How many pieces of evidence named nothing that was shown, and were dropped.
+    /// Number of pieces of evidence that were dropped because they named nothing that was shown.
     pub dropped: usize,
-    /// Types that were in the scope and did not fit into the budget.
+    /// Types of the scope that did not fit into the budget.
     pub left_out: Vec<String>,
 }
 
@@ -31,11 +31,11 @@ pub struct Evidence {
     /// The member, if one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// What it shows.
+    /// The finding.
     pub text: String,
 }
 
-/// Why a text is no answer.
+/// The reason why a text is not an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     /// A section is missing or empty.
@@ -43,7 +43,7 @@ pub enum Unanswered {
     Missing(&'static str),
 }
 
-/// What the model was shown: the words that were said of each type, by symbol path.
+/// The words that the model was shown of each type, by symbol path.
 pub(super) type WordsByType<'s> = BTreeMap<&'s str, BTreeSet<&'s str>>;
 
 /// Longest text of a section in characters.
@@ -51,7 +51,7 @@ const LONGEST: usize = 20_000;
 /// Most entries of a list.
 const MOST: usize = 60;
 
-/// Reads an answer. Evidence and paths that name what was not `shown` are dropped.
+/// Parses an answer. Drops evidence and paths that name types or members not in `shown`.
 ///
 /// # Errors
 /// When a section is missing.
@@ -83,8 +83,8 @@ pub(super) fn read(text: &str, question: &str, source: &str, shown: &WordsByType
     Ok(findings)
 }
 
-/// Whether a line is a chain of names, one of them at least of what was shown, and none of a member that a shown type does not have. What
-/// lies outside, such as the class library, may be on the way.
+/// Whether a line is a chain of names, at least one of them shown, and none of a member that a shown type does not have. Steps may be outside of the
+/// scope, for instance in the class library.
 fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
     let steps = line
         .split(['→', '⇒', '⟶'])
@@ -105,7 +105,7 @@ fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
     known > 0
 }
 
-/// Whether a type was shown to have a member.
+/// Whether a type was shown with a member.
 fn has(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     let Some(member) = member else { return true };
     let name = member.split(['(', '<', '[', ' ']).next().unwrap_or(member);
@@ -113,7 +113,7 @@ fn has(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     constructor || shown.get(key).is_some_and(|words| words.contains(name))
 }
 
-/// Sections by name: a line that is the name in capitals, perhaps as a heading or in bold, with or without a colon and the first words.
+/// Splits a text into sections: a line begins one with its name in capitals, perhaps as a heading or in bold, with or without a colon and text.
 fn split(text: &str) -> Vec<(&'static str, String)> {
     let mut sections: Vec<(&'static str, String)> = Vec::new();
     for line in text.lines() {
@@ -141,14 +141,13 @@ fn split(text: &str) -> Vec<(&'static str, String)> {
     sections
 }
 
-/// The entries of a list, without their marks.
+/// Returns the entries of a list, without their marks.
 fn items(section: &str) -> impl Iterator<Item = &str> {
     let lines = section.lines().map(|line| line.trim().trim_start_matches(['-', '*', '•']).trim());
     lines.filter(|line| !line.is_empty()).take(MOST)
 }
 
-/// `[Type.Member] text`, `[Type] text`; `None` when it names no type that was shown, or a member that it was not
-/// shown to have.
+/// Parses `[Type.Member] text` or `[Type] text`; `None` when it names a type that was not shown, or a member that was not shown of it.
 fn evidence(line: &str, shown: &WordsByType<'_>) -> Option<Evidence> {
     let (named, text) = line.strip_prefix('[')?.split_once(']')?;
     let named = named.trim().trim_matches('`');
@@ -167,7 +166,7 @@ fn evidence(line: &str, shown: &WordsByType<'_>) -> Option<Evidence> {
     })
 }
 
-/// The type that a name means: its whole path, or an end of it that no other has; what follows is a member.
+/// Resolves a name to a type: its whole path, or a unique suffix of it; the rest is a member.
 fn of_shown<'s, 'n>(named: &'n str, shown: &WordsByType<'s>) -> Option<(&'s str, Option<&'n str>)> {
     let find = |name: &str| -> Option<&'s str> {
         if let Some((key, _)) = shown.get_key_value(name) {

@@ -1,5 +1,5 @@
-//! `investigate`: answers a question from outlines and summaries (seed 000 §6, §7). The answer is structured JSON: a conclusion, evidence that
-//! names types and members, and ways through the code.
+//! `investigate`: answers a question from outlines and summaries (seed 000 §6, §7). The answer is structured JSON: a conclusion, evidence that names
+//! types and members, and paths through the code.
 //!
 //! Roles: `outline` and `summary`, lists by symbol path. Parameters: `question`, `model`, `max_tokens`. Without a language model the answer is
 //! the lines that share most words with the question.
@@ -23,15 +23,15 @@ use std::sync::Arc;
 
 /// The producer; it asks through `ask`.
 pub struct Investigate {
-    /// Who answers.
+    /// Answers the questions.
     pub ask: Arc<dyn Ask>,
 }
 
-/// Tokens that an answer may have unless told otherwise.
+/// Default limit of tokens of an answer.
 const MAX_TOKENS: u64 = 1_500;
 /// Longest question in characters.
 pub const LONGEST_QUESTION: usize = 4_000;
-/// Lines of evidence without a model.
+/// Limit of evidence lines without a model.
 const EXTRACTED: usize = 12;
 
 const RULES: &str = "You answer questions about a C# code base for the engineers who work on it.\n\
@@ -213,7 +213,7 @@ fn encode_findings(findings: &Findings) -> Vec<u8> {
     bytes
 }
 
-/// One question with what is known.
+/// A question with the known types.
 struct Case<'i> {
     question: &'i str,
     /// By symbol path: outline and summary.
@@ -233,7 +233,7 @@ impl<'i> Case<'i> {
         Ok(Self { question, types })
     }
 
-    /// The types that are shown, and the words that are said of each.
+    /// Returns the types that are shown, with the words of their texts.
     fn types_and_words(&self) -> WordsByType<'_> {
         let words = |texts: &Vec<&'i str>| -> BTreeSet<&str> {
             let all = texts
@@ -248,7 +248,7 @@ impl<'i> Case<'i> {
         let mut material = String::from("What is known of the code:\n\n");
         for (key, texts) in &self.types {
             for text in texts {
-                // Outlines show the values of constants and of parameters.
+                // Outlines show the values of constants and of parameters, which may be secrets.
                 material.push_str(&fence::fenced(key, "", &redact(text).0));
                 material.push('\n');
             }
@@ -277,7 +277,7 @@ impl<'i> Case<'i> {
         ]
     }
 
-    /// What the words of the question find.
+    /// Returns the lines that the words of the question find.
     fn extracted(&self) -> Findings {
         let words = relevance::question_words(self.question);
         let mut scored: Vec<(u32, &str, String)> = self

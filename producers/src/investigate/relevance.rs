@@ -1,4 +1,4 @@
-//! Relevance: how well a type's outline and summary fit a question, by the words that they share. No model is asked for it.
+//! Relevance of a type's outline and summary to a question, by common words. No model is asked.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ const COMMON: [&str; 34] = [
     "this", "that", "there", "here", "have", "has", "can", "could", "should", "would", "into", "its", "our", "any", "all", "not", "use",
 ];
 
-/// The words of a question that can be looked for, in small letters.
+/// Returns the words of a question that are searched, in lower case.
 pub fn question_words(question: &str) -> BTreeSet<String> {
     pieces(question)
         .into_iter()
@@ -17,7 +17,7 @@ pub fn question_words(question: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// How well a type fits: words in its name count most, then words in its members and texts, each word once.
+/// Returns the score of a type: words in its name count most, then words in its members and texts, each word once.
 pub fn score(words: &BTreeSet<String>, key: &str, text: &str) -> u32 {
     let stems = |text: &str| -> BTreeSet<String> { pieces(text).iter().map(|word| stem(word).to_owned()).collect() };
     let (name, all) = (stems(key), stems(text));
@@ -25,7 +25,7 @@ pub fn score(words: &BTreeSet<String>, key: &str, text: &str) -> u32 {
     hits(&name).saturating_mul(8) + hits(&all).saturating_mul(2)
 }
 
-/// The lines of a text that share words with a question, the best first.
+/// Returns the lines of a text that share words with a question, the best first.
 pub fn lines<'t>(words: &BTreeSet<String>, text: &'t str, most: usize) -> Vec<&'t str> {
     let mut found: Vec<(u32, usize, &str)> = text
         .lines()
@@ -37,7 +37,7 @@ pub fn lines<'t>(words: &BTreeSet<String>, text: &'t str, most: usize) -> Vec<&'
     found.into_iter().take(most).map(|(_, _, line)| line).collect()
 }
 
-/// Words of a text, camel case taken apart, in small letters.
+/// Returns the words of a text in lower case, with camel case split.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let (mut piece, mut before) = (String::new(), ' ');
@@ -55,7 +55,7 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-/// A word without the commonest English endings, so that `batches` finds `Batch`.
+/// Returns a word without the commonest English endings, so that `batches` finds `Batch`.
 fn stem(word: &str) -> &str {
     for ending in ["ies", "ing", "ed", "es", "er", "s"] {
         if let Some(short) = word.strip_suffix(ending).filter(|short| short.chars().count() > 2) {

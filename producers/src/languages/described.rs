@@ -1,5 +1,5 @@
-//! `tags/described`: a file of another language in the forms that summaries are made from, so that the producer `semantic` summarises it as it
-//! does a type of C#: its structure, code, documentation, dependencies (of which none are known) and row. The parameter `form` says which.
+//! `tags/described`: a file of another language in the inputs of summaries, so that the producer `semantic` summarises it like a C# type: its
+//! structure, code, documentation, dependencies (none are known) and row. The parameter `form` selects one.
 
 use super::model::{Definition, FileSymbols};
 use crate::csharp::deps::Dependencies;
@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 /// The forms.
 const FORMS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "type"];
 
-/// What identifiers of files begin with.
+/// Prefix of identifiers of files.
 pub const FILE_ID: &str = "F_";
 
-/// Definitions that the first sentence names.
+/// Limit of definitions in the first sentence.
 const NAMED: usize = 8;
 
 /// The producer `tags/described`.
@@ -102,7 +102,7 @@ fn structure_of(file: &str, symbols: &FileSymbols) -> TypeStructure {
     }
 }
 
-/// The text of each definition that holds no other, and of what stands outside of all.
+/// Returns the text of each definition without inner ones, and the text outside of all definitions.
 fn code_of(symbols: &FileSymbols, text: &str) -> Vec<u8> {
     let lines: Vec<&str> = text.split('\n').collect();
     let all = &symbols.definitions;

@@ -1,28 +1,28 @@
-//! The languages that come with a grammar, and how a text is parsed with one.
+//! The languages with a grammar, and parsing with it.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use tree_sitter::{ParseOptions, ParseState, Parser, Query, Tree};
 
-/// Progress reports a parse may take before it is given up, besides those for its length: a budget of steps, not of time.
+/// Progress reports a parse may take besides those for its length: a budget of steps, not of time.
 const BASE_REPORTS: usize = 20_000;
 
-/// Bytes of text that earn one more report.
+/// Bytes of text that allow one more report.
 const BYTES_A_REPORT: usize = 3;
 
 /// A language.
 pub struct Language {
-    /// What its ruleset and its files are called by.
+    /// Its name in rulesets and in the names of its files.
     pub name: &'static str,
     /// Its grammars.
     pub dialects: &'static [Dialect],
-    /// What it defines and names: captures `definition.KIND` and `reference` (`reference.call` …), with the name captured as `name`.
+    /// Its query for definitions and uses: captures `definition.KIND` and `reference` (`reference.call` …), with the name captured as `name`.
     pub tags: &'static str,
 }
 
-/// A grammar of a language, for files that end so.
+/// A grammar of a language, for files with certain extensions.
 pub struct Dialect {
-    /// Endings of files, without the dot.
+    /// Extensions of files, without the dot.
     pub endings: &'static [&'static str],
     grammar: fn() -> tree_sitter::Language,
     query: OnceLock<Query>,
@@ -59,32 +59,32 @@ pub static LANGUAGES: [Language; 2] = [
     },
 ];
 
-/// The language of a name.
+/// Returns the language of a name.
 pub fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.name == name)
 }
 
-/// The language of a file, by the ending of its name.
+/// Returns the language of a file, by its extension.
 pub fn of_file(file: &str) -> Option<&'static Language> {
     let (_, ending) = file.rsplit_once('.')?;
     let has = |language: &&Language| language.dialects.iter().any(|dialect| dialect.endings.contains(&ending));
     LANGUAGES.iter().find(has)
 }
 
-/// What a block of code of a file is called in Markdown.
+/// Returns the name of a code block of a file in Markdown.
 pub fn fence_name(file: &str) -> &'static str {
     of_file(file).map_or("", |language| language.name)
 }
 
 impl Language {
-    /// The dialect of a file; the first one where its ending says nothing.
+    /// Returns the dialect of a file; the first one for an unknown extension.
     pub fn dialect(&self, file: &str) -> &Dialect {
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
         let of = self.dialects.iter().find(|dialect| dialect.endings.contains(&ending));
         of.unwrap_or(&self.dialects[0])
     }
 
-    /// The query of a dialect, compiled once.
+    /// Returns the query of a dialect, compiled once.
     pub(super) fn query<'d>(&self, dialect: &'d Dialect) -> &'d Query {
         dialect
             .query
@@ -93,12 +93,12 @@ impl Language {
 }
 
 impl Dialect {
-    /// Its grammar.
+    /// Returns its grammar.
     pub(super) fn grammar(&self) -> tree_sitter::Language {
         (self.grammar)()
     }
 
-    /// Parses a text; `None` when it took more steps than a text of its length deserves.
+    /// Parses a text; `None` when it takes more steps than allowed for its length.
     pub(super) fn parse(&self, text: &str) -> Option<Tree> {
         let mut parser = Parser::new();
         parser

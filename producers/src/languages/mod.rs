@@ -1,8 +1,8 @@
-//! Languages other than C#: what a file defines and names, as a grammar of tree-sitter and one query find it.
+//! Languages other than C#: the definitions and uses of a file, as found by a tree-sitter grammar and one query.
 //!
-//! A language is a folder with a query (`tags.scm`) and an entry in [`grammar::LANGUAGES`]; its ruleset is [made](ruleset) from one template,
-//! and builds on the ruleset `grammars`.
-//! Names are not bound: a use is told by its name alone. What an index of another program says ([`crate::scip`]) has the same form, and is bound.
+//! A language is a folder with a query (`tags.scm`) and an entry in [`grammar::LANGUAGES`]; its ruleset is [generated](ruleset) from one template,
+//! and builds on the ruleset `grammars`. Names are not bound: a use is found by its name only. Facts from another program's index ([`crate::scip`])
+//! have the same form, and are bound.
 
 pub mod described;
 pub mod grammar;
@@ -14,7 +14,7 @@ pub mod source_sets;
 mod surroundings;
 pub mod tags;
 
-/// The manifest text of a language's ruleset, with this language in the place of the template's words.
+/// Returns the manifest text of a language's ruleset: the template with this language filled in.
 pub(crate) fn ruleset(language: &grammar::Language) -> String {
     let endings = language.dialects.iter().flat_map(|dialect| dialect.endings);
     let globs: Vec<String> = endings.map(|ending| format!("\"**/*.{ending}\"")).collect();

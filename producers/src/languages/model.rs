@@ -1,15 +1,15 @@
-//! What one file of another language than C# defines and names, as data: the output of `tags` and of `scip/file`, as JSON.
+//! Definitions and uses of one file of a language other than C#: the output of `tags` and of `scip/file`, as JSON.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything about one file. Fields stand in the order of their names.
+/// Everything about one file. Fields are in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileSymbols {
-    /// What is defined, in the order of places.
+    /// The definitions, in the order of their positions.
     pub definitions: Vec<Definition>,
-    /// What the file says of itself, as readable text.
+    /// Documentation of the file, as readable text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,
     /// The first line that does not parse.
@@ -17,18 +17,18 @@ pub struct FileSymbols {
     pub error: Option<u32>,
     /// The language, as its ruleset or the index names it.
     pub language: String,
-    /// Definitions of an index that are not found any more: the file changed since.
+    /// Number of an index's definitions that are not found any more: the file changed since.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub moved: usize,
-    /// Definitions of an index that were found again on other lines.
+    /// Number of an index's definitions that were found on other lines.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shifted: usize,
-    /// Who told: `tree-sitter`, or an indexer with its version.
+    /// Source of the facts: `tree-sitter`, or an indexer with its version.
     pub source: String,
     /// Why the file was not read; empty where it was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unread: String,
-    /// Where what is used, by name; what an index bound, by [`Definition::symbol`].
+    /// Uses by name; those that an index bound, by [`Definition::symbol`].
     pub uses: BTreeMap<String, Vec<Use>>,
 }
 
@@ -49,7 +49,7 @@ pub struct Definition {
     pub line: u32,
     /// Its name.
     pub name: String,
-    /// Its name behind those of the definitions around it: `Client.get`.
+    /// Its name after those of the enclosing definitions: `Client.get`.
     pub path: String,
     /// Symbols of other definitions that it implements, derives from or overrides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,22 +59,22 @@ pub struct Definition {
     pub signature: String,
     /// Its first line.
     pub start: u32,
-    /// What an index calls it; empty where names are not bound.
+    /// Its symbol in an index; empty where names are not bound.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub symbol: String,
 }
 
-/// A use: line and column in characters, from 1, and what is done there: `call`, `construct`, `name`, `read`, `write`.
+/// A use: line and column in characters, from 1, and its kind: `call`, `construct`, `name`, `read`, `write`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Use(pub u32, pub u32, pub String);
 
 impl FileSymbols {
-    /// As JSON.
+    /// Returns it as JSON.
     pub fn write(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("invariant: writing to memory cannot fail")
     }
 
-    /// Reads it; `None` of what is not of our making.
+    /// Parses JSON that [`FileSymbols::write`] wrote; `None` otherwise.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }

@@ -1,4 +1,4 @@
-//! `tags/names` and `tags/uses`: which files define a name, and which use it. One row a name; when one file moves, that one is read again.
+//! `tags/names` and `tags/uses`: the files that define a name, and those that use it, one row per name. After a change only the changed file is read.
 
 use super::model::FileSymbols;
 use crate::scip::symbol::{descriptors, is_constructor, name_in_code};
@@ -9,20 +9,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file defines under a name: path in the file and kind of each.
+/// A definition of a file under a name: its path in the file and its kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Named(pub String, pub String);
 
-/// A row of `tags/names`: by file, what it defines under the name.
+/// A row of `tags/names`: by file, its definitions of the name.
 pub type Definitions = BTreeMap<String, Vec<Named>>;
 
-/// A row of `tags/uses`: by file, how often it uses the name.
+/// A row of `tags/uses`: by file, the number of its uses of the name.
 pub type Uses = BTreeMap<String, usize>;
 
-/// A row in which what one file gives is replaced: the row, the file, what it gives now; the row as it is then.
+/// Replaces the part of one file in a row: the row, the file, its new part; returns the new row.
 type ReplaceInRow = fn(Option<&[u8]>, &str, Option<&[u8]>) -> Option<Vec<u8>>;
 
-/// What a file gives to rows.
+/// A table of names, from the parts of all files.
 pub struct NameTable {
     id: &'static str,
     rows: fn(&FileSymbols) -> BTreeMap<String, Vec<u8>>,
@@ -103,7 +103,7 @@ fn uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     counts.into_iter().map(|(name, count)| (name, json(&count))).collect()
 }
 
-/// The name that a key of [`FileSymbols::uses`] is written by in code: itself, or the last name of a symbol; of a constructor that of its type.
+/// Returns the name that code writes for a key of [`FileSymbols::uses`]: the key, or the last name of a symbol; for a constructor that of its type.
 pub fn name_of_use(key: &str) -> String {
     let Some(way) = descriptors(key) else { return key.to_owned() };
     match way.as_slice() {
@@ -113,14 +113,14 @@ pub fn name_of_use(key: &str) -> String {
     }
 }
 
-/// The symbol of the type that a constructor makes.
+/// Returns the symbol of the type that a constructor makes.
 pub fn type_made(key: &str) -> Option<&str> {
     let last = descriptors(key)?.pop().filter(is_constructor)?;
     let end = key.rfind(&last.name)?;
     Some(key[..end].trim_end_matches('`'))
 }
 
-/// A row with the part of one file replaced. What cannot be read counts as empty: it is of our making.
+/// Replaces the part of one file in a row. Unreadable parts count as empty: only this producer writes them.
 fn replace<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut parts: BTreeMap<String, T> = row.and_then(|row| serde_json::from_slice(row).ok()).unwrap_or_default();
     match part.and_then(|part| serde_json::from_slice(part).ok()) {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// The table after one file moved is that of all files made at once.
+        /// The table after a change of one file equals that of all files built at once.
         #[test]
         fn a_row_follows_the_files(texts in proptest::collection::vec("(class [AB] \\{ [ab]\\(\\) \\{ [ab]\\(\\) \\} \\}\n){0,3}", 1..4), edited in "(class [AC] \\{ \\}\n){0,2}") {
             for table in [NAMES, USES] {

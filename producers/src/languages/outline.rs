@@ -1,10 +1,10 @@
-//! `tags/outline`: what a file of another language defines, as Markdown for readers. It holds no line number: edits of bodies stop here.
+//! `tags/outline`: the definitions of a file of another language, as Markdown for readers. It has no line numbers: edits of bodies stop here.
 
 use super::model::{Definition, FileSymbols};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use std::fmt::Write;
 
-/// Bytes of documentation that are shown of one definition.
+/// Limit of bytes of the shown documentation of one definition.
 const LONGEST_DOC: usize = 200;
 
 /// The producer `tags/outline`.
@@ -32,7 +32,7 @@ impl Producer for Outline {
     }
 }
 
-/// The outline of a file.
+/// Returns the outline of a file.
 pub fn render(file: &str, symbols: &FileSymbols) -> String {
     let mut text = format!("# {file}\nLanguage: {} | Told by: {}\n", symbols.language, symbols.source);
     match (symbols.error, symbols.unread.as_str()) {
@@ -52,7 +52,7 @@ pub fn render(file: &str, symbols: &FileSymbols) -> String {
     text
 }
 
-/// The outline of one definition, with what is in it.
+/// Returns the outline of one definition, with the definitions inside it.
 pub fn render_one(file: &str, symbols: &FileSymbols, path: &str) -> String {
     let mut text = format!("# {file}#{path}\nLanguage: {} | Told by: {}\n\n", symbols.language, symbols.source);
     let within = |one: &&Definition| one.path == path || one.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));

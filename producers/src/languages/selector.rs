@@ -10,17 +10,17 @@ use tree_sitter::{Query, QueryCursor, StreamingIterator};
 /// The capture that names the selected node. A selector with one capture needs no such name, and one with none selects its whole pattern.
 pub const TARGET: &str = "target";
 
-/// Matches of a query that are in progress at once; tree-sitter drops more, which is reported. At each node it compares all of them with each
-/// other: this bounds the time of a query such as `(block (_) @a (_) @b (_) @target)`.
+/// Limit of a query's matches in progress; tree-sitter drops more, which is reported. At each node it compares all of them with each other: the limit
+/// bounds the time of a query such as `(block (_) @a (_) @b (_) @target)`.
 const IN_PROGRESS: u32 = 256;
 
-/// Brackets of a query inside each other: tree-sitter reads them by recursion.
+/// Limit of nested brackets of a query: tree-sitter parses them by recursion.
 const DEEPEST: usize = 64;
 
-/// Why nothing was selected.
+/// The reason why nothing was selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// The ending of the file belongs to no grammar.
+    /// The extension of the file belongs to no grammar.
     #[error("no grammar is built in for {file}: selectors work in C#, TypeScript, JavaScript and Python")]
     NoGrammar {
         /// The file.
@@ -36,7 +36,7 @@ pub enum SelectorError {
         line: usize,
         /// Column of that line, from 1.
         column: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// Brackets are nested deeper than [`DEEPEST`].
@@ -45,10 +45,10 @@ pub enum SelectorError {
     /// Several captures, none of them [`TARGET`].
     #[error("the selector has {count} captures, and none of them is @{TARGET}")]
     NoTarget {
-        /// How many there are.
+        /// Number of captures.
         count: usize,
     },
-    /// A predicate has no pattern around it, and would hold of none.
+    /// A predicate outside of any pattern, which would apply to none.
     #[error("a predicate of the selector stands outside of its pattern: {predicate}")]
     Outside {
         /// Its text.
@@ -65,7 +65,7 @@ pub enum SelectorError {
     TooMany,
 }
 
-/// The nodes that a selector means in a file's text, as byte ranges in the order of their beginnings, an outer one before those inside it.
+/// Returns the nodes that a selector matches in a file's text, as byte ranges in the order of their beginnings, outer ones before inner ones.
 ///
 /// # Errors
 /// When the file's language has no grammar, the text cannot be parsed, or the selector is wrong.
@@ -140,7 +140,7 @@ fn evaluates_all(query: &Query, selector: &str) -> Result<(), SelectorError> {
     Ok(())
 }
 
-/// The text behind blanks and comments of a query.
+/// Returns the text after blanks and comments of a query.
 fn without_comments(text: &str) -> &str {
     let text = text.trim_start();
     match text.strip_prefix(';') {

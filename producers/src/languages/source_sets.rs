@@ -1,4 +1,4 @@
-//! `tags/files`: which files are read by a grammar, each with its language: the source sets that are called by the names of languages.
+//! `tags/files`: the files that a grammar reads, each with its language: those of source sets named after languages.
 
 use super::grammar::{LANGUAGES, language};
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};

@@ -1,6 +1,6 @@
-//! What stands around definitions in a tree, found on one way through all of it: comments, and the statements that definitions begin.
+//! The surroundings of definitions, found in one walk through the whole tree: comments, and the statements that definitions begin.
 //!
-//! A node of tree-sitter does not know its parent and its neighbours: asking for them costs a way from the root, which is as long as a file.
+//! A node of tree-sitter does not know its parent and its neighbours: asking for them costs a walk from the root, as long as the file.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use tree_sitter::Node;
 /// A comment.
 pub(super) struct Comment {
     pub(super) bytes: Range<usize>,
-    /// Where it begins in its line, in bytes.
+    /// Byte of its beginning in its line.
     pub(super) column: usize,
     pub(super) first_row: usize,
     pub(super) last_row: usize,
@@ -21,11 +21,11 @@ pub(super) struct Outermost {
     pub(super) start: usize,
     /// Its first line, from 0.
     pub(super) row: usize,
-    /// Of a variable the words that declare it: `export const`.
+    /// The words that declare a variable: `export const`.
     pub(super) declares: Option<Range<usize>>,
 }
 
-/// All comments in order, and by definition the statement that it begins.
+/// All comments in order, and the statement of each definition by node id.
 #[derive(Default)]
 pub(super) struct Surroundings {
     pub(super) comments: Vec<Comment>,
@@ -33,7 +33,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Of the nodes of these ids.
+    /// Finds the surroundings of the nodes with these ids.
     pub(super) fn of(root: Node<'_>, wanted: HashSet<usize>) -> Self {
         let mut found = Self::default();
         let mut around: Vec<Node<'_>> = Vec::new();
@@ -65,7 +65,7 @@ impl Surroundings {
     }
 }
 
-/// The outermost statement that begins with the node. `around` lists the enclosing nodes; the first is the whole file.
+/// Returns the outermost statement that begins with the node. `around` lists the enclosing nodes; the first is the whole file.
 fn outermost(node: Node<'_>, around: &[Node<'_>]) -> Outermost {
     let mut outer = node;
     let mut first = None;
@@ -84,7 +84,7 @@ fn outermost(node: Node<'_>, around: &[Node<'_>]) -> Outermost {
         outer = *parent;
     }
     let declares = first.map(|first| outer.start_byte()..first);
-    // A variable that is not the first of its statement begins where it stands.
+    // A variable that is not the first of its statement begins at its own position.
     let begins_it = first.is_none_or(|first| first == node.start_byte());
     let outer = if begins_it { outer } else { node };
     Outermost {

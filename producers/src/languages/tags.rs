@@ -1,7 +1,7 @@
-//! `tags`: what one file defines and names, by the grammar and the query of its language, one parse a file.
+//! `tags`: the definitions and uses in one file, found by the grammar and the query of its language in one parse.
 //!
-//! A definition is told with its declaration in one line, without its body, and its documentation: what the query captures as such, or the
-//! comments directly before it. Edits of bodies move nothing but places.
+//! A definition is reported with its declaration in one line, without the body, and its documentation: the text that the query captures as such,
+//! or the comments directly before it. Edits of bodies change nothing but positions.
 
 use super::grammar::{Language, language};
 use super::model::{Definition, FileSymbols, Use};
@@ -15,26 +15,26 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use tree_sitter::{Node, QueryCursor, StreamingIterator};
 
-/// Longest file that is parsed, in bytes: longer ones are bundles that nobody wrote.
+/// Longest file that is parsed, in bytes: longer files are generated bundles.
 const LARGEST: usize = 4 << 20;
-/// Definitions of a file.
+/// Limit of definitions of a file.
 const MOST_DEFINITIONS: usize = 20_000;
-/// Uses of a file.
+/// Limit of uses of a file.
 const MOST_USES: usize = 200_000;
-/// Bytes of a declaration.
+/// Limit of bytes of a declaration.
 const LONGEST: usize = 200;
-/// Bytes of a text that a declaration is read from.
+/// Limit of bytes of text from which a declaration is read.
 const LONGEST_READ: usize = 4_000;
-/// Bytes of documentation.
+/// Limit of bytes of documentation.
 const LONGEST_DOC: usize = 4_000;
 /// Steps from a definition down to its body.
 const BODY_DEPTH: usize = 3;
-/// Comments that document one definition.
+/// Limit of comments that document one definition.
 const MOST_COMMENTS: usize = 200;
-/// Definitions around one that its path names: what is nested deeper is told beside them.
+/// Limit of enclosing definitions in a path; a definition that is nested deeper is listed beside them.
 const DEEPEST: usize = 32;
 
-/// Who tells: see [`FileSymbols::source`].
+/// Name of the source of the facts: see [`FileSymbols::source`].
 pub const SOURCE: &str = "tree-sitter";
 
 /// The producer `tags`.
@@ -79,7 +79,7 @@ impl Producer for Tags {
             return unread(Vec::new(), partial(why, 0, "leave it out of the source set"));
         }
         let (text, undecoded) = crate::text::decode(bytes, file);
-        // What was read in another encoding was read.
+        // A text that was decoded in another encoding counts as read.
         let why = undecoded
             .as_ref()
             .filter(|_| text.is_empty())
@@ -120,11 +120,11 @@ fn empty(language: &Language) -> FileSymbols {
     }
 }
 
-/// What a text was read as.
+/// The result of reading a text.
 pub struct Read {
-    /// What it defines and names.
+    /// The definitions and uses.
     pub symbols: FileSymbols,
-    /// Whether something was left out because there is too much.
+    /// Whether entries were left out because of a limit.
     pub is_cut: bool,
 }
 
@@ -166,7 +166,7 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
     Some(read)
 }
 
-/// A definition before it is told: the pattern that found it, its kind, the whole of it, its name, and what it is assigned to a part of.
+/// A definition as captured: the pattern's number, its kind, its whole node, its name, and the node of its owner if it is assigned to one.
 struct Found<'t> {
     pattern: usize,
     kind: String,
@@ -175,12 +175,12 @@ struct Found<'t> {
     owner: Option<Node<'t>>,
 }
 
-/// What was found so far: by place, with the number of the pattern that found it, of which the first counts.
+/// The tags found so far, by position, each with the number of its pattern; the lowest number wins.
 struct TagsByPlace<'t> {
     text: &'t str,
     definitions: BTreeMap<(usize, usize), Found<'t>>,
     uses: BTreeMap<usize, (usize, String, Node<'t>)>,
-    /// By node what is said of it.
+    /// Documentation by node.
     docs: HashMap<usize, String>,
     comments: Vec<Comment>,
     is_cut: bool,
@@ -276,7 +276,7 @@ impl<'t> TagsByPlace<'t> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// The declaration in one line: what stands before the body, with the words before it on its line, without comments.
+    /// Returns the declaration in one line: the text before the body, with the words before it on its line, without comments.
     fn signature(&self, whole: Node<'t>, outer: &Outermost) -> String {
         let (start, line) = (whole.start_byte(), whole.start_byte() - whole.start_position().column);
         let before = self.text.get(line..start).unwrap_or_default();
@@ -296,7 +296,7 @@ impl<'t> TagsByPlace<'t> {
         }
     }
 
-    /// The beginning of a stretch of text, without its comments.
+    /// Returns the beginning of a range of the text, without its comments.
     fn without_comments(&self, of: Range<usize>) -> String {
         let end = self.text.floor_char_boundary(of.end.min(of.start + LONGEST_READ));
         let (mut text, mut at) = (String::new(), of.start);
@@ -309,7 +309,7 @@ impl<'t> TagsByPlace<'t> {
         text + self.text.get(at..end).unwrap_or_default()
     }
 
-    /// The comments that stand directly before a definition.
+    /// Returns the text of the comments directly before a definition.
     fn comments_before(&self, outer: &Outermost) -> String {
         let (mut start, mut row) = (outer.start, outer.row);
         let mut found = Vec::new();
@@ -317,7 +317,7 @@ impl<'t> TagsByPlace<'t> {
         for comment in self.comments[..before].iter().rev().take(MOST_COMMENTS) {
             let is_blank = |stretch: Range<usize>| self.text.get(stretch).is_some_and(|text| text.trim_start().is_empty());
             let is_near = comment.last_row + 1 >= row && is_blank(comment.bytes.end..start);
-            // What a line ends with is about that line.
+            // A comment at the end of a line of code is about that line.
             if !is_near || !is_blank(comment.bytes.start - comment.column..comment.bytes.start) {
                 break;
             }
@@ -329,20 +329,20 @@ impl<'t> TagsByPlace<'t> {
     }
 }
 
-/// Definitions in the order of their places, each told by those around it; of a field that is defined several times the first.
+/// Sorts definitions by position and sets their paths by the enclosing ones; of several definitions of a field the first stays.
 fn nested(mut told: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
     told.sort_by_key(|(whole, one)| (whole.start, Reverse(whole.end), one.line, one.column));
     let mut around: Vec<(Range<usize>, String, bool)> = Vec::new();
     let mut fields = HashSet::new();
     let mut definitions = Vec::with_capacity(told.len());
     for (whole, mut one) in told {
-        // Names that one statement defines stand beside each other.
+        // Definitions of one statement are siblings.
         let holds = |outer: &Range<usize>| outer.end >= whole.end && *outer != whole;
         while around.last().is_some_and(|(outer, ..)| !holds(outer)) {
             around.pop();
         }
         let is_field = one.kind == "field";
-        // What a method defines as a field belongs to its class.
+        // A field that a method defines belongs to the class.
         let holder = match around.iter().rfind(|(.., is_class)| is_field && *is_class) {
             Some((_, path, _)) => path.as_str(),
             None if one.path.is_empty() => around.last().map_or("", |(_, path, _)| path),
@@ -363,7 +363,7 @@ fn nested(mut told: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
     definitions
 }
 
-/// Lines and columns in characters, from 1, of nodes that are asked for in the order of their places.
+/// A position counter: lines and columns in characters, from 1; nodes must be passed in the order of their positions.
 struct Columns<'t> {
     text: &'t str,
     line: usize,
@@ -393,7 +393,7 @@ impl<'t> Columns<'t> {
     }
 }
 
-/// The body of a definition, or of what it gives a name to. What is in an object is its own.
+/// Returns the body of a definition, or of the value that it names. The contents of an object or dictionary are its body.
 fn body(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
     match node.kind() {
         "object" | "dictionary" => return Some(node),
@@ -408,7 +408,7 @@ fn body(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
     inner.into_iter().filter(|_| depth > 0).find_map(|child| body(child, depth - 1))
 }
 
-/// A comment or a text without its marks.
+/// Removes the comment or quote marks from a text.
 fn readable(text: &str) -> String {
     let text = text
         .trim()
@@ -426,7 +426,7 @@ fn readable(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// The line of the first error in a tree.
+/// Returns the line of the first error in a tree.
 fn first_error(root: Node<'_>) -> u32 {
     let mut node = root;
     loop {
@@ -442,12 +442,12 @@ fn first_error(root: Node<'_>) -> u32 {
     }
 }
 
-/// The beginning of a text, at most so many bytes.
+/// Returns the beginning of a text, at most `most` bytes.
 fn cut_to_bytes(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// What is counted from 0, from 1.
+/// Converts a number that counts from 0 to one that counts from 1.
 fn number(from_zero: usize) -> u32 {
     u32::try_from(from_zero).unwrap_or(u32::MAX).saturating_add(1)
 }

@@ -1,7 +1,7 @@
-//! Questions for agents: nobody is called. A question waits until an agent comes for it; its answer is found by the words that were asked.
+//! Questions for agents: no model is called. A question waits until an agent requests it; its answer is found by a digest of the prompt.
 //!
-//! What waits is not written down: every build finds it anew, so that no question is older than the sources. Only what cannot be found anew
-//! is noted ([`Notes`]): who works at a question, and what was answered.
+//! Waiting questions are not stored: every build finds them again, so that no question is older than the sources. [`Notes`] store only facts that
+//! cannot be found again: leases and answers.
 
 use super::agent_note::{Notes, Refused};
 use super::replay::digest;
@@ -16,31 +16,31 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Hex digits of a question's name.
+/// Hex digits of a question's id.
 pub const ID_DIGITS: usize = 16;
 
 /// A question that waits for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Names it: a digest of what is asked about which target.
+    /// Its id: a digest of the prompt and the target.
     pub id: String,
     /// The target.
     pub label: String,
-    /// Whether only what changes is asked for.
+    /// Whether the question asks for a patch only.
     pub patch: bool,
-    /// Why it is asked, one sentence.
+    /// Why it is asked, in one sentence.
     pub why: String,
-    /// The rules.
+    /// The system prompt.
     pub system: String,
-    /// What is asked.
+    /// The user prompt.
     pub user: String,
-    /// Most tokens that the answer may have.
+    /// Limit of tokens of the answer.
     pub max_tokens: u64,
     /// Tokens of the question.
     pub tokens: Count,
 }
 
-/// What agents are asked in a run.
+/// The questions to agents in a run.
 pub struct Agents {
     notes: Notes,
     waiting: Mutex<Vec<Waiting>>,
@@ -56,23 +56,23 @@ impl Agents {
         }
     }
 
-    /// What is noted of questions.
+    /// Returns the notes on questions.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// What was asked since this was last called and has no answer, in the order of asking.
+    /// Takes the questions without an answer, in order, that were asked since the last call.
     pub fn take_waiting(&self) -> Vec<Waiting> {
         std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Names of questions whose answers were used since this was last called.
+    /// Takes the ids of questions whose answers were used since the last call.
     pub fn take_used(&self) -> BTreeSet<String> {
         std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The answer that was handed in; else the question waits. What is wrong with an answer makes no question of its own: the first one waits
-    /// for a better answer.
+    /// Returns the answer that was handed in; otherwise the question waits. Faults of an answer create no new question: the first question waits for
+    /// a better answer.
     pub(super) fn ask(&self, asked: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
         let question = asked.question;
         if question.about.label.is_empty() {
@@ -134,7 +134,7 @@ impl Agents {
     }
 }
 
-/// The same words about the same target have the same name, whatever else moved: an answer is to what was asked.
+/// Returns the id of a question. The same prompt about the same target has the same id: an answer belongs to its prompt.
 fn id(question: &Question<'_>, turns: &[Turn]) -> String {
     let model = serde_json::to_string(question.model).expect("invariant: parameters have text keys");
     let text = format!(

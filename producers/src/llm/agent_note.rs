@@ -1,8 +1,8 @@
-//! Notes on questions for agents, in `.cortex/work`: for each that was handed out or answered a file `ID.json`, written whole or not at all.
-//! And `anew.json`: targets that a person wants answered anew.
+//! Notes on questions for agents, in `.cortex/work`: one file `ID.json` for each question that was leased or answered, replaced atomically.
+//! `anew.json` lists the targets for which a person requests a new answer.
 //!
-//! Whoever writes here has the checkout to himself (see the store's claim of it). An answer stays for a while after it was used, so that
-//! a run that is killed before its result is filed finds it again.
+//! Writers hold the claim of the checkout (see the store). An answer stays for a while after its use, so that the next run finds it again if this
+//! one is killed before it stores the result.
 
 use super::agent::ID_DIGITS;
 use super::shelf::replace;
@@ -12,67 +12,67 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Notes that nobody wrote to for so long go.
+/// Age of the last write after which a note is removed.
 const OLDEST: Duration = Duration::from_secs(30 * 86_400);
-/// No file here is larger.
+/// Limit of bytes of a file here.
 const LARGEST: u64 = 16 << 20;
-/// Which targets are to be answered anew.
+/// Name of the list of targets that need a new answer.
 const ANEW: &str = "anew.json";
 
-/// What is known of a question.
+/// The stored facts about a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The target.
     pub label: String,
-    /// Whether only what changes was asked for.
+    /// Whether the question asks for a patch only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patch: bool,
-    /// What was asked when it was handed out, so that what moved since can be told.
+    /// The text of the question when it was leased, for a diff with the present one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub asked: String,
-    /// Who works at it.
+    /// The current lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
     /// The answer, unless it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Given>,
-    /// The last answer that was of no use.
+    /// The last answer that was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
 }
 
-/// Who works at a question, and for how long nobody else does.
+/// The lease of a question to one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// His name; empty for one who gave none.
+    /// Name of the agent; empty if it gave none.
     pub agent: String,
-    /// Seconds since 1970.
+    /// End of the lease, in seconds since 1970.
     pub until: u64,
 }
 
 /// An answer as it was handed in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
-    /// Who gave it.
+    /// Name of the agent.
     pub agent: String,
-    /// Seconds since 1970.
+    /// When it was handed in, in seconds since 1970.
     pub at: u64,
-    /// Its words.
+    /// Its text.
     pub text: String,
 }
 
-/// An answer of no use.
+/// A refused answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// How many there were, this one included.
+    /// Number of refusals so far, this one included.
     pub times: u32,
-    /// What is wrong with it.
+    /// The faults of the answer.
     pub why: Vec<String>,
     /// The answer.
     pub given: Given,
 }
 
-/// The folder.
+/// The folder of the notes.
 pub struct Notes {
     root: PathBuf,
 }
@@ -82,7 +82,7 @@ impl Notes {
         Self { root: root.to_owned() }
     }
 
-    /// The folder, if it is there. A checkout may hold anything in its place: no link is followed.
+    /// Returns the folder, if it exists. Follows no link: a checkout may have anything in its place.
     fn folder(&self) -> io::Result<Option<PathBuf>> {
         let mut path = self.root.clone();
         for name in [".cortex", "work"] {
@@ -97,7 +97,7 @@ impl Notes {
         Ok(Some(path))
     }
 
-    /// The note on a question; `None` when there is none, or none that can be read.
+    /// Reads the note on a question; `None` when there is none or it cannot be parsed.
     ///
     /// # Errors
     /// When the folder cannot be used.
@@ -117,7 +117,7 @@ impl Notes {
         self.write_note(&format!("{id}.json"), &(serde_json::to_string_pretty(note)? + "\n"))
     }
 
-    /// All notes, by the names of their questions.
+    /// Reads all notes, each with the id of its question.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -135,7 +135,7 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Removes what nobody wrote to for long.
+    /// Removes the notes whose last write is older than `OLDEST`.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -144,14 +144,14 @@ impl Notes {
             let written = std::fs::symlink_metadata(&path).and_then(|found| found.modified());
             let is_old = written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > OLDEST));
             if is_old && path.file_name().is_some_and(|name| name != ANEW) {
-                // What cannot be removed is no harm.
+                // A note that cannot be removed does no harm.
                 let _ = std::fs::remove_file(path);
             }
         }
         Ok(())
     }
 
-    /// Targets that are to be answered anew.
+    /// Reads the targets that need a new answer.
     ///
     /// # Errors
     /// When the folder cannot be used.
@@ -160,7 +160,7 @@ impl Notes {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
-    /// Wants targets answered anew: what was answered about them before serves no more.
+    /// Requests new answers for targets: their earlier answers are no longer used.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -180,7 +180,7 @@ impl Notes {
         Ok(())
     }
 
-    /// A target was answered anew.
+    /// Marks a target as answered anew.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -221,7 +221,7 @@ impl Notes {
     }
 }
 
-/// Whether a text can be the name of a question; no other becomes part of a path.
+/// Whether a text can be the id of a question; no other text becomes part of a path.
 pub fn is_id(text: &str) -> bool {
     text.len() == ID_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -5,14 +5,14 @@ use super::settings::Model;
 use super::{Question, Role, Turn};
 use serde_json::{Map, Value, json};
 
-/// Where it is asked, below the base address.
+/// Path of the interface, below the base address.
 pub(super) const PATH: &str = "/v1/messages";
 /// The version of the format.
 pub(super) const VERSION: &str = "2023-06-01";
 
-/// The body of a request. The last stable part is marked, so that the provider caches everything up to its end.
+/// Returns the body of a request. Marks the last stable part, so that the provider caches everything up to its end.
 pub(super) fn body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> Value {
-    // Rules come before the conversation, whatever the order of turns.
+    // Rules come before the conversation, in any order of turns.
     let is_rule = |turn: &&Turn| turn.role == Role::System;
     let ordered: Vec<&Turn> = question
         .turns
@@ -67,7 +67,7 @@ pub(super) fn body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> 
     body.into()
 }
 
-/// One event of a stream; `false` when nothing more is to be read.
+/// Reads one event of a stream; returns `false` at the end of the answer.
 pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     let value = reply.json(data)?;
     match value.get("type").and_then(Value::as_str) {
@@ -88,7 +88,7 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     Ok(true)
 }
 
-/// A whole answer.
+/// Reads a whole answer.
 pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
     if value.get("type").and_then(Value::as_str) == Some("error") {
         return Err(error(value));
@@ -111,7 +111,7 @@ pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Compla
     Ok(())
 }
 
-/// In a stream the kind of an error is all there is of a status.
+/// Returns an error of a stream; its kind replaces the missing status.
 pub(super) fn error(value: &Value) -> Complaint {
     let complaint = Complaint::of_json(200, value);
     let status = match complaint.kind.as_str() {
@@ -148,7 +148,7 @@ fn stop(reason: Option<&Value>, reply: &mut Reply) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Later counts replace earlier ones field by field: the first event has the input, the last has the output.
+/// Updates the usage field by field: the first event has the input, the last has the output.
 fn count(usage: Option<&Value>, reply: &mut Reply) {
     let Some(usage) = usage.filter(|usage| usage.is_object()) else {
         return;

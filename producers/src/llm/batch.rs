@@ -1,7 +1,7 @@
-//! Batches: questions are collected, sent together for half the price, and answered to a later run.
+//! Batches: questions are collected, sent together for half the price, and answered in a later run.
 //!
-//! A question goes by its action key and the number of its attempt, and its answer counts only when the very same words were asked: a
-//! prompt may differ between runs under one key, because earlier answers are no part of a key.
+//! A question is identified by its action key and the number of its attempt. Its answer is valid only for exactly the same prompt: under one key it
+//! may differ between runs, because earlier answers are not part of a key.
 
 use super::exchange::Line;
 use super::keys::Access;
@@ -26,7 +26,7 @@ use std::time::SystemTime;
 const MOST_ITEMS: usize = 10_000;
 /// Most bytes of one batch.
 const MOST_BYTES: usize = 64 << 20;
-/// A custom id may have 64 characters: so many of the key's, a dash, and the number of the attempt.
+/// Digits of the key in a custom id, which may have 64 characters: the key, a dash, the number of the attempt.
 const KEY_DIGITS: usize = 60;
 
 /// All batches of a run.
@@ -37,19 +37,19 @@ pub(super) struct Batches {
 
 #[derive(Default)]
 struct State {
-    /// What was on the shelf when the first question came.
+    /// The batches on the shelf when the first question was asked.
     batches: Option<Vec<Batch>>,
-    /// Batches that this run has asked after.
+    /// Batches whose progress this run has requested.
     polled: BTreeSet<String>,
-    /// Custom ids whose answers were handed out.
+    /// Custom ids whose answers were returned.
     handed: BTreeSet<String>,
-    /// Custom ids whose batch gave nothing, with what is told of it: without `--batch` nobody asks for them at full price unawares.
+    /// Custom ids whose batch gave nothing, with a diagnostic to report first: without `--batch` no question is silently asked again at full price.
     gone: BTreeMap<String, Diagnostic>,
     collected: BTreeMap<String, Collected>,
     cancel: Cancel,
 }
 
-/// A question that waits to be sent.
+/// A question to be sent.
 struct Collected {
     model: Params,
     settings: Params,
@@ -57,11 +57,11 @@ struct Collected {
     body: Value,
 }
 
-/// What a batch has come to.
+/// Progress of a batch.
 pub(super) enum Progress {
     Running,
     Finished(Vec<Kept>),
-    /// It gave nothing and never will; with its reason, if there is one to tell.
+    /// It has no answers and never will; with the reason, if known.
     Gone(Option<String>),
 }
 
@@ -73,8 +73,8 @@ impl Batches {
         }
     }
 
-    /// What became of a question that an earlier run sent in a batch: its answer, or that it is still to come. `None` when it is in none.
-    /// Whoever asks looks here first, with `--batch` or without: what was sent is paid for.
+    /// Returns the answer of a question that an earlier run sent in a batch, or a failure while it is pending; `None` when no batch has it. Call it
+    /// before asking, with `--batch` or without: a sent question is paid for.
     pub(super) fn sent_before(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Option<Result<Answer, Failure>> {
         let id = custom_id(asked.question.key, asked.question.attempt);
         let digest = digest(asked.question.turns).to_string();
@@ -120,7 +120,7 @@ impl Batches {
         None
     }
 
-    /// Whether a batch on the shelf holds this very question; nobody is asked how it stands.
+    /// Whether a batch on the shelf has exactly this question; requests no progress.
     pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
         let mut state = self.lock();
         if state.batches.is_none() {
@@ -131,7 +131,7 @@ impl Batches {
         batches.any(|batch| batch.note.items.get(&id) == Some(&digest))
     }
 
-    /// The answer, when an earlier run asked for it and it is there; else the question is collected.
+    /// Returns the answer if an earlier run asked for it and it has arrived; else collects the question.
     pub(super) fn ask(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         if let Some(found) = self.sent_before(runtime, asked, cancel) {
             return found;
@@ -141,7 +141,7 @@ impl Batches {
         let mut state = self.lock();
         state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
-            // It is spent as soon as it is sent, whenever the answer comes.
+            // It counts as spent when it is sent, no matter when the answer arrives.
             let (hold, most) = runtime.reserve_call(asked, true, cancel)?;
             hold.settle(most);
             let body = match asked.model.api {
@@ -158,7 +158,7 @@ impl Batches {
         Err(Failure::Deferred)
     }
 
-    /// Reads the shelf once in a run, and asks once after each batch of this server; without `--batch` only after those that hold the question.
+    /// Loads the shelf once per run, and polls each batch of this server once; without `--batch` only those that have the question.
     fn look_after(
         &self,
         state: &mut State,
@@ -211,7 +211,7 @@ impl Batches {
             })?;
             polled.insert(batch.id.clone());
             match progress {
-                // It may have been found only now.
+                // The remote batch may have been found only now.
                 Progress::Running => {
                     let noted = self.shelf.write_note(&batch.id, &batch.note);
                     noted.map_err(|error| disk("cannot be written", &error))?;
@@ -243,14 +243,14 @@ impl Batches {
         }
     }
 
-    /// Sends everything that was collected, and forgets answers that were handed out.
+    /// Sends all collected questions, and forgets answers that were returned.
     pub(super) fn flush(&self, runtime: &Runtime) -> Result<(), Failure> {
         let mut state = self.lock();
         let collected = std::mem::take(&mut state.collected);
         let cancel = state.cancel.clone();
         let mut result = Ok(());
         let mut queue: Vec<(String, Collected)> = collected.into_iter().collect();
-        // One batch is for one server, one model and one way to reach it.
+        // One batch is for one server, one model and one way of access.
         queue.sort_by_cached_key(|(id, item)| (Value::Object(item.settings.clone()).to_string(), name(&item.model), id.clone()));
         let mut queue = queue.into_iter().peekable();
         while let Some(first) = queue.next() {
@@ -269,7 +269,7 @@ impl Batches {
                     state.polled.insert(batch.id.clone());
                     state.batches.get_or_insert_default().push(batch);
                 }
-                // What was not sent is asked for anew by the next run.
+                // The next run asks unsent questions again.
                 Err(failure) => result = Err(failure),
             }
         }
@@ -306,7 +306,7 @@ impl Batches {
             .shelf
             .free_name(&Digest::of(format!("{sent} {:?}", note.items).as_bytes()).short());
         let write = |note: &Note| self.shelf.write_note(&id, note).map_err(|error| disk("cannot be written", &error));
-        // Before it is sent, so that a run that is killed in between leaves a trace to find the batch by.
+        // Write the note before sending, so that the next run can find the batch if this one is killed in between.
         write(&note)?;
         let requests: Vec<(&str, &Value)> = group.iter().map(|(id, item)| (id.as_str(), &item.body)).collect();
         let gate = runtime.gate(&reach, &model);
@@ -316,7 +316,7 @@ impl Batches {
             .and_then(|file| {
                 runtime.patiently(&line.called, &gate, cancel, || {
                     let created = batch_wire::create(&line, &file, &requests, &id, cancel);
-                    // Only a refusal tells that there is none: sent again after silence, there might be two.
+                    // Only a refusal proves that the batch does not exist: a retry after silence might create a second one.
                     match created {
                         Err(Trouble::Transient {
                             why,
@@ -345,7 +345,7 @@ impl Batches {
         }
     }
 
-    /// Takes answers that were handed out off the shelf, but for those whose node waits for a further attempt: it will ask for them again.
+    /// Removes returned answers from the shelf, except those whose node waits for a further attempt: it will ask for them again.
     fn forget(&self, state: &mut State) {
         let State {
             batches,
@@ -382,7 +382,7 @@ impl Batches {
             if answers.is_empty() {
                 self.shelf.remove(&batch.id);
             } else if answers.len() < before {
-                // When this fails, answers are kept that nobody needs; they grow old and go.
+                // If this fails, unneeded answers stay until they expire.
                 let _ = self.shelf.write_answers(&batch.id, answers);
             }
         }

@@ -1,4 +1,4 @@
-//! The batch interfaces of the two providers: send, find, ask after, fetch.
+//! The batch interfaces of the two providers: send, find, poll, fetch.
 
 use super::batch::Progress;
 use super::exchange::Line;
@@ -11,17 +11,17 @@ use engine::seams::producer::Cancel;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Results of a batch are no longer.
+/// Limit of bytes of a batch's results.
 const LONGEST_RESULTS: usize = 512 << 20;
-/// Of the batches that a provider lists, this many are looked at for one that was lost.
+/// Limit of listed batches that are examined for a lost one.
 const LOOKED_AT: usize = 20;
 
-/// Sends the questions. OpenAI wants a file first and gives its name; for Anthropic they are part of the next step.
+/// Uploads the questions. OpenAI needs a file first and returns its name; for Anthropic they are part of the next step.
 pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Cancel) -> Result<String, Trouble> {
     if line.api == Api::Anthropic {
         return Ok(String::new());
     }
-    // It begins with what no line of JSON begins with, and only a boundary at the beginning of a line is one.
+    // No line of JSON begins like this boundary, and only one at the beginning of a line counts.
     let boundary = "cortex-batch-5b1d3a9e";
     let mut body = format!(
         "--{boundary}\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--{boundary}\r\n\
@@ -38,7 +38,7 @@ pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Canc
     id_of_line(line, &value)
 }
 
-/// Has the questions asked; gives the provider's name for the batch.
+/// Creates the batch; returns its name at the provider.
 pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], id: &str, cancel: &Cancel) -> Result<String, Trouble> {
     let (path, body) = if line.api == Api::Anthropic {
         let requests: Vec<Value> = requests.iter().map(|(id, body)| json!({"custom_id": id, "params": body})).collect();
@@ -57,7 +57,7 @@ pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], i
     id_of_line(line, &value)
 }
 
-/// The provider's name for a batch that was sent by a run that did not live to hear it.
+/// Finds the name of a batch at its provider, if the run that sent it was killed before the answer.
 pub(super) fn find(line: &Line<'_>, id: &str, note: &Note, claimed: &BTreeSet<String>, cancel: &Cancel) -> Result<Option<String>, Trouble> {
     let path = if line.api == Api::Anthropic {
         "/v1/messages/batches?limit=100"
@@ -75,7 +75,7 @@ pub(super) fn find(line: &Line<'_>, id: &str, note: &Note, claimed: &BTreeSet<St
         let ours = unclaimed.find(|(_, batch)| batch.pointer("/metadata/cortex").and_then(Value::as_str) == Some(id));
         return Ok(ours.map(|(remote, _)| remote.to_owned()));
     }
-    // Nothing can be attached to these: a batch of as many questions is ours when its results are, or may be while it runs.
+    // Batches here carry no name of ours: one with as many questions is ours if its results are, or possibly while it runs.
     for (remote, batch) in unclaimed.take(LOOKED_AT) {
         let counts = batch.get("request_counts").and_then(Value::as_object);
         let count: u64 = counts.into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum();
@@ -93,7 +93,7 @@ pub(super) fn find(line: &Line<'_>, id: &str, note: &Note, claimed: &BTreeSet<St
     Ok(None)
 }
 
-/// Asks after a batch, and fetches its results when it has ended.
+/// Polls a batch, and fetches its results when it has ended.
 pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result<Progress, Trouble> {
     let is_anthropic = line.api == Api::Anthropic;
     let base = if is_anthropic { "/v1/messages/batches" } else { "/batches" };
@@ -153,7 +153,7 @@ fn id_of_line(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
     }
 }
 
-/// Names are put into addresses: nothing in them may lead elsewhere.
+/// Names become part of addresses, and must not lead elsewhere.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= 200 && name.chars().all(plain) && !name.starts_with('.')
@@ -184,7 +184,7 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> 
         match read {
             Some(Ok(())) => kept.push(Kept::of(id, Ok(reply))),
             Some(Err(complaint)) => kept.push(Kept::of(id, Err(complaint))),
-            // It was not asked, and will be anew.
+            // The question was not asked; a later run asks it again.
             None => {}
         }
     }

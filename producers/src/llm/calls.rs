@@ -1,5 +1,5 @@
-//! Calls with patience: tried again while that can help, with pauses. While a server is known to be down they wait for the one that tries
-//! it; when it stays down, or a model refuses whatever it is asked, nothing more is sent, and that is told once.
+//! Calls with retries: repeated with pauses while that can help. While a server is down, calls wait for the one that probes it; if it stays down, or
+//! a model refuses every question, nothing more is sent, and that is reported once.
 
 use super::patience::{Open, pause};
 use super::rate::Gate;
@@ -11,11 +11,11 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
 
-/// A server that asks for more time than this is told of instead of waited for.
+/// Longest requested delay that a call waits for; a longer one is an error.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(600);
-/// Whoever waits looks again after this: the server may be back.
+/// Interval at which a wait checks whether the server is back.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Pauses that are shorter are not worth a word.
+/// Shortest pause that is reported.
 const WORTH_TELLING: Duration = Duration::from_secs(5);
 
 impl Runtime {
@@ -72,7 +72,7 @@ impl Runtime {
                 self.breakers.given_up(address);
                 self.locks.shut(label, &why);
             } else if busy {
-                // The server lives and wants fewer calls: its breaker stays closed, but everyone waits as long as it asked for.
+                // The server works and wants fewer calls: its breaker stays closed, but all calls wait as long as it requested.
                 self.breakers.given_up(address);
                 let floor = floor.unwrap_or_default();
                 if gate.pause(self.world.now(), floor) && floor >= WORTH_TELLING {
@@ -98,7 +98,7 @@ impl Runtime {
         unreachable!("invariant: the number of tries is finite")
     }
 
-    /// Waits until a call may be made, while there is hope that one may.
+    /// Waits until a call may be sent, unless that is hopeless.
     fn admit(&self, called: &Called<'_>, cancel: &Cancel) -> Result<(), Failure> {
         loop {
             if let Some(mut why) = self.locks.why(called.reach.label) {

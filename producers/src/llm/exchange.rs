@@ -1,4 +1,4 @@
-//! One question to one server, once: sent, read as it streams, understood.
+//! Sends one question to one server once, and reads its answer as it streams.
 
 use super::http::{self, Request, Response};
 use super::keys::Access;
@@ -11,10 +11,10 @@ use super::{Question, Wants, anthropic, openai};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
 
-/// No answer is longer on the wire, with all that is said around it.
+/// Limit of bytes of an answer on the wire, with its envelope.
 const LONGEST_ANSWER: usize = 32 << 20;
 
-/// A server as one call sees it.
+/// A server, with everything that one call needs.
 pub(super) struct Line<'a> {
     pub(super) api: Api,
     pub(super) reach: &'a Reach<'a>,
@@ -24,8 +24,8 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Asks a question. `go_on` looks at what has arrived and says whether to read on. Next to a failure comes what had arrived: it may have
-    /// to be paid for.
+    /// Asks a question. `go_on` sees the reply so far and decides whether to continue. A failure comes with the reply so far: that may have to be
+    /// paid for.
     pub(super) fn ask(
         &self,
         model: &Model<'_>,
@@ -53,7 +53,7 @@ impl Line<'_> {
         self.send(path, Some(body.to_string().into_bytes()), "application/json".to_owned(), cancel)
     }
 
-    /// Sends a request; whatever is not a success is a trouble.
+    /// Sends a request; any status but success is an error.
     pub(super) fn send(&self, path: &str, body: Option<Vec<u8>>, content_type: String, cancel: &Cancel) -> Result<Response, Trouble> {
         let request = Request {
             url: self.reach.url(path),
@@ -69,7 +69,7 @@ impl Line<'_> {
         Err(self.called.read_refusal(&mut response, self.world, cancel))
     }
 
-    /// A whole body as JSON.
+    /// Reads a whole body as JSON.
     pub(super) fn value(&self, mut response: Response, cancel: &Cancel) -> Result<Value, Trouble> {
         let (bytes, all) = response
             .body(LONGEST_ANSWER, cancel)
@@ -105,7 +105,7 @@ impl Line<'_> {
             let piece = match response.piece(cancel) {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
-                // All that mattered had come.
+                // Everything needed has arrived.
                 Err(http::Broken::Lost(_)) if reply.whole => break,
                 Err(http::Broken::Lost(_)) if !reply.text.is_empty() => return Err(self.called.cut_off()),
                 Err(broken) => return Err(self.called.connection_failed(broken)),
@@ -114,7 +114,7 @@ impl Line<'_> {
             if taken > LONGEST_ANSWER {
                 return Err(self.called.endless(LONGEST_ANSWER));
             }
-            // Servers that do not say so are looked at when all is there.
+            // The body of a server that does not declare a stream is parsed at its end.
             if *is_stream.get_or_insert(false) {
                 let mut take = |data: &[u8]| Ok(event(data, reply)? && go_on(reply));
                 if !events.feed(&piece, &mut take).map_err(complaint)? {

@@ -1,7 +1,7 @@
-//! One request over HTTP(S): sent once, with a deadline, and given up within a moment of being told to. It knows no provider and no retry.
+//! One HTTP(S) request: sent once, with a deadline, and cancelled promptly. This module knows no provider and does not retry.
 //!
-//! The request runs on a thread of its own that hands over what arrives piece by piece. Whoever asked looks up every few milliseconds
-//! whether to go on, which no blocking read would let it; when it does not, the connection is shut down and the thread ends by itself.
+//! The request runs on its own thread, which passes the response on piece by piece. Every few milliseconds the caller checks for cancellation, which
+//! a blocking read would not allow; on cancellation it shuts the connection down and the thread ends by itself.
 
 use super::proxy::proxy_for;
 use super::secret::Secret;
@@ -15,31 +15,31 @@ use ureq::http::{HeaderMap, HeaderName, HeaderValue, Request as HttpRequest};
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Proxy};
 
-/// Pieces that may wait to be taken.
+/// Number of pieces that may be queued.
 const WAITING: usize = 4;
 const PIECE: usize = 16 << 10;
 
-/// What is sent. It holds keys, and so it has no `Debug`.
+/// A request. It contains keys, so it has no `Debug`.
 pub(super) struct Request {
     pub(super) url: String,
     pub(super) headers: Vec<(String, Secret)>,
-    /// `None` for a question that only gets.
+    /// `None` for a GET request.
     pub(super) body: Option<Vec<u8>>,
     pub(super) content_type: String,
 }
 
-/// Why nothing came, or nothing more.
+/// The reason why no response came, or no more of it.
 #[derive(Debug)]
 pub(super) enum Broken {
     Cancelled,
     TimedOut,
-    /// The address, a header or a proxy cannot be one.
+    /// The address, a header or a proxy is invalid.
     Unfit(String),
     /// There is no connection, or it ended too early.
     Lost(String),
 }
 
-/// The beginning of an answer; the rest is taken by [`Response::piece`].
+/// The head of a response; [`Response::piece`] returns the rest.
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
@@ -97,7 +97,7 @@ pub(super) fn send(request: Request, timeout: Duration, world: &dyn World, cance
 }
 
 impl Response {
-    /// The next piece of the body, `None` at its end.
+    /// Returns the next piece of the body, `None` at its end.
     pub(super) fn piece(&mut self, cancel: &Cancel) -> Result<Option<Vec<u8>>, Broken> {
         match self.next(cancel)? {
             Event::Piece(bytes) => Ok(Some(bytes)),
@@ -107,7 +107,7 @@ impl Response {
         }
     }
 
-    /// The body, at most `limit` bytes of it; the flag tells whether that was all.
+    /// Returns the body, at most `limit` bytes of it, and whether that was all.
     pub(super) fn body(&mut self, limit: usize, cancel: &Cancel) -> Result<(Vec<u8>, bool), Broken> {
         let mut body = Vec::new();
         while let Some(piece) = self.piece(cancel)? {
@@ -120,7 +120,7 @@ impl Response {
         Ok((body, true))
     }
 
-    /// A header as text.
+    /// Returns a header as text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -154,7 +154,7 @@ fn agent(proxy: Option<Proxy>, timeout: Duration) -> Result<Agent, Broken> {
         .tls_config(tls)
         .proxy(proxy)
         .http_status_as_error(false)
-        // A key is sent to the address that was written down and to no other.
+        // Send a key to the configured address only, not to a redirect.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .timeout_global(Some(timeout))
@@ -187,7 +187,7 @@ fn prepare(request: Request) -> Result<HttpRequest<Vec<u8>>, Broken> {
 }
 
 fn run(agent: &Agent, request: HttpRequest<Vec<u8>>, sender: &SyncSender<Event>) {
-    // Nobody listens any more when sending fails.
+    // A failed send means that the caller has stopped listening.
     let tell = |event: Event| sender.send(event).is_ok();
     let answer = if request.method() == "GET" {
         agent.run(request.map(|_| ()))
@@ -230,7 +230,7 @@ fn connection_error(error: &ureq::Error) -> Broken {
         ureq::Error::Timeout(_) => Broken::TimedOut,
         ureq::Error::BadUri(_) | ureq::Error::InvalidProxyUrl => Broken::Unfit(error.to_string()),
         ureq::Error::HostNotFound => Broken::Lost("the name of its host is not known (DNS)".to_owned()),
-        // What a server says that was greeted in TLS and does not know it.
+        // A TLS greeting to a server without TLS gives this error.
         other if other.to_string().contains("InvalidContentType") => {
             Broken::Unfit("it does not speak TLS: its address begins with http://, not https://".to_owned())
         }

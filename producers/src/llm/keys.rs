@@ -1,4 +1,4 @@
-//! Keys of services: where they come from, and the headers they are sent in.
+//! Keys of services: their sources, and the headers that carry them.
 
 use super::program::{self, Program};
 use super::secret::{Secret, Secrets, expand};
@@ -12,24 +12,24 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A program that gives a key may take this long: it may ask a person.
+/// Time limit of a program that prints a key: it may ask a person.
 const LONGEST_ASKING: Duration = Duration::from_secs(120);
 
-/// What is sent along with a request so that it is let in.
+/// The credentials of a request.
 pub(super) struct Access {
     pub(super) headers: Vec<(String, Secret)>,
     pub(super) secrets: Secrets,
 }
 
-/// Keys that programs gave, each asked once.
+/// Keys from programs, each of which runs once.
 #[derive(Default)]
 pub(super) struct Keys(Mutex<BTreeMap<String, Secret>>);
 
 impl Keys {
-    /// The headers for a model's requests.
+    /// Returns the headers for a model's requests.
     ///
     /// # Errors
-    /// When a key cannot be had.
+    /// When a key is not available.
     pub(super) fn access(&self, reach: &Reach<'_>, api: Api, root: &Path, world: &dyn World, cancel: &Cancel) -> Result<Access, Failure> {
         let mut access = Access {
             headers: Vec::new(),
@@ -79,7 +79,7 @@ impl Keys {
         let Some(program) = reach.api_key_command.first() else {
             return Ok(None);
         };
-        // Held while the program runs, so that it runs once however many ask.
+        // Locked while the program runs, so that it runs once for all callers.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = reach.api_key_command.join("\0");
         if let Some(key) = known.get(&name) {
@@ -98,7 +98,7 @@ impl Keys {
         let said = match said {
             Ok(said) => said,
             Err(program::Stop::Cancelled) => return Err(Failure::Cancelled),
-            // Nothing that it printed is shown: it may hold the key.
+            // Show none of its output: that may contain the key.
             Err(stop) => {
                 let message = format!(
                     "'{program}' (api_key_command of model '{}') gave no key: {}",

@@ -1,4 +1,4 @@
-//! The limits of a run: before a call its most is held back, after it what it really was is spent.
+//! The limits of a run: reserves the most that a call may use before it, and records its real usage after it.
 
 use super::price::money;
 use engine::seams::producer::{Cancel, Failure};
@@ -10,37 +10,37 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::world::LOOK_UP;
 
-/// What a run may do.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most money of each currency, in millionths: what is paid in several currencies is never added.
+    /// Limit of money of each currency, in millionths: amounts in several currencies are never added.
     pub max_cost_micros: Option<u64>,
-    /// Most calls that are answered.
+    /// Limit of answered calls.
     pub max_calls: Option<u64>,
-    /// Most tokens, sent and answered.
+    /// Limit of tokens, sent and received.
     pub max_tokens: Option<u64>,
-    /// Nothing leaves this machine.
+    /// Send nothing to other machines.
     pub offline: bool,
-    /// Questions are collected and sent as batches, whose answers a later run picks up.
+    /// Collect questions and send them as batches, whose answers a later run fetches.
     pub batch: bool,
-    /// What counts as spent already.
+    /// Usage that counts already.
     pub used: Used,
 }
 
-/// What was spent under the same limits before, in whatever currency.
+/// Earlier usage under the same limits, in any currency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Used {
     /// Calls that were answered.
     pub calls: u64,
-    /// Tokens, sent and answered.
+    /// Tokens, sent and received.
     pub tokens: u64,
     /// Money, in millionths.
     pub micros: u64,
 }
 
 impl Used {
-    /// Whether nothing was spent.
+    /// Whether nothing was used.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -75,7 +75,7 @@ struct Total {
 }
 
 impl Total {
-    /// With the money of one currency.
+    /// Returns the amount with the money of one currency.
     fn of(&self, currency: &str) -> Amount {
         Amount {
             calls: self.calls,
@@ -104,7 +104,7 @@ impl Total {
     }
 }
 
-/// Counts for one run.
+/// Counts the usage of one run.
 pub(super) struct Meter {
     limits: Limits,
     counts: Mutex<Counts>,
@@ -116,7 +116,7 @@ struct Counts {
     held: Total,
 }
 
-/// An amount held back. Dropped, it is given back.
+/// A reserved amount, released on drop.
 pub(super) struct Hold<'a> {
     meter: &'a Meter,
     amount: Amount,
@@ -139,7 +139,7 @@ impl Meter {
         }
     }
 
-    /// Holds back the most that a call may take. Waits when only what other calls hold, and may give back, is in the way.
+    /// Reserves the most that a call may use. Waits while only reservations of other calls, which may be released, exceed the limit.
     pub(super) fn reserve(&self, most: Amount, currency: &str, cancel: &Cancel) -> Result<Hold<'_>, Failure> {
         let mut counts = self.lock();
         loop {
@@ -176,7 +176,7 @@ impl Meter {
 }
 
 impl Hold<'_> {
-    /// Holds back so much more, if the limits allow it.
+    /// Reserves more, if the limits allow it.
     pub(super) fn grow(&mut self, more: Amount) -> bool {
         let mut counts = self.meter.lock();
         let taken = counts.spent.of(&self.currency).plus(counts.held.of(&self.currency));
@@ -188,11 +188,11 @@ impl Hold<'_> {
         fits
     }
 
-    /// What the call really took.
+    /// Records the real usage of the call.
     pub(super) fn settle(self, really: Amount) {
         let mut counts = self.meter.lock();
         counts.spent.add(&self.currency, really);
-        // The rest happens when this is dropped.
+        // Dropping `self` releases the reservation.
     }
 }
 

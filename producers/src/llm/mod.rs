@@ -1,5 +1,5 @@
-//! How to ask a language model: providers, retries, limits, tokens and prices. It knows no C# and no summaries: what to ask, and what to
-//! make of the answer, is the business of the producers that [`Ask`].
+//! Questions to language models: providers, retries, limits, tokens and prices. This module knows no C# and no summaries: the producers that call
+//! [`Ask`] write the questions and interpret the answers.
 
 mod agent;
 mod agent_note;
@@ -42,7 +42,7 @@ use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::ActionKey;
 
-/// Who answers questions.
+/// A service that answers questions.
 pub trait Ask: Send + Sync {
     /// Asks, with retries, within the limits.
     ///
@@ -50,19 +50,19 @@ pub trait Ask: Send + Sync {
     /// When there is no answer; see [`Failure`].
     fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<Answer, Failure>;
 
-    /// How many tokens a text is to a model (bound parameters, see [`model`]).
+    /// Counts the tokens of a text for a model (bound parameters, see [`model`]).
     fn count(&self, model: &Params, text: &str) -> Count;
 
-    /// What so many tokens cost in millionths of the currency, when the settings have a price; `input` includes `cached`.
+    /// Returns the cost of so many tokens in millionths of the currency, if the settings have a price; `input` includes `cached`.
     fn price(&self, settings: &Params, input: u64, cached: u64, output: u64) -> Option<u64>;
 
-    /// Whether an earlier run handed this very question over in a batch, so that it is paid for.
+    /// Whether an earlier run already sent this question in a batch, so that it is paid for.
     fn is_handed_over(&self, _: &ActionKey, _: u32, _: &[Turn]) -> bool {
         false
     }
 
-    /// Whether several questions to this model may be asked as one. What is kept of an answer is kept of each alone, so not where it is recorded,
-    /// replayed, sent in a batch, left to agents or heard as it grows.
+    /// Whether several questions to this model may be asked as one. Answers are kept one by one, so not where they are recorded, replayed, sent
+    /// in a batch, left to agents or streamed to a listener.
     fn joins(&self, _model: &Params, _settings: &Params) -> bool {
         false
     }
@@ -70,14 +70,14 @@ pub trait Ask: Send + Sync {
     /// Called when no part of a joint answer could be used: from now on this model is asked one question at a time.
     fn give_up_joining(&self, _model: &Params) {}
 
-    /// Sends everything that was deferred.
+    /// Sends all deferred questions.
     ///
     /// # Errors
-    /// When it could not be sent.
+    /// When they cannot be sent.
     fn flush(&self) -> Result<(), Failure>;
 }
 
-/// Asks nobody: for programs that only look, and until a build says how to reach models.
+/// Refuses every question: for programs that only read, and until a build configures the access to models.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Refusing;
 
@@ -102,12 +102,12 @@ impl Ask for Refusing {
     }
 }
 
-/// What is asked.
+/// A question to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The model as bound: what may influence the answer.
+    /// The model as bound: everything that may influence the answer.
     pub model: &'a Params,
-    /// What reaches it: address, name of the key's variable, limits, prices.
+    /// How to reach the model: address, name of the key's variable, limits, prices.
     pub settings: &'a Params,
     /// The action key of the node that asks.
     pub key: &'a ActionKey,
@@ -115,11 +115,11 @@ pub struct Question<'a> {
     pub attempt: u32,
     /// The conversation so far; the last turn is the user's.
     pub turns: &'a [Turn],
-    /// Most tokens that the answer may have; of a vector 0.
+    /// Limit of tokens of the answer; 0 for a vector.
     pub max_tokens: u64,
     /// The kind of answer.
     pub wants: Wants,
-    /// What it is about, for those who look at it before it is answered.
+    /// Description of the question for people who look at it before it is answered.
     pub about: About<'a>,
 }
 
@@ -133,34 +133,34 @@ pub enum Wants {
     Vector,
 }
 
-/// What a question is about.
+/// Description of a question.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
-    /// The target that is made; empty for what is no target of the graph.
+    /// The target that asks; empty outside the graph.
     pub label: &'a str,
-    /// Whether only what changes is asked for.
+    /// Whether the question asks for a patch only.
     pub patch: bool,
-    /// Why it is asked, one sentence.
+    /// Why the question is asked, in one sentence.
     pub why: &'a str,
-    /// What is wrong with the answer in the last turn but one; nothing for a first question.
+    /// Faults of the answer in the last turn but one; empty for a first question.
     pub faults: &'a [String],
 }
 
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said, in order. What never changes stands first.
+    /// The text, in order. Parts that never change come first.
     pub parts: Vec<Part>,
 }
 
-/// Who speaks.
+/// Speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The rules.
     System,
-    /// The one who asks.
+    /// The asking side.
     User,
     /// The model.
     Assistant,
@@ -171,28 +171,28 @@ pub enum Role {
 pub struct Part {
     /// The text.
     pub text: String,
-    /// Whether it is the same in many questions, so that a provider's prompt cache may keep everything up to its end.
+    /// Whether many questions share it, so that a provider's prompt cache may keep everything up to its end.
     pub stable: bool,
 }
 
-/// What came back.
+/// The reply of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The text.
     pub text: String,
-    /// Whether it stopped because it grew too long.
+    /// Whether it was cut off because it grew too long.
     pub cut: bool,
-    /// What it cost.
+    /// Its cost.
     pub spent: Spent,
-    /// What a reader of the answer should know, such as that bytes that are no text were replaced.
+    /// Diagnostics about the answer, for instance that bytes that are not text were replaced.
     pub remarks: Vec<Diagnostic>,
 }
 
-/// A number of tokens.
+/// A count of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many.
+    /// Number of tokens.
     pub tokens: u64,
-    /// Whether a tokenizer counted; else it is estimated.
+    /// Whether a tokenizer counted; otherwise the count is an estimate.
     pub exact: bool,
 }

@@ -1,17 +1,17 @@
-//! What a producer's `model` parameter means: the part of a `[model.NAME]` that may influence an answer (it enters keys) and the part that
-//! only says how to reach the model (it does not).
+//! Resolves a producer's `model` parameter: the part of a `[model.NAME]` that may influence an answer (it enters keys) and the part that only says
+//! how to reach the model (it does not).
 
 use engine::seams::producer::{Bound, Params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The name of the model that needs no network.
+/// The name of the built-in model, which needs no network.
 pub const EXTRACTIVE: &str = "extractive";
 
 /// Keys of a model that may influence its answers.
 const KEYED: [&str; 7] = ["api", "name", "max_tokens", "context_tokens", "temperature", "params", "command"];
 
-/// Puts the definition of the model in the place of its name and sets `asks`: whether it is a language model.
+/// Replaces the name of a model by its definition and sets `asks`: whether it is a language model.
 pub fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     let mut bound = Bound {
         params: params.clone(),
@@ -33,7 +33,7 @@ pub fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     bound
 }
 
-/// What a bound model is called where its cost is told.
+/// Returns the name of a bound model for reports of its cost.
 pub fn name(model: &Params) -> &str {
     let text = |key: &str| model.get(key).and_then(Value::as_str);
     text("name").or_else(|| text("api")).unwrap_or("a model")

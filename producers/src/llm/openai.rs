@@ -5,13 +5,13 @@ use super::settings::Model;
 use super::{Question, Role, Turn};
 use serde_json::{Map, Value, json};
 
-/// Where it is asked, below the base address.
+/// Path of chat completions, below the base address.
 pub(super) const PATH: &str = "/chat/completions";
 
-/// Where embeddings are asked, below the base address.
+/// Path of embeddings, below the base address.
 pub(super) const EMBEDDINGS: &str = "/embeddings";
 
-/// The body of a request for the embedding of the last turn.
+/// Returns the body of a request for the embedding of the last turn.
 pub(super) fn embeddings_body(model: &Model<'_>, question: &Question<'_>) -> Value {
     let parts = question.turns.last().into_iter().flat_map(|turn| &turn.parts);
     let text: String = parts.map(|part| part.text.as_str()).collect();
@@ -22,7 +22,7 @@ pub(super) fn embeddings_body(model: &Model<'_>, question: &Question<'_>) -> Val
     body.into()
 }
 
-/// An embedding: `{"data": [{"embedding": [0.1, …]}], "usage": {"prompt_tokens": …}}`. The answer's text is the list.
+/// Reads an embedding: `{"data": [{"embedding": [0.1, …]}], "usage": {"prompt_tokens": …}}`. The answer's text is the list.
 pub(super) fn vector(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
     if value.get("error").is_some_and(|error| !error.is_null()) {
         return Err(Complaint::of_json(200, value));
@@ -42,12 +42,12 @@ pub(super) fn vector(value: &Value, reply: &mut Reply) -> Result<(), Complaint> 
     Ok(())
 }
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(super) fn body(model: &Model<'_>, question: &Question<'_>, base_url: &str, stream: bool) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), model.name.into());
     body.insert("messages".to_owned(), question.turns.iter().map(message).collect());
-    // Its own models refuse the old name; other servers know only that one.
+    // OpenAI's own models refuse the old name; other servers know only that one.
     let longest = if base_url.contains("://api.openai.com") {
         "max_completion_tokens"
     } else {
@@ -77,7 +77,7 @@ fn message(turn: &Turn) -> Value {
     json!({"role": role, "content": text})
 }
 
-/// One event of a stream; `false` when nothing more is to be read.
+/// Reads one event of a stream; returns `false` at the end of the answer.
 pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     if data.trim_ascii() == b"[DONE]" {
         reply.whole = true;
@@ -87,7 +87,7 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     take(&value, "delta", reply)
 }
 
-/// A whole answer.
+/// Reads a whole answer.
 pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
     if value.get("choices").and_then(|choices| choices.get(0)).is_none() && value.get("error").is_none() {
         return Err(Complaint {
@@ -136,7 +136,7 @@ fn take(value: &Value, part: &str, reply: &mut Reply) -> Result<bool, Complaint>
         }
         Some(why) => {
             reply.cut |= why == "length";
-            // The count of tokens comes in a further event, so that reading goes on.
+            // A further event has the token count, so continue reading.
             reply.whole = true;
         }
     }

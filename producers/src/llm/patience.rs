@@ -1,5 +1,4 @@
-//! When to try again: growing pauses with chance in them, what a server asks for, a breaker for servers that are down, and a lock for
-//! models that refuse whatever they are asked.
+//! Retries: growing, partly random pauses, delays requested by servers, a breaker for servers that are down, a lock for models that refuse all.
 
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
@@ -8,21 +7,20 @@ use std::time::{Duration, Instant, SystemTime};
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Failures in a row that open a breaker, refusals in a row after which a model is not asked again.
+/// Failures in a row that open a breaker; refusals in a row after which a model is not asked again.
 const MANY: u32 = 5;
 /// How long a breaker stays open before one call may try.
 const OPEN: Duration = Duration::from_secs(5);
-/// How long after it opened calls wait for one that succeeds; then they are given up at once.
+/// How long after the first opening calls wait for a successful one; afterwards they fail at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The pause after so many failed tries (from 1): doubled each time, at least half of it, the rest by chance, and never less than what the
-/// server asked for.
+/// Returns the pause after so many failed tries (from 1): doubled each time, at least half of it, the rest random, at least the requested delay.
 pub(super) fn pause(failed: u32, chance: f64, floor: Option<Duration>) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << failed.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
     doubled.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0)).max(floor.unwrap_or_default())
 }
 
-/// What `Retry-After` asks for: seconds, or a date.
+/// Parses `Retry-After`: seconds, or a date.
 pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     // Some servers send fractions of seconds.
@@ -41,25 +39,25 @@ pub(super) struct Breakers(Mutex<BTreeMap<String, Breaker>>);
 #[derive(Default)]
 struct Breaker {
     failures: u32,
-    /// When it opened first, and last.
+    /// Time of the first and of the last opening.
     opened: Option<(Instant, Instant)>,
     trying: bool,
     cause: String,
 }
 
-/// A breaker is open.
+/// The state of an open breaker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Open {
     /// Why the last call failed.
     pub(super) cause: String,
-    /// How long it stays open; nothing when another call tries right now.
+    /// How long it stays open; zero while another call tries.
     pub(super) left: Duration,
-    /// Whether it has been open for so long that nobody should wait for it.
+    /// Whether it has been open for so long that calls should not wait for it.
     pub(super) for_long: bool,
 }
 
 impl Breakers {
-    /// Whether a call may be made now.
+    /// Checks whether a call may be sent now.
     pub(super) fn admit(&self, address: &str, now: Instant) -> Result<(), Open> {
         self.with(address, |breaker| {
             let Some((first, last)) = breaker.opened else {
@@ -78,12 +76,12 @@ impl Breakers {
         })
     }
 
-    /// The server answered.
+    /// Records that the server answered.
     pub(super) fn succeeded(&self, address: &str) {
         self.with(address, |breaker| *breaker = Breaker::default());
     }
 
-    /// It did not. Whether that opened the breaker, which was closed before.
+    /// Records a failure. Returns whether that opened the closed breaker.
     pub(super) fn count_failure(&self, address: &str, cause: &str, now: Instant) -> bool {
         self.with(address, |breaker| {
             breaker.failures = breaker.failures.saturating_add(1);
@@ -97,7 +95,7 @@ impl Breakers {
         })
     }
 
-    /// Nobody knows: the call was given up.
+    /// Records a cancelled call, which says nothing about the server.
     pub(super) fn given_up(&self, address: &str) {
         self.with(address, |breaker| breaker.trying = false);
     }
@@ -120,17 +118,17 @@ struct Lock {
 }
 
 impl Locks {
-    /// Why a model is not asked again, if so.
+    /// Returns why a model is not asked again, if so.
     pub(super) fn why(&self, model: &str) -> Option<Diagnostic> {
         self.with(model, |lock| lock.why.clone())
     }
 
-    /// It answered.
+    /// Records an answer.
     pub(super) fn answered(&self, model: &str) {
         self.with(model, |lock| lock.refusals = 0);
     }
 
-    /// It refused one question. When it refuses many in a row, that has nothing to do with what is asked.
+    /// Records that a model refused one question. Many refusals in a row do not depend on the question.
     pub(super) fn count_refusal(&self, model: &str, why: &Diagnostic) {
         self.with(model, |lock| {
             lock.refusals += 1;
@@ -140,7 +138,7 @@ impl Locks {
         });
     }
 
-    /// It will refuse everything.
+    /// Records that a model will refuse everything.
     pub(super) fn shut(&self, model: &str, why: &Diagnostic) {
         self.with(model, |lock| {
             lock.why.get_or_insert_with(|| why.clone());

@@ -1,10 +1,10 @@
-//! What tokens cost.
+//! Prices of tokens.
 
 use super::reply::Usage;
 use engine::seams::producer::Params;
 use serde_json::Value;
 
-/// Prices of a million tokens in units of a currency: so many millionths for one token.
+/// Prices of a million tokens in units of a currency, which equal millionths per token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Price {
     input: f64,
@@ -16,7 +16,7 @@ pub(super) struct Price {
 }
 
 impl Price {
-    /// The price in a model's settings, if there is one.
+    /// Reads the price in a model's settings, if any.
     pub(super) fn of(settings: &Params) -> Option<Self> {
         let price = settings.get("price")?.as_object()?;
         let number = |name: &str| {
@@ -35,7 +35,7 @@ impl Price {
         })
     }
 
-    /// Millionths of the currency, rounded up. A batch costs half.
+    /// Returns the cost in millionths of the currency, rounded up. A batch costs half.
     pub(super) fn micros(&self, usage: Usage, batch: bool) -> u64 {
         let cached = usage.cached.min(usage.input);
         let written = usage.written.min(usage.input - cached);
@@ -51,7 +51,7 @@ impl Price {
         to_whole_micros(if batch { sum / 2.0 } else { sum })
     }
 
-    /// The most that a call may cost: nothing is cached and the answer is as long as it may be.
+    /// Returns the most that a call may cost: with nothing cached and the longest answer.
     pub(super) fn most(&self, input: u64, output: u64, batch: bool) -> u64 {
         let dearest = self.written.max(self.input);
         let price = Self {
@@ -75,11 +75,11 @@ impl Price {
     reason = "it is not negative, and a cast to an integer saturates"
 )]
 fn to_whole_micros(micros: f64) -> u64 {
-    // Sums of decimal fractions are a little off; that may not add a millionth.
+    // Sums of decimal fractions are slightly inexact; that must not add a millionth.
     (micros - 1e-6).ceil() as u64
 }
 
-/// Millionths as people write money.
+/// Formats millionths as an amount of money.
 pub(super) fn money(micros: u64, currency: &str) -> String {
     let (units, rest) = (micros / 1_000_000, micros % 1_000_000);
     let digits = format!("{rest:06}");

@@ -1,5 +1,5 @@
-//! Programs that models and keys come from: a text in, a text out, ended in time. They get the whole environment, because that is where
-//! such programs find their own settings, and the workspace's folder to run in.
+//! Programs that provide models and keys: text in, text out, with a time limit. They get the whole environment, where they find their own settings,
+//! and run in the workspace's folder.
 
 use super::world::LOOK_UP;
 use engine::seams::producer::Cancel;
@@ -10,27 +10,27 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// This much of what a program says on standard error is kept.
+/// Limit of bytes that are kept of a program's standard error.
 const LONGEST_COMPLAINT: usize = 8 << 10;
 
-/// What to run.
+/// A program to run.
 pub(super) struct Program<'a> {
     pub(super) argv: &'a [&'a str],
     pub(super) root: &'a Path,
     pub(super) input: &'a [u8],
     pub(super) timeout: Duration,
-    /// Most bytes that are taken.
+    /// Limit of bytes of its output.
     pub(super) longest: usize,
 }
 
-/// What it said.
+/// The output of a program.
 pub(super) struct Said {
     pub(super) bytes: Vec<u8>,
-    /// Whether it said more than is taken, and was ended.
+    /// Whether it wrote more than the limit, and was ended.
     pub(super) cut: bool,
 }
 
-/// Why it said nothing.
+/// The reason why a program gave no output.
 pub(super) enum Stop {
     Cancelled,
     TimedOut,
@@ -39,7 +39,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// What happened, without a word of what the program said.
+    /// Returns a description without any text of the program.
     pub(super) fn kind(&self) -> String {
         match self {
             Self::Cancelled => "it was told to stop".to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
         .argv
         .split_first()
         .ok_or_else(|| Stop::NotStarted(std::io::ErrorKind::InvalidInput.into()))?;
-    // A name with a slash is looked for from the workspace's folder, whatever folder this process runs in.
+    // Look up a name with a slash from the workspace's folder, whatever folder this process runs in.
     let file = if name.contains('/') { program.root.join(name) } else { name.into() };
     let mut command = Command::new(file);
     command
@@ -89,7 +89,7 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
     }
 }
 
-/// Waits for the end of a program that says no more: it may have closed its pipes and live on.
+/// Waits for the end of a program that has closed its pipes: it may still run.
 fn wait_for_exit(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) -> Result<ExitStatus, Stop> {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -114,7 +114,7 @@ type Taken = ((Vec<u8>, Vec<u8>), bool);
 
 fn listen(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
     let (sender, heard) = channel();
-    // The pipes are served by threads of their own, which end with the program.
+    // Threads of their own serve the pipes and end with the program.
     if let Some(mut input) = child.stdin.take() {
         let text = program.input.to_vec();
         // A program need not read its input.
@@ -172,7 +172,7 @@ fn pump(mut from: impl Read + Send + 'static, to: Sender<ProgramOutput>, as_hear
             match from.read(&mut buffer) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => {
-                    // Nobody listens any more when this fails.
+                    // A failed send means that the caller has stopped listening.
                     let _ = to.send(ProgramOutput::Ended);
                     return;
                 }

@@ -1,7 +1,7 @@
-//! Which proxy an address is reached by, from the variables that other programs look at too.
+//! Chooses the proxy for an address, by the usual variables of the environment.
 
-/// The proxy for an address: `https_proxy`, `http_proxy` by its scheme, else `all_proxy`, unless `no_proxy` names the host. Both spellings
-/// count, the small one first. What runs on this machine is never asked for through a proxy.
+/// Returns the proxy for an address: `https_proxy`, `http_proxy` by its scheme, else `all_proxy`, unless `no_proxy` names the host. Both spellings
+/// count, lower case first. Services on this machine are never reached through a proxy.
 pub(super) fn proxy_for(url: &str, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let either = |name: &str| {
         variable(name)
@@ -23,7 +23,7 @@ pub(super) fn proxy_for(url: &str, variable: impl Fn(&str) -> Option<String>) ->
     either(&format!("{scheme}_proxy")).or_else(|| either("all_proxy"))
 }
 
-/// Whether an entry of `no_proxy` is the host or a domain that holds it.
+/// Whether an entry of `no_proxy` is the host or one of its domains.
 fn names(entry: &str, host: &str) -> bool {
     let entry = entry.to_ascii_lowercase();
     let entry = entry.split(':').next().unwrap_or_default();

@@ -1,7 +1,6 @@
-//! How often one may ask: requests and tokens per minute, kept for each model across all threads, and pauses that its server asked for.
+//! Rate limits: requests and tokens per minute for each model across all threads, and pauses that its server requested.
 //!
-//! In no span of 60 seconds more is sent than the limit says, with one exception: a single request larger than a whole minute's tokens
-//! waits for an empty minute and then goes.
+//! In no span of 60 seconds are the limits exceeded, except that a single request larger than a minute's tokens is sent after an empty minute.
 
 use super::world::World;
 use engine::seams::producer::Cancel;
@@ -10,17 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Nobody sleeps longer before looking again: what was reserved may have been given back.
+/// Longest sleep before a wait checks again: a reservation may have been released.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a model may be asked in a minute.
+/// The limits of a model per minute.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rates {
     pub(super) requests: Option<u64>,
     pub(super) tokens: Option<u64>,
 }
 
-/// All gates, by what they lead to.
+/// All gates, by name.
 #[derive(Default)]
 pub(super) struct Gates(Mutex<BTreeMap<String, Arc<Gate>>>);
 
@@ -30,7 +29,7 @@ pub(super) struct Gate(Mutex<Minute>);
 
 #[derive(Default)]
 struct Minute {
-    /// Whether it was told that a single request takes more than a minute's tokens.
+    /// Whether a request larger than a minute's tokens was reported.
     told: bool,
     /// Number, time and tokens of each request, oldest first.
     sent: VecDeque<(u64, Instant, u64)>,
@@ -46,7 +45,7 @@ impl Gates {
 }
 
 impl Gate {
-    /// Waits until so many tokens may be sent and notes them; the number is for [`Gate::correct`]. `None` when told to stop.
+    /// Waits until so many tokens may be sent and records them; returns the number for [`Gate::correct`], or `None` when cancelled.
     pub(super) fn wait_for_room(&self, rates: Rates, tokens: u64, world: &dyn World, cancel: &Cancel) -> Option<u64> {
         loop {
             let now = world.now();
@@ -61,13 +60,13 @@ impl Gate {
         }
     }
 
-    /// A limit of tokens that a single request passes, the first time.
+    /// Returns the token limit that a single request exceeds, once per gate.
     pub(super) fn too_narrow(&self, rates: Rates, tokens: u64) -> Option<u64> {
         let limit = rates.tokens.filter(|limit| *limit < tokens)?;
         (!std::mem::replace(&mut self.lock().told, true)).then_some(limit)
     }
 
-    /// What the request really was.
+    /// Corrects a request's tokens to the real number.
     pub(super) fn correct(&self, number: u64, tokens: u64) {
         let mut minute = self.lock();
         if let Some(entry) = minute.sent.iter_mut().find(|entry| entry.0 == number) {
@@ -75,7 +74,7 @@ impl Gate {
         }
     }
 
-    /// Nobody passes for so long. Whether nobody was held before.
+    /// Blocks the gate for so long. Returns whether it was open before.
     pub(super) fn pause(&self, now: Instant, time: Duration) -> bool {
         let mut minute = self.lock();
         let before = minute.paused.filter(|paused| *paused > now);
@@ -89,7 +88,7 @@ impl Gate {
 }
 
 impl Minute {
-    /// The number of the request, or how long to wait.
+    /// Returns the number of the request, or how long to wait.
     fn admit(&mut self, rates: Rates, tokens: u64, now: Instant) -> Result<u64, Duration> {
         if let Some(until) = self.paused {
             let left = until.saturating_duration_since(now);

@@ -1,8 +1,8 @@
-//! Recorded answers: a file of JSON lines, one for each. They serve tests and CI without a network.
+//! Recorded answers: a file of JSON lines, one per answer, for tests and CI without a network.
 //!
-//! A line has the `text` and says which question it answers: `digest` (over the turns) and `model`, as a recording writes them, or, for
-//! lines written by hand, `contains`: texts that must all be in the conversation. The last line with the digest wins, then the first whose
-//! texts are there. A line that is no JSON, because a process was killed while it wrote it, is left out. A line may have `cut` and `usage` (`input`, `cached`, `output`). The prompts themselves are not recorded.
+//! A line has the `text` and identifies its question: by `digest` (over the turns) and `model` in a recording, or, in lines written by hand, by
+//! `contains`: texts that must all be in the conversation. The last line with the digest wins, then the first whose texts are contained. A line that
+//! is not JSON, because its writer was killed, is skipped. A line may have `cut` and `usage` (`input`, `cached`, `output`). Prompts are not recorded.
 
 use super::reply::{Reply, Usage};
 use super::settings::Model;
@@ -17,7 +17,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// No recording is larger.
+/// Limit of bytes of a recording.
 const LARGEST: u64 = 256 << 20;
 
 /// One recorded answer.
@@ -48,9 +48,9 @@ struct Counted {
     output: u64,
 }
 
-/// A recording, read.
+/// A parsed recording.
 struct Recording {
-    /// What to tell of lines that were left out, until it is told.
+    /// The diagnostic about skipped lines, until it is reported.
     torn: Mutex<Option<Diagnostic>>,
     lines: Vec<Line>,
     by_digest: BTreeMap<String, Vec<usize>>,
@@ -63,7 +63,7 @@ pub(super) struct Recordings {
     writing: Mutex<()>,
 }
 
-/// A digest over what is said, however it is split into parts.
+/// Returns the digest of a conversation, however its turns are split into parts.
 pub(super) fn digest(turns: &[Turn]) -> Digest {
     let mut bytes = b"cortex-turns-1".to_vec();
     for turn in turns {
@@ -81,7 +81,7 @@ pub(super) fn digest(turns: &[Turn]) -> Digest {
 }
 
 impl Recordings {
-    /// The recorded answer to a question, and what is to be told of the recording.
+    /// Returns the recorded answer to a question, and a diagnostic of the recording, if any.
     pub(super) fn answer(
         &self,
         root: &Path,
@@ -133,7 +133,7 @@ impl Recordings {
         Ok((reply, torn))
     }
 
-    /// Adds an answer to a recording, or says why it could not. The line is written at once and whole, so that no other process' line can be inside it.
+    /// Appends an answer to a recording, or returns why that failed. Writes the line at once, so that no line of another process is inside it.
     pub(super) fn record(
         &self,
         root: &Path,
@@ -241,7 +241,7 @@ fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
     Ok(recording)
 }
 
-/// Whether the last line has no end: whoever wrote it was killed.
+/// Whether the last line has no end: its writer was killed.
 fn is_torn(file: &mut std::fs::File) -> std::io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
@@ -252,7 +252,7 @@ fn is_torn(file: &mut std::fs::File) -> std::io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// A file of the workspace.
+/// Returns the path of a file of the workspace.
 fn path_in_workspace(root: &Path, path: &str) -> Result<PathBuf, Failure> {
     let relative = Path::new(path);
     if path.is_empty()

@@ -1,27 +1,27 @@
-//! What the wire formats make of an answer while it arrives: text up to a bound, whether it is whole, what was counted.
+//! A reply as the wire formats fill it while it arrives: text up to a limit, completeness, usage.
 
 use super::{Question, Wants};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Longest answer, whatever was asked for.
+/// Limit of bytes of any answer.
 const LONGEST: u64 = 1 << 20;
 
-/// Tokens as a provider counted them.
+/// Tokens as counted by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Usage {
-    /// Everything that was sent, cached or not.
+    /// All sent tokens, cached or not.
     pub(super) input: u64,
-    /// Of that, what the provider read from its cache.
+    /// Sent tokens that the provider read from its cache.
     pub(super) cached: u64,
-    /// Of that, what it wrote to its cache.
+    /// Sent tokens that it wrote to its cache.
     pub(super) written: u64,
-    /// Everything it answered, thoughts included.
+    /// All received tokens, including thoughts.
     pub(super) output: u64,
 }
 
 impl Usage {
-    /// Both together.
+    /// Returns the sum.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             input: self.input.saturating_add(other.input),
@@ -32,33 +32,33 @@ impl Usage {
     }
 }
 
-/// An answer so far.
+/// A reply so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) text: String,
-    /// Whether it stopped because it grew too long.
+    /// Whether it was cut off because it grew too long.
     pub(super) cut: bool,
-    /// Whether the provider said that this is all.
+    /// Whether the provider marked it as complete.
     pub(super) whole: bool,
-    /// Whether bytes that are no text were replaced.
+    /// Whether invalid bytes were replaced.
     pub(super) mended: bool,
     pub(super) usage: Option<Usage>,
     limit: usize,
 }
 
-/// What a provider says went wrong.
+/// An error as a provider reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Complaint {
-    /// The status, as far as there is one in a stream.
+    /// The status; in a stream, if there is one.
     pub(super) status: u16,
-    /// Its own word for it.
+    /// The provider's name of the error.
     pub(super) kind: String,
     pub(super) message: String,
-    /// Tokens asked for and tokens that fit, where it says so apart.
+    /// Tokens asked for and tokens that fit, if reported separately.
     pub(super) numbers: Option<(u64, u64)>,
 }
 
-/// Most bytes that an answer of so many tokens may have: no language needs sixteen for one.
+/// Returns the limit of bytes of an answer of so many tokens: no language needs more than sixteen per token.
 pub(super) fn longest_text(max_tokens: u64) -> usize {
     usize::try_from(max_tokens.saturating_mul(16).min(LONGEST)).unwrap_or(usize::MAX)
 }
@@ -71,7 +71,7 @@ impl Reply {
         }
     }
 
-    /// For the answer to a question.
+    /// Creates the reply to a question.
     pub(super) fn to(question: &Question<'_>) -> Self {
         match question.wants {
             Wants::Text => Self::new(question.max_tokens),
@@ -79,12 +79,12 @@ impl Reply {
         }
     }
 
-    /// Bytes that its text may have.
+    /// Returns the limit of bytes of its text.
     pub(super) fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Adds text; `false` when there is no room for more.
+    /// Appends text; returns `false` when it does not fit.
     pub(super) fn push(&mut self, text: &str) -> bool {
         let mut room = self.limit - self.text.len();
         if text.len() <= room {
@@ -99,7 +99,7 @@ impl Reply {
         false
     }
 
-    /// JSON from bytes, of which those that are no text are replaced.
+    /// Parses JSON from bytes; replaces invalid ones.
     pub(super) fn json(&mut self, bytes: &[u8]) -> Result<Value, Complaint> {
         let text = String::from_utf8_lossy(bytes);
         self.mended |= matches!(text, std::borrow::Cow::Owned(_));
@@ -112,7 +112,7 @@ impl Reply {
 }
 
 impl Complaint {
-    /// From the body of an error, whatever it is.
+    /// Reads the body of an error of any form.
     pub(super) fn of(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         match serde_json::from_str(&text) {
@@ -125,7 +125,7 @@ impl Complaint {
         }
     }
 
-    /// From `{"error": {"type", "code", "message"}}` as both formats have it, or what comes near.
+    /// Reads `{"error": {"type", "code", "message"}}` as both formats have it, or a similar form.
     pub(super) fn of_json(status: u16, value: &Value) -> Self {
         let error = value.get("error").unwrap_or(value);
         let word = |name: &str| error.get(name).and_then(Value::as_str);
@@ -143,7 +143,7 @@ impl Complaint {
         }
     }
 
-    /// Tokens asked for and tokens that fit (zeros where it does not say), when the question was too long for the model.
+    /// Returns the tokens asked for and those that fit (zeros if unknown), if the question was too long for the model.
     pub(super) fn context(&self) -> Option<(u64, u64)> {
         const KINDS: [&str; 3] = [
             "context_length_exceeded",
@@ -169,7 +169,7 @@ impl Complaint {
     }
 }
 
-/// `A + B > FITS`, `A > FITS`, or a sentence that says first what fits and then what was asked.
+/// Parses `A + B > FITS`, `A > FITS`, or a sentence that first names the tokens that fit and then those asked for.
 fn context_numbers(message: &str) -> (u64, u64) {
     if let Some((asked, fits)) = message.split_once('>') {
         let (asked, fits) = (numbers(asked), numbers(fits));
@@ -185,7 +185,7 @@ fn context_numbers(message: &str) -> (u64, u64) {
     }
 }
 
-/// Numbers of a text that may be counts of tokens; a comma between digits is none of their end.
+/// Returns the numbers of a text that may be counts of tokens; a comma between digits is part of a number.
 fn numbers(text: &str) -> Vec<u64> {
     let mut found = Vec::new();
     let mut digits = String::new();
@@ -200,7 +200,7 @@ fn numbers(text: &str) -> Vec<u64> {
         }
     }
     found.extend(digits.parse::<u64>().ok());
-    // Smaller ones are versions and the like.
+    // Smaller numbers are versions and the like.
     found.retain(|number| *number >= 32);
     found
 }

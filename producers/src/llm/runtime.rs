@@ -1,4 +1,4 @@
-//! Asks models for a whole run: it keeps the limits, the rates, the breakers, the keys and the batches that all questions share.
+//! Asks models for a whole run; all questions share its limits, rates, breakers, keys and batches.
 
 use super::agent::Agents;
 use super::batch::Batches;
@@ -29,10 +29,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What programs end with to say that another try may help (`EX_TEMPFAIL`).
+/// Exit code by which a program reports that another try may help (`EX_TEMPFAIL`).
 const TRY_AGAIN: i32 = 75;
 
-/// An answer that grows is counted in pieces of so many bytes at least: each piece may be counted up by a token.
+/// Least bytes of a growing answer that are counted at once: rounding may add a token per piece.
 const COUNTED_AT_ONCE: usize = 64;
 
 /// Asks models.
@@ -55,10 +55,10 @@ pub struct Runtime {
     trust: Arc<dyn Trust>,
 }
 
-/// Hears a streamed answer as it grows: all of its text so far, up to the end of a word. A try that broke off begins anew.
+/// Gets a streamed answer as it grows: all of its text so far, up to the end of a word. A retry begins again with an empty text.
 pub type Hear = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A question with everything about it worked out.
+/// A question with its model, way of access, price and token count resolved.
 pub(super) struct PreparedQuestion<'a> {
     pub(super) question: &'a Question<'a>,
     pub(super) model: Model<'a>,
@@ -68,14 +68,14 @@ pub(super) struct PreparedQuestion<'a> {
     pub(super) input: Count,
 }
 
-/// What broken-off tries took.
+/// Usage of tries that broke off.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Vain {
     usage: Usage,
     calls: u32,
 }
 
-/// An answer as it grows, against what is held back for it: a server may write more than it was asked for.
+/// Compares a growing answer with the tokens reserved for it: a server may write more than was asked for.
 struct Budget<'a> {
     model: &'a str,
     price: Option<&'a Price>,
@@ -97,7 +97,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Whether the limits of the run cover the text so far. What was asked for is held; more is, as long as there is more.
+    /// Whether the limits of the run cover the text so far. Beyond the requested tokens it reserves more, while the limits allow it.
     fn covers(&mut self, text: &str, hold: &mut Hold<'_>) -> bool {
         if text.len() < self.counted + COUNTED_AT_ONCE {
             return !self.is_used_up;
@@ -124,7 +124,7 @@ fn budget_used_up() -> Diagnostic {
 }
 
 impl Runtime {
-    /// For one run over the workspace in `root`, where recordings and pending batches are.
+    /// Creates the runtime for one run over the workspace in `root`, the place of recordings and pending batches.
     pub fn new(limits: Limits, root: impl Into<PathBuf>) -> Self {
         Self::in_world(limits, root.into(), Arc::new(Real))
     }
@@ -149,13 +149,13 @@ impl Runtime {
         }
     }
 
-    /// The same, but only programs that `trust` knows are run: models that are programs, and those that print keys.
+    /// Sets `trust`, which decides which programs may run: models that are programs, and programs that print keys.
     #[must_use]
     pub fn trusting(self, trust: Arc<dyn Trust>) -> Self {
         Self { trust, ..self }
     }
 
-    /// The same, but `tell` is told in a sentence what everyone waits for.
+    /// Sets `tell`, which gets one sentence about the event that all questions wait for.
     #[must_use]
     pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Runtime {
         }
     }
 
-    /// The same, but answers that servers stream are heard as they grow.
+    /// Sets the listener of streamed answers.
     #[must_use]
     pub fn heard_by(self, hear: Option<Hear>) -> Self {
         Self { hear, ..self }
@@ -174,7 +174,7 @@ impl Runtime {
         self.no_joining.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What agents are asked.
+    /// Returns the questions to agents.
     pub fn agents(&self) -> &Agents {
         &self.agents
     }
@@ -183,12 +183,12 @@ impl Runtime {
         (self.tell)(words);
     }
 
-    /// What all calls to a model wait at.
+    /// Returns the gate that all calls to a model pass.
     pub(super) fn gate(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<Gate> {
         self.gates.gate(&format!("{} {}", reach.base_url, model.name))
     }
 
-    /// Holds back the most that a call may take of the limits.
+    /// Reserves the most that a call may use of the limits.
     pub(super) fn reserve_call(&self, asked: &PreparedQuestion<'_>, batch: bool, cancel: &Cancel) -> Result<(Hold<'_>, Amount), Failure> {
         let most = Amount {
             calls: 1,
@@ -265,13 +265,13 @@ impl Runtime {
             let mut budget = Budget::of(asked);
             let (reply, done) = line.ask(&asked.model, asked.question, cancel, &mut |reply| {
                 if let Some(hear) = &self.hear {
-                    // A key that a server sends back is a word, so that no part of one is heard.
+                    // A key that a server sends back is one word: only whole words are passed on, so that the scrub sees all of it.
                     let words = reply.text.rfind(char::is_whitespace).unwrap_or(0);
                     hear(&access.secrets.scrub(&reply.text[..words]));
                 }
                 budget.covers(&reply.text, &mut hold)
             });
-            // What was only refused costs nothing; what broke off half-way is charged for.
+            // A refused call costs nothing; one that broke off half-way is charged.
             let begun = done.is_ok() || !reply.text.is_empty() || reply.usage.is_some();
             let (usage, estimated) = if begun { asked.usage(&reply) } else { (Usage::default(), false) };
             gate.correct(number, usage.input.saturating_add(usage.output));
@@ -300,12 +300,12 @@ impl Runtime {
         });
         let (reply, usage, estimated) = match answered {
             Ok(answered) => answered,
-            // Whoever hears an answer and stops it has had its beginning, and pays for that.
+            // If a listener cancels an answer, its beginning was received and is charged.
             Err(Failure::Cancelled) if self.hear.is_some() => {
                 let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
                 return Err(Failure::Cancelled.after_spending(spent.as_ref(), &broken_off));
             }
-            // Nobody is asked again who only stops.
+            // A rejection or a cancellation is final: do not retry.
             Err(failure @ (Failure::Rejected(_) | Failure::Cancelled)) => return Err(failure),
             Err(failure) => {
                 let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
@@ -445,9 +445,9 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    /// What a reply took: as its provider counted, if that can be, else as we do.
+    /// Returns the usage of a reply: the provider's count if it is plausible, else an estimate.
     pub(super) fn usage(&self, reply: &Reply) -> (Usage, bool) {
-        // A token is a byte at least; what formats and gateways add, and thoughts that are not shown, are no more than this.
+        // A token has at least one byte; the allowance covers formats, gateways and hidden thoughts.
         let parts = self.question.turns.iter().flat_map(|turn| &turn.parts);
         let sent: u64 = parts.map(|part| part.text.len() as u64).sum();
         let received = reply.text.len() as u64;
@@ -476,7 +476,7 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    /// The answer, with what earlier tries took in vain.
+    /// Returns the answer, with the usage of earlier failed tries.
     pub(super) fn answer(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Vain, batch: bool) -> Answer {
         let mut remarks = Vec::new();
         if reply.mended {
@@ -518,7 +518,7 @@ impl PreparedQuestion<'_> {
     }
 }
 
-/// A conversation as a program reads it: the texts with an empty line between them, headed by who speaks once the model has spoken.
+/// Writes a conversation as text for a program: texts separated by an empty line, headed by the speaker once the model has spoken.
 fn as_text(question: &Question<'_>) -> String {
     let is_talk = question.turns.iter().any(|turn| turn.role == Role::Assistant);
     let turns = question.turns.iter().map(|turn| {

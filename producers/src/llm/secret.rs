@@ -1,11 +1,11 @@
-//! Keys of services: read when they are needed, sent in a header, shown nowhere.
+//! Keys of services: read when needed, sent in a header, never shown.
 
 use super::world::World;
 use std::sync::Arc;
 
-/// Shorter secrets are not looked for in texts: they would be found everywhere.
+/// Shorter secrets are not replaced in texts: they would match everywhere.
 const SHORTEST: usize = 6;
-/// What stands where a secret was.
+/// The replacement of a secret.
 const HIDDEN: &str = "[key]";
 
 /// A text that is never shown: it has neither `Debug` nor `Display`.
@@ -17,24 +17,24 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the header it is sent in.
+    /// Returns the text itself, for a header.
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// The secrets of one call, to be taken out of every text that comes back.
+/// The secrets of one call, to be removed from every received text.
 #[derive(Clone, Default)]
 pub(super) struct Secrets(Vec<Secret>);
 
 impl Secrets {
     pub(super) fn add(&mut self, secret: Secret) {
         self.0.push(secret);
-        // A secret that holds another is taken out first, so that none of it is left.
+        // Replace a secret that contains another one first, so that no part of it is left.
         self.0.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
     }
 
-    /// The text without any of them.
+    /// Returns the text with all secrets replaced.
     pub(super) fn scrub(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
@@ -45,7 +45,7 @@ impl Secrets {
         text
     }
 
-    /// A text of a stranger as a message may show it: without secrets and control characters, on one line, cut.
+    /// Prepares a foreign text for a message: without secrets and control characters, on one line, cut.
     pub(super) fn redacted_line(&self, text: &str) -> String {
         const LONGEST: usize = 400;
         let text = self.scrub(text);
@@ -72,7 +72,7 @@ impl Secrets {
     }
 }
 
-/// A header's value with `$NAME` and `${NAME}` replaced by variables of the environment.
+/// Replaces `$NAME` and `${NAME}` in a header's value by variables of the environment.
 ///
 /// # Errors
 /// The name of a variable that is not set.

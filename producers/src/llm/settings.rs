@@ -1,18 +1,18 @@
-//! A bound model as the providers read it. The manifest has been checked before, so that whatever is of another type here is taken as absent.
+//! A bound model in the form that providers read. The manifest has been checked before, so values of another type count as absent.
 
 use crate::command;
 use engine::seams::producer::Params;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Tries of a call when the manifest says nothing.
+/// Default number of tries of a call.
 const DEFAULT_RETRIES: u32 = 3;
-/// Time for a call when the manifest says nothing. Models on a laptop think for minutes.
+/// Default time limit of a call. Models on a laptop think for minutes.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
-/// Where Anthropic's own interface is.
+/// Address of Anthropic's own interface.
 const ANTHROPIC: &str = "https://api.anthropic.com";
 
-/// The interface that a model is reached by.
+/// The interface of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Api {
     OpenAi,
@@ -22,11 +22,11 @@ pub(super) enum Api {
     Agent,
 }
 
-/// What may influence an answer.
+/// The parameters that may influence an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Model<'a> {
     pub(super) api: Api,
-    /// As the provider names it; empty when it has no name.
+    /// Name of the model at the provider; empty when it has none.
     pub(super) name: &'a str,
     pub(super) context_tokens: Option<u64>,
     pub(super) temperature: Option<&'a Value>,
@@ -35,12 +35,12 @@ pub(super) struct Model<'a> {
     pub(super) command: Vec<&'a str>,
 }
 
-/// How it is reached.
+/// The parameters of access.
 #[derive(Clone, Debug)]
 pub(super) struct Reach<'a> {
     /// Its name in the manifest.
     pub(super) label: &'a str,
-    /// Without a slash at its end.
+    /// Address without a slash at its end.
     pub(super) base_url: &'a str,
     pub(super) api_key_env: Option<&'a str>,
     pub(super) api_key_command: Vec<&'a str>,
@@ -52,12 +52,12 @@ pub(super) struct Reach<'a> {
     pub(super) headers: Vec<(&'a str, &'a str)>,
     pub(super) recording: Option<&'a str>,
     pub(super) record: Option<&'a str>,
-    /// What of it someone is to look at before anything is sent.
+    /// The part that needs the user's approval before anything is sent.
     pub(super) sent: Option<Params>,
 }
 
 impl<'a> Model<'a> {
-    /// `None` when no interface of this name can be asked.
+    /// Reads a model; `None` for an unknown interface.
     pub(super) fn of(params: &'a Params) -> Option<Self> {
         let api = match text(params, "api")? {
             "openai" => Api::OpenAi,
@@ -78,7 +78,7 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// A name for people: the model's, or the program's. Who was only replayed was not asked.
+    /// Returns a name for people: the model's, or the program's. It shows that a replayed model was not asked.
     pub(super) fn display_name(&self) -> String {
         if self.api == Api::Replay && !self.name.is_empty() {
             return format!("{} (replay)", self.name);
@@ -126,7 +126,7 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// An address below the base, which may or may not end in the version that `path` begins with.
+    /// Returns an address below the base, which may or may not end in the version that `path` begins with.
     pub(super) fn url(&self, path: &str) -> String {
         let base = match path.strip_prefix("/v1/") {
             Some(_) => self.base_url.strip_suffix("/v1").unwrap_or(self.base_url),

@@ -1,8 +1,8 @@
-//! Pending batches on disk, in `.cortex/batches`: for each a note of what was sent (`ID.json`: no prompts, no keys) and, once fetched, its
+//! Pending batches on disk, in `.cortex/batches`: for each a note on the sent questions (`ID.json`: no prompts, no keys) and, once fetched, its
 //! answers (`ID.answers.jsonl`).
 //!
-//! A note is written before anything is sent and answers are written before any is handed out, both whole or not at all. Answers leave the
-//! disk only when the run that got them ends well, so that a run which is killed finds them again: they are paid for.
+//! A note is written before the batch is sent and answers are written before any is returned, both atomically. Answers are removed only when the run
+//! that got them ends well, so that the next run finds them if this one is killed: they are paid for.
 
 use super::reply::{Complaint, Reply, Usage};
 use serde::{Deserialize, Serialize};
@@ -10,21 +10,21 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Providers keep answers for 29 days.
+/// Age in seconds at which a batch expires; providers keep answers for 29 days.
 const OLDEST: u64 = 30 * 86_400;
-/// No file here is larger.
+/// Limit of bytes of a file here.
 const LARGEST: u64 = 1 << 30;
 
-/// What was sent.
+/// The note on a sent batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Note {
     pub(super) api: String,
     pub(super) base_url: String,
-    /// What the provider calls the batch; `None` while it is being sent.
+    /// The provider's name of the batch; `None` while it is being sent.
     pub(super) remote: Option<String>,
-    /// Seconds since 1970.
+    /// Time of sending, in seconds since 1970.
     pub(super) sent: u64,
-    /// For each custom id the digest of what was asked under it.
+    /// For each custom id the digest of its prompt.
     pub(super) items: BTreeMap<String, String>,
 }
 
@@ -45,15 +45,15 @@ pub(super) struct Kept {
     refused: Option<(u16, String, String)>,
 }
 
-/// What is on the shelf about one batch.
+/// The stored data of one batch.
 pub(super) struct Batch {
     pub(super) id: String,
     pub(super) note: Note,
-    /// Fetched, as far as they are not used up.
+    /// Fetched answers that are not used up.
     pub(super) answers: Option<Vec<Kept>>,
 }
 
-/// The folder.
+/// The folder of the batches.
 pub(super) struct Shelf(PathBuf);
 
 impl Kept {
@@ -100,7 +100,7 @@ impl Shelf {
         Self(root.join(".cortex").join("batches"))
     }
 
-    /// Everything that is there; what is too old or cannot be read is left out, the former for good.
+    /// Reads all batches. Skips unreadable ones, and removes expired ones.
     pub(super) fn load(&self, now: u64) -> io::Result<Vec<Batch>> {
         let entries = match std::fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -132,7 +132,7 @@ impl Shelf {
         Ok(batches)
     }
 
-    /// A name for a batch that no other has.
+    /// Returns an unused name for a batch.
     pub(super) fn free_name(&self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         for number in 2.. {
@@ -157,9 +157,9 @@ impl Shelf {
         self.write(&format!("{id}.answers.jsonl"), text)
     }
 
-    /// Forgets a batch. What cannot be removed is removed by a later run.
+    /// Removes a batch. If that fails, a later run removes it.
     pub(super) fn remove(&self, id: &str) {
-        // The note goes last: without it the answers would never be looked at again.
+        // Remove the note last: without it no run would find the answers.
         let _ = std::fs::remove_file(self.0.join(format!("{id}.answers.jsonl")));
         let _ = std::fs::remove_file(self.0.join(format!("{id}.json")));
     }
@@ -176,7 +176,7 @@ impl Shelf {
     }
 }
 
-/// Writes a file whole and durably, or not at all.
+/// Writes a file atomically and durably.
 pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;

@@ -1,6 +1,6 @@
-//! Server-sent events: bytes in, in pieces cut anywhere; the data of whole events out.
+//! Parses server-sent events: takes bytes in pieces cut anywhere, and returns the data of whole events.
 
-/// Takes pieces and gives events.
+/// Takes pieces and returns events.
 #[derive(Default)]
 pub(super) struct Events {
     line: Vec<u8>,
@@ -10,7 +10,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Hands every event that ends in this piece to `event`, until one of them says to stop (`false`).
+    /// Passes every event that ends in this piece to `event`, until one returns `false`.
     pub(super) fn feed<E>(&mut self, piece: &[u8], mut event: impl FnMut(&[u8]) -> Result<bool, E>) -> Result<bool, E> {
         for &byte in piece {
             let follows = std::mem::replace(&mut self.after_return, byte == b'\r');
@@ -27,7 +27,7 @@ impl Events {
         Ok(true)
     }
 
-    /// An event that the end of the stream left open: many servers leave out the last empty line.
+    /// Passes on the event that the end of the stream left open: many servers omit the last empty line.
     pub(super) fn finish<E>(&mut self, mut event: impl FnMut(&[u8]) -> Result<bool, E>) -> Result<bool, E> {
         self.end_line(&mut event)?;
         self.end_line(&mut event)

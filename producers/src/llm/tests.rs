@@ -1,4 +1,4 @@
-//! Tests of asking models, against a server that does what a script says.
+//! Tests of asking models, against a scripted server.
 
 mod agents;
 mod batches;
@@ -38,7 +38,7 @@ impl Stage {
         variables.insert(name.to_owned(), value.to_owned());
     }
 
-    /// How long was waited in all.
+    /// Returns the total of all waits.
     pub(crate) fn passed(&self) -> Duration {
         *self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }

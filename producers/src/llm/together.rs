@@ -1,6 +1,6 @@
-//! Questions that are asked as one: those of a group that have the same rules are put under headings of their own, and the answer is cut at
-//! its headings. Each part goes to the one who asked for it, with its share of the cost. A question whose part is missing, doubled, cut or
-//! under another's name is asked alone, as if it had been in no group.
+//! Asks several questions as one: questions of a job group with the same rules are put under headings of their own, and the answer is split at its
+//! headings. Each caller gets its part and its share of the cost. A question whose part is missing, doubled, cut or under another name is asked
+//! alone, as if it had no group.
 
 use super::{About, Answer, Ask, Part, Question, Role, Turn, Wants};
 use engine::seams::job_group::{GroupMember, Submissions};
@@ -10,16 +10,16 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most tokens of the questions that are asked as one, their rules left out.
+/// Limit of tokens of jointly asked questions, without their rules.
 const MOST_TOKENS: u64 = 12_000;
 
-/// What stands behind the rules when several questions follow.
+/// Text after the rules when several questions follow.
 const RULES: &str = "\
 Several questions follow, each under a line \"# QUESTION n: name\". They have nothing to do with each other: answer each as if it stood alone,
 as the rules above say, all of them in their order. Before each answer write the line \"# ANSWER n: name\" with the number and the name of its
 question.";
 
-/// A question as it is handed in.
+/// A question as submitted to its group.
 struct JointQuestion {
     model: Params,
     settings: Params,
@@ -30,15 +30,15 @@ struct JointQuestion {
     patch: bool,
 }
 
-/// What becomes of one of them.
+/// The result of one question of a group.
 enum Share {
     Answered(Answer),
     Failed(Failure),
-    /// It is to be asked alone; this was spent in vain.
+    /// It is to be asked alone; the attempt cost this.
     Alone(Spent),
 }
 
-/// Asks, together with others of the group if there are any; at most `most` questions are one.
+/// Asks a question, together with others of its group if there are any; at most `most` questions are asked as one.
 ///
 /// # Errors
 /// As [`Ask::ask`].
@@ -72,7 +72,7 @@ pub fn ask(
     }
 }
 
-/// What came of asking together; `None` where nobody did.
+/// Returns the result of asking jointly; `None` where the question is to be asked alone.
 fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: usize, cancel: &Cancel) -> Option<Share> {
     let joins = question.attempt == 0
         && question.wants == Wants::Text
@@ -107,7 +107,7 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
     delivery.downcast::<Share>().ok().map(|share| *share)
 }
 
-/// Which questions are one, in the order of the members: of one model and one set of rules, within the limits.
+/// Groups the submitted questions by model and rules, within the limits, in the order of the members.
 fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &JointQuestion)>> {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<(usize, &JointQuestion)>> = Vec::new();
@@ -134,7 +134,7 @@ fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &JointQuest
     groups
 }
 
-/// Asks for all of a group and gives each its share.
+/// Asks the questions of a group as one and delivers each share.
 fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(usize, &JointQuestion)], cancel: &Cancel) {
     let turns = joined(group);
     let why = format!("{} questions are asked as one", group.len());
@@ -162,7 +162,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
         }
         Err(Failure::Cancelled) => group.iter().map(|_| Share::Failed(Failure::Cancelled)).collect(),
         Err(failure) => {
-            // What it cost is told once. That it was too much at once says nothing of a single one.
+            // Report the cost once. A joint question that is too large says nothing about a single one.
             let mut first = matches!(failure, Failure::Rejected(_)).then_some(failure);
             let share = |_| first.take().map_or_else(|| Share::Alone(Spent::default()), Share::Failed);
             group.iter().map(share).collect()
@@ -173,7 +173,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
     }
 }
 
-/// The conversation in which a group is asked.
+/// Returns the conversation in which a group is asked.
 fn joined(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let mut system = group[0].1.turns[0].clone();
     system.parts.push(Part {
@@ -198,7 +198,7 @@ fn text(turn: &Turn) -> String {
     turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The answer cut into what each of a group gets.
+/// Splits the answer into the shares of a group.
 fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
     let parts = parts(&answer.text, &labels, answer.cut);
@@ -217,7 +217,7 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     parts.into_iter().zip(costs).map(share).collect()
 }
 
-/// What stands under each heading; `None` for a question whose answer is missing, empty, doubled, under another name, or cut.
+/// Returns the text under each heading; `None` for a question whose answer is missing, empty, doubled, under another name, or cut.
 fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
     let mut found: Vec<Option<String>> = vec![None; labels.len()];
     let mut spoilt = vec![false; labels.len()];
@@ -242,7 +242,7 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
         }
     }
     let last = at.and_then(|at| found[at].as_mut());
-    // A fence around all of it ends here.
+    // A fence around the whole answer ends here.
     if let Some(last) = last.filter(|last| is_fenced && last.trim_end().ends_with("```")) {
         let end = last.trim_end().trim_end_matches('`').len();
         last.truncate(end);
@@ -254,7 +254,7 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
     found.into_iter().zip(spoilt).map(whole).collect()
 }
 
-/// The number and the name in a line such as `# ANSWER 2: //types/N.A:semantic`, as models vary it.
+/// Parses number and name of a heading such as `# ANSWER 2: //types/N.A:semantic`, in the variations that models write.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let inner = line.trim().trim_start_matches(['#', '*']);
     if inner.len() == line.trim().len() {
@@ -267,7 +267,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, name))
 }
 
-/// What was spent, in shares that add up to it: tokens by what each asked and was answered, the call as the first one's.
+/// Splits a cost into shares that add up to it: tokens by the length of question and answer; the call counts for the first question.
 fn split(spent: &Spent, asked: &[u64], answered: &[u64]) -> Vec<Spent> {
     let both: Vec<u64> = asked.iter().zip(answered).map(|(asked, answered)| asked + answered).collect();
     let input = shared_out(spent.input_tokens, asked);
@@ -285,7 +285,7 @@ fn split(spent: &Spent, asked: &[u64], answered: &[u64]) -> Vec<Spent> {
     (0..asked.len()).map(one).collect()
 }
 
-/// A number in parts by weight; the first has what is left over.
+/// Splits a number by weight; the first part gets the remainder.
 fn shared_out(all: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let part = |weight: &u64| {
@@ -349,7 +349,7 @@ mod tests {
             prop_assert_eq!(shared_out(all, &weights).iter().sum::<u64>(), all);
         }
 
-        /// Whatever a model writes, nothing breaks, and there is a place for each.
+        /// Any text of a model parses, and every question gets an entry.
         #[test]
         fn any_text_is_read(text in "(# ANSWER [0-9]{1,22}|\n|```|: //types/N.A:semantic|x){0,30}", is_cut: bool) {
             prop_assert_eq!(parts(&text, &LABELS, is_cut).len(), LABELS.len());

@@ -1,6 +1,6 @@
-//! How many tokens a text is. Models whose tokenizer is public are counted exactly; for all others a token is taken to be 3.3 bytes.
+//! Token counts of texts. Models with a public tokenizer are counted exactly; for all others a token is estimated at 3.3 bytes.
 //!
-//! The vocabularies are large: they are read when the first text is counted, not before.
+//! The vocabularies are large: they are loaded when the first text is counted.
 
 use super::{Count, Question};
 use tiktoken_rs::tokenizer::{Tokenizer, get_tokenizer};
@@ -9,11 +9,11 @@ use tiktoken_rs::tokenizer::{Tokenizer, get_tokenizer};
 const PER_TURN: u64 = 4;
 const PER_ANSWER: u64 = 3;
 
-/// Tokens of a text to the model of this name, which may stand behind a gateway's prefix (`openai/gpt-5`).
+/// Counts the tokens of a text for the model of this name, which may have a gateway's prefix (`openai/gpt-5`).
 pub(super) fn count(model: &str, text: &str) -> Count {
     let name = model.rsplit('/').next().unwrap_or(model);
     let tokenizer = match get_tokenizer(name) {
-        // They differ in marks that texts have not.
+        // They differ only in marks that do not occur in texts.
         Some(Tokenizer::O200kBase | Tokenizer::O200kHarmony) => tiktoken_rs::o200k_base_singleton(),
         Some(Tokenizer::Cl100kBase) => tiktoken_rs::cl100k_base_singleton(),
         _ => {
@@ -29,17 +29,17 @@ pub(super) fn count(model: &str, text: &str) -> Count {
     }
 }
 
-/// Tokens of a text by the vocabulary of newer models (o200k), whichever model reads it.
+/// Counts the tokens of a text by the vocabulary of newer models (o200k), for any model.
 pub fn o200k(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
-/// Tokens of so many bytes: measured over code and prose, most vocabularies take less.
+/// Estimates the tokens of so many bytes: measured over code and prose, most vocabularies give fewer.
 fn estimate(bytes: u64) -> u64 {
     bytes.saturating_mul(10).div_ceil(33)
 }
 
-/// Tokens of a whole question.
+/// Counts the tokens of a whole question.
 pub(super) fn count_question(model: &str, question: &Question<'_>) -> Count {
     let mut sum = Count {
         tokens: PER_ANSWER,

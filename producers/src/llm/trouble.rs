@@ -1,4 +1,4 @@
-//! What can go wrong with one call, and what a person is told about it.
+//! Failures of one call, and their messages for people.
 
 use super::http::{Broken, Response};
 use super::patience::retry_after;
@@ -11,35 +11,35 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
 
-/// This much of an error's body is read.
+/// Limit of bytes that are read of an error's body.
 const LONGEST_ERROR: usize = 64 << 10;
 
-/// Why a call gave no answer.
+/// The reason why a call gave no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Cancelled,
     /// It will fail again.
     Permanent(Box<Diagnostic>),
-    /// So will every other question to this model.
+    /// Every other question to this model will fail too.
     Shut(Box<Diagnostic>),
-    /// This question is too long, which says nothing of others.
+    /// This question is too long; others may fit.
     Unfit(Box<Diagnostic>),
-    /// There is no such thing there.
+    /// The server knows no such address or model.
     Absent(Box<Diagnostic>),
-    /// The model answered that it will not; that was paid for.
+    /// The model refused to answer; that was paid for.
     Refused(Box<Diagnostic>),
-    /// Nothing was sent, or it is settled what to tell.
+    /// Nothing was sent, or the failure is already complete.
     Settled(Failure),
     Transient {
         why: Box<Diagnostic>,
-        /// What the server asked for.
+        /// The delay that the server requested.
         floor: Option<Duration>,
-        /// Whether the server lives and only wants fewer calls.
+        /// Whether the server works and only wants fewer calls.
         busy: bool,
     },
 }
 
-/// Who is called, for messages.
+/// The model that is called, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Called<'a> {
     pub(super) reach: &'a Reach<'a>,
@@ -48,7 +48,7 @@ pub(super) struct Called<'a> {
 }
 
 impl Called<'_> {
-    /// `model 'team' at http://127.0.0.1:8080`.
+    /// Returns for instance `model 'team' at http://127.0.0.1:8080`.
     pub(super) fn describe_model(&self) -> String {
         format!("model '{}' at {}", self.reach.label, self.secrets.scrub(host(self.reach.base_url)))
     }
@@ -67,7 +67,7 @@ impl Called<'_> {
         }
     }
 
-    /// The connection failed.
+    /// Describes a failed connection.
     pub(super) fn connection_failed(&self, broken: Broken) -> Trouble {
         match broken {
             Broken::Cancelled => Trouble::Cancelled,
@@ -94,7 +94,7 @@ impl Called<'_> {
         }
     }
 
-    /// The stream ended before the answer did.
+    /// Describes a stream that ended before the answer did.
     pub(super) fn cut_off(&self) -> Trouble {
         self.transient(
             format!("{} broke off in the middle of its answer", self.describe_model()),
@@ -103,7 +103,7 @@ impl Called<'_> {
         )
     }
 
-    /// A page for people came.
+    /// Describes an answer that is a web page.
     pub(super) fn page(&self) -> Trouble {
         Trouble::Permanent(self.error(
             ErrorCode::E_PROVIDER,
@@ -113,7 +113,7 @@ impl Called<'_> {
         ))
     }
 
-    /// More came than any answer has.
+    /// Describes an answer that exceeds every limit.
     pub(super) fn endless(&self, bytes: usize) -> Trouble {
         Trouble::Permanent(self.error(
             ErrorCode::E_PROVIDER,
@@ -123,14 +123,14 @@ impl Called<'_> {
         ))
     }
 
-    /// Reads the body of a refusal and says what it means.
+    /// Reads the body of a refusal and interprets it.
     pub(super) fn read_refusal(&self, response: &mut Response, world: &dyn World, cancel: &Cancel) -> Trouble {
         let after = response.header("retry-after").and_then(|value| retry_after(value, world.today()));
         let location = response.header("location").unwrap_or_default().to_owned();
         let body = match response.body(LONGEST_ERROR, cancel) {
             Ok((body, _)) => body,
             Err(Broken::Cancelled) => return Trouble::Cancelled,
-            // The status says enough.
+            // The status is enough.
             Err(_) => Vec::new(),
         };
         if (300..400).contains(&response.status) {
@@ -143,7 +143,7 @@ impl Called<'_> {
         self.complaint(&Complaint::of(response.status, &body), after)
     }
 
-    /// What a provider's complaint means.
+    /// Interprets a provider's complaint.
     pub(super) fn complaint(&self, complaint: &Complaint, after: Option<Duration>) -> Trouble {
         if let Some((asked, fits)) = complaint.context() {
             return Trouble::Unfit(self.context(asked, fits, &complaint.message));
@@ -190,7 +190,7 @@ impl Called<'_> {
         }
     }
 
-    /// The question is too long for the model.
+    /// Describes a question that is too long for the model.
     pub(super) fn context(&self, asked: u64, fits: u64, found: &str) -> Box<Diagnostic> {
         let numbers = match (asked, fits) {
             (0, 0) => String::new(),
@@ -215,7 +215,7 @@ impl Called<'_> {
     }
 }
 
-/// An address without its path.
+/// Returns an address without its path.
 fn host(url: &str) -> &str {
     let start = url.find("://").map_or(0, |at| at + 3);
     let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);

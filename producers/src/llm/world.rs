@@ -1,32 +1,31 @@
-//! What calls need of their surroundings: clocks, waiting, chance, the environment. Tests have a world of their own, in which waiting
-//! takes no time.
+//! The environment of calls: clocks, waiting, randomness, variables. Tests have an environment of their own, in which waiting takes no time.
 
 use engine::seams::producer::Cancel;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long a wait lasts before it is seen whether to stop.
+/// Interval at which a wait checks for cancellation.
 pub(super) const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// The surroundings.
+/// The environment.
 pub(super) trait World: Send + Sync {
-    /// A clock that never goes back.
+    /// Returns the time of a monotonic clock.
     fn now(&self) -> Instant;
 
-    /// The time of day, for dates in headers and ages of files.
+    /// Returns the time of day, for dates in headers and ages of files.
     fn today(&self) -> SystemTime;
 
-    /// Waits; `false` when told to stop.
+    /// Waits; returns `false` when cancelled.
     fn wait(&self, time: Duration, cancel: &Cancel) -> bool;
 
-    /// Between 0 and 1, by chance.
+    /// Returns a random number between 0 and 1.
     fn chance(&self) -> f64;
 
-    /// A variable of the environment.
+    /// Returns a variable of the environment.
     fn variable(&self, name: &str) -> Option<String>;
 }
 
-/// The real one.
+/// The real environment.
 pub(super) struct Real;
 
 impl World for Real {
@@ -52,7 +51,7 @@ impl World for Real {
     }
 
     fn chance(&self) -> f64 {
-        // The keys of a new hasher are random; 2⁵³ of its values are told apart by a float.
+        // The keys of a new hasher are random; a float distinguishes 2⁵³ of its values.
         const PRECISION: u64 = 1 << 53;
         #[expect(clippy::cast_precision_loss, reason = "both are at most 2⁵³")]
         let chance = (RandomState::new().hash_one(0_u8) % PRECISION) as f64 / PRECISION as f64;

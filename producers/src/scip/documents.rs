@@ -1,8 +1,8 @@
-//! `scip/documents`: the documents of an index, by the paths of their files in the workspace, each as an index of its own.
-//! `scip/merge`: those of several indexes; of two that speak of a file the first counts.
+//! `scip/documents`: the documents of an index, by the paths of their files in the workspace, each as an index of its own. `scip/merge`: those of
+//! several indexes; if two have the same file, the first one counts.
 //!
-//! An index is input that nobody vouches for. Only files of the source set `scip` are taken: what names another path, by whatever way, is
-//! counted and left out. Symbols that are known in one document alone are left out, too, and texts of documents.
+//! An index is untrusted input. Only files of the source set `scip` are taken; documents with any other path are counted and left out. Symbols that
+//! are local to a document, and texts of documents, are left out too.
 
 use super::messages::{Document, Index, Metadata};
 use super::wire::Parts;
@@ -13,13 +13,13 @@ use engine::values::table::{Table, write_table};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest index that is read.
+/// Limit of bytes of an index.
 const LARGEST: usize = 512 << 20;
-/// Places of one document.
+/// Limit of occurrences of one document.
 const MOST_OCCURRENCES: usize = 500_000;
-/// Bytes of a symbol.
+/// Limit of bytes of a symbol.
 const LONGEST_SYMBOL: usize = 2_000;
-/// Paths that a message names.
+/// Limit of paths in a message.
 const NAMED: usize = 3;
 
 /// The producer `scip/documents`.
@@ -103,7 +103,7 @@ impl Producer for Documents {
     }
 }
 
-/// A path below the folder that an index counts from, as the workspace writes it; `None` of one that leads elsewhere.
+/// Returns a path below the index's folder in the form of the workspace; `None` for one that leads elsewhere.
 fn path_in_workspace(root: &str, path: &str) -> Option<String> {
     if path.is_empty() || path.starts_with('/') || path.contains(['\\', '\0', '\n']) {
         return None;
@@ -119,7 +119,7 @@ fn path_in_workspace(root: &str, path: &str) -> Option<String> {
     (!names.is_empty()).then(|| names.join("/"))
 }
 
-/// One document as an index of its own.
+/// Returns one document as an index of its own.
 fn index_of_document(metadata: &Metadata, mut document: Document) -> Vec<u8> {
     let is_kept = |symbol: &str| !symbol.is_empty() && symbol.len() <= LONGEST_SYMBOL && !symbol.starts_with("local ");
     document.occurrences.truncate(MOST_OCCURRENCES);
@@ -127,7 +127,7 @@ fn index_of_document(metadata: &Metadata, mut document: Document) -> Vec<u8> {
     document.symbols.retain(|one| is_kept(&one.symbol));
     document.text = String::new();
     let mut tool = metadata.tool_info.clone().unwrap_or_default();
-    // How it was called names folders of another machine.
+    // The arguments name folders of another machine.
     tool.arguments.clear();
     let index = Index {
         metadata: Some(Metadata {

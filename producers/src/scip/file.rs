@@ -1,8 +1,8 @@
-//! `scip/file`: what an index says of one file, as far as the file still says it: every place is compared with the text that stands there.
+//! `scip/file`: the facts of an index about one file, as far as they still hold: every position is compared with the present text.
 //!
-//! The file may have changed since the index was made. A definition whose name does not stand where the index has it is looked for on other
-//! lines, at the same column; what stands behind it is expected as far away. What is not found is counted and left out, and so is a use that
-//! does not cover a word.
+//! The file may have changed since the index was written. A definition whose name is not at its indexed position is searched on other lines, at the
+//! same column; later positions are expected to have moved as far. Definitions that are not found are counted and left out; so are uses that do not
+//! cover a word.
 
 use super::kind;
 use super::messages::{Document, MultiLineRange, Occurrence, SingleLineRange, SymbolInformation, columns, role};
@@ -14,15 +14,15 @@ use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, Produce
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a declaration.
+/// Limit of bytes of a declaration.
 const LONGEST: usize = 400;
-/// Bytes of documentation.
+/// Limit of bytes of documentation.
 const LONGEST_DOC: usize = 4_000;
-/// Lines up and down that a definition is looked for.
+/// Lines up and down in which a definition is searched.
 const FURTHEST: i32 = 200;
-/// Lines that are looked at for the definitions of one file that moved.
+/// Limit of lines that are searched for moved definitions of one file.
 const MOST_LOOKS: usize = 1_000_000;
-/// Bytes of a line that is read: longer ones nobody wrote.
+/// Limit of bytes of a line: longer lines are generated.
 const LONGEST_LINE: usize = 5_000;
 
 /// The producer `scip/file`.
@@ -63,7 +63,7 @@ impl Producer for FileOf {
     }
 }
 
-/// What a document says of a text.
+/// Reads the facts of a document that match a text.
 fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbols {
     let renamed = Renamed::of(text);
     let text = Text {
@@ -125,7 +125,7 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
     symbols
 }
 
-/// The language of a file whose index names none, by its ending.
+/// Returns the language of a file by its extension, where the index names none.
 fn of_ending(file: &str) -> &str {
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     of_file(file).map_or(ending, |language| language.name)
@@ -135,17 +135,17 @@ fn is_definition(one: &Occurrence) -> bool {
     one.symbol_roles & role::DEFINITION != 0
 }
 
-/// What a definition may be written as; `None` of `<constructor>` and the like, which stand for words of the language.
+/// Returns the words that may write a definition; `None` for `<constructor>` and the like, which keywords of the language write.
 fn names_of<'n>(way: &'n [Descriptor], information: Option<&'n SymbolInformation>) -> Option<[&'n str; 2]> {
     let name = name_in_code(way.last()?);
     let shown = information.map_or(name, |information| information.display_name.as_str());
     (!name.starts_with('<')).then_some([name, shown])
 }
 
-/// Words that stand for a type or a value whatever it is called.
+/// Words that may refer to any type or value.
 const STAND_INS: [&str; 6] = ["this", "self", "Self", "cls", "super", "default"];
 
-/// Names that imports of a file give to what is called otherwise elsewhere: `limit as lim`, and `import Client from`, which names what it likes.
+/// Names that imports of a file give to symbols: `limit as lim`, and `import Client from`, which chooses any name.
 struct Renamed<'t> {
     from: BTreeSet<(&'t str, &'t str)>,
     imported: BTreeSet<&'t str>,
@@ -166,7 +166,7 @@ impl<'t> Renamed<'t> {
         Self { from, imported }
     }
 
-    /// Whether a word can stand for what a symbol names: by its name, by that of the type that it makes, by a name of an import.
+    /// Whether a word can refer to a symbol: by its name, by that of the type that it constructs, or by a name of an import.
     fn stands_for(&self, word: &str, way: &[Descriptor]) -> bool {
         let Some((last, before)) = way.split_last() else { return false };
         let made = before.last().filter(|_| is_constructor(last)).map(|made| made.name.as_str());
@@ -181,18 +181,18 @@ impl<'t> Renamed<'t> {
     }
 }
 
-/// How far what the index speaks of has moved since.
+/// How far the positions of an index have moved since.
 #[derive(Default)]
 struct Moves {
-    /// How many lines the last definition that was found has moved.
+    /// Lines that the last found definition has moved.
     by: i32,
-    /// Lines of the index at which definitions stand, with how far each has moved.
+    /// Lines of the index with definitions, each with how far it has moved.
     known: Vec<(i32, i32)>,
     looks: usize,
 }
 
 impl Moves {
-    /// Where a definition stands now: as far from its place as the one before, or on the nearest line that has its name at its column.
+    /// Finds a definition: as far from its position as the one before, or on the nearest line that has its name at its column.
     fn find<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
         let Some(names) = names else {
             return text.word_behind(range, self.by);
@@ -214,7 +214,7 @@ impl Moves {
         None
     }
 
-    /// How far what stands at a line of the index has moved: as the definition before it.
+    /// Returns how far a line of the index has moved: as the definition before it.
     fn behind(&self, line: i32) -> i32 {
         let next = self.known.partition_point(|(known, _)| *known <= line);
         self.known.get(next.saturating_sub(1)).map_or(0, |(_, by)| *by)
@@ -228,14 +228,14 @@ struct Place<'t> {
     word: &'t str,
 }
 
-/// The text of a file, as the index counts in it.
+/// The text of a file, with the index's unit of columns.
 struct Text<'t> {
     lines: Vec<&'t str>,
     encoding: i32,
 }
 
 impl<'t> Text<'t> {
-    /// The word that stands so many lines behind a range; `None` where it covers none.
+    /// Returns the word at a range moved by so many lines; `None` where it covers no word.
     fn word_behind(&self, (first, from, last, to): Range, by: i32) -> Option<Place<'t>> {
         let line = first.checked_add(by)?;
         let text = *self.lines.get(usize::try_from(line).ok()?)?;
@@ -244,7 +244,7 @@ impl<'t> Text<'t> {
         }
         let (start, end) = (self.byte(text, from)?, self.byte(text, to)?);
         let word = text.get(start..end).filter(|word| first == last && !word.is_empty())?;
-        // A use that begins or ends within a word is where something else stands now.
+        // A use that begins or ends within a word is outdated.
         let is_cut = |outside: Option<char>, inside: Option<char>| outside.is_some_and(is_word) && inside.is_some_and(is_word);
         if is_cut(text[..start].chars().next_back(), word.chars().next()) || is_cut(text[end..].chars().next(), word.chars().next_back()) {
             return None;
@@ -256,7 +256,7 @@ impl<'t> Text<'t> {
         })
     }
 
-    /// Where a column of a line is, in bytes. Indexers that do not say how they count do as JavaScript, in UTF-16.
+    /// Returns the byte of a column. Indexers that do not declare their unit count UTF-16 units, as JavaScript does.
     fn byte(&self, line: &str, column: i32) -> Option<usize> {
         let column = usize::try_from(column).ok()?;
         if self.encoding == columns::UTF8 {
@@ -290,7 +290,7 @@ fn range(old: &[i32], single: Option<SingleLineRange>, multi: Option<MultiLineRa
     }
 }
 
-/// Whether readers look for it: not for files, parameters and the like.
+/// Whether the symbol can be searched for: not for files, parameters and the like.
 fn is_looked_for(way: &[Descriptor], file: &str) -> bool {
     match way.last().map(|last| &last.suffix) {
         Some(Suffix::Type | Suffix::Term | Suffix::Method(_) | Suffix::Macro) => true,
@@ -299,8 +299,8 @@ fn is_looked_for(way: &[Descriptor], file: &str) -> bool {
     }
 }
 
-/// Where the descriptors of what a file holds begin: behind the namespace that is the file, which bears its name, or has a dot in its own. Of
-/// others it is not known which namespaces stand in the file: all of them are taken for folders.
+/// Returns where the descriptors of a file's contents begin: after the namespace of the file, which has its name, or a dot in its own. For other
+/// namespaces it is unknown whether they are in the file: all of them count as folders.
 fn within_module(way: &[Descriptor], file: &str) -> usize {
     let base = file.rsplit('/').next().unwrap_or_default();
     let stem = base.split('.').next().unwrap_or_default();
@@ -309,7 +309,7 @@ fn within_module(way: &[Descriptor], file: &str) -> usize {
     of_file.map_or(way.len(), |at| at + 1)
 }
 
-/// A definition that was found at a place, so many lines from where the index has it.
+/// Creates a definition found at a place, so many lines from its indexed position.
 fn definition(
     one: &Occurrence,
     place: &Place<'_>,
@@ -348,7 +348,7 @@ fn definition(
     }
 }
 
-/// A declaration as it is shown. Editors write `(method) get(): void`, of which the kind is told apart, or the type of a value alone.
+/// Returns a declaration for display. Editors write `(method) get(): void`, where the kind is removed, or the type of a value alone.
 fn named_signature(signature: &str, name: &str) -> String {
     let plain = match signature.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
         Some((kind, rest)) if kind.chars().all(|c| c.is_alphabetic() || c == ' ') => rest,
@@ -360,8 +360,8 @@ fn named_signature(signature: &str, name: &str) -> String {
     }
 }
 
-/// The names around a definition within its file, of which those from `start` on are known to stand in it: other modules are left out; an `impl`
-/// of Rust stands for its type.
+/// Returns the names around a definition within its file; those from `start` on are known to be in it. Leaves out other modules; an `impl` of Rust
+/// counts as its type.
 fn names(way: &[Descriptor], start: usize) -> Vec<&str> {
     let mut names = Vec::new();
     let mut is_of_impl = false;
@@ -396,7 +396,7 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
     ];
     let told = information.and_then(|information| kind::kind_name(information.kind));
     let (last, is_term) = (way.last(), way.last().is_some_and(|last| last.suffix == Suffix::Term));
-    // The word that says the kind stands before the name, behind decorators and the like.
+    // The word for the kind is before the name, after decorators and the like.
     let before = last
         .and_then(|last| signature.split_once(name_in_code(last)))
         .map_or(signature, |(before, _)| before);
@@ -417,7 +417,7 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
     })
 }
 
-/// The declaration in one line, and the documentation without it: most indexers write the declaration as its first block of code.
+/// Returns the declaration in one line, and the documentation without it: most indexers write the declaration as its first block of code.
 fn documentation(information: &SymbolInformation) -> (String, String) {
     let mut signature = information
         .signature_documentation
@@ -445,7 +445,7 @@ fn cut_to_bytes(mut text: String, most: usize) -> String {
     text
 }
 
-/// A text on one line, without characters that steer a terminal.
+/// Returns a text on one line, without control characters of terminals.
 fn one_line(text: &str) -> String {
     cut_to_bytes(text.chars().filter(|c| !c.is_control()).collect(), LONGEST)
 }

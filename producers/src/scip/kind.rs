@@ -1,6 +1,6 @@
-//! Kinds of symbols: the numbers of SCIP's `SymbolInformation.Kind` and the words that cortex has for them.
+//! Kinds of symbols: the numbers of SCIP's `SymbolInformation.Kind` and the corresponding words of cortex.
 
-/// Numbers with their words. Where two words have one number the first is what an index of others is read with.
+/// Numbers with their words. If two words share a number, a read index gets the first one.
 const KINDS: [(i32, &str); 40] = [
     (7, "class"),
     (7, "record"),
@@ -44,12 +44,12 @@ const KINDS: [(i32, &str); 40] = [
     (3, "associated type"),
 ];
 
-/// The number of a word; 0, unspecified, of one that SCIP does not have.
+/// Returns the number of a word; 0, unspecified, for a word without one.
 pub fn number(word: &str) -> i32 {
     KINDS.iter().find(|(_, known)| *known == word).map_or(0, |(number, _)| *number)
 }
 
-/// The word for a number, if it is one that says what a symbol is.
+/// Returns the word for a number, if it has one.
 pub fn kind_name(number: i32) -> Option<&'static str> {
     KINDS.iter().find(|(known, _)| *known == number).map(|(_, word)| *word)
 }

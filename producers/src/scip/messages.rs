@@ -1,27 +1,27 @@
-//! The messages of SCIP (Source Code Intelligence Protocol) that cortex writes and reads, as `scip.proto` numbers their fields.
+//! The messages of SCIP (Source Code Intelligence Protocol) that cortex writes and reads, with the field numbers of `scip.proto`.
 //!
-//! They are declared by hand for `prost`, which the client of the Remote Execution API brings anyway: the bindings that the protocol's own
-//! project publishes stand on a second protobuf runtime. A test decodes what is written here with those bindings. Fields that are not listed
-//! (diagnostics, syntax kinds) are skipped when an index is read.
+//! They are declared by hand for `prost`, which the client of the Remote Execution API needs anyway: the bindings of the protocol's own project use a
+//! second protobuf runtime. A test decodes the messages written here with those bindings. The reader skips fields that are not listed (diagnostics,
+//! syntax kinds).
 
 use prost::Message;
 
 /// `TextEncoding.UTF8`.
 pub const UTF8: i32 = 1;
 
-/// What `Occurrence::symbol_roles` is made of.
+/// Bits of `Occurrence::symbol_roles`.
 pub mod role {
     /// The symbol is defined here.
     pub const DEFINITION: i32 = 1;
-    /// It is given a value here.
+    /// A value is assigned to it here.
     pub const WRITE: i32 = 4;
-    /// Its value is taken here.
+    /// Its value is read here.
     pub const READ: i32 = 8;
     /// The code around it is generated.
     pub const GENERATED: i32 = 16;
 }
 
-/// In what columns are counted.
+/// Units of columns.
 pub mod columns {
     /// Bytes of UTF-8.
     pub const UTF8: i32 = 1;
@@ -34,7 +34,7 @@ pub mod columns {
 /// An index of one project root.
 #[derive(Clone, PartialEq, Message)]
 pub struct Index {
-    /// Who wrote it, of what.
+    /// Its author and subject.
     #[prost(message, optional, tag = "1")]
     pub metadata: Option<Metadata>,
     /// One for each source file.
@@ -46,13 +46,13 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index as a file holds it.
+    /// Returns the encoded index.
     pub fn bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
     }
 }
 
-/// Who wrote an index, of what.
+/// Author and subject of an index.
 #[derive(Clone, PartialEq, Message)]
 pub struct Metadata {
     /// Version of the protocol.
@@ -61,7 +61,7 @@ pub struct Metadata {
     /// The indexer.
     #[prost(message, optional, tag = "2")]
     pub tool_info: Option<ToolInfo>,
-    /// URI of the folder that paths of documents count from.
+    /// URI of the folder that paths of documents are relative to.
     #[prost(string, tag = "3")]
     pub project_root: String,
     /// Encoding of the source files.
@@ -78,7 +78,7 @@ pub struct ToolInfo {
     /// Version.
     #[prost(string, tag = "2")]
     pub version: String,
-    /// How it was called.
+    /// Its command-line arguments.
     #[prost(string, repeated, tag = "3")]
     pub arguments: Vec<String>,
 }
@@ -89,10 +89,10 @@ pub struct Document {
     /// Path below the project's root, with `/`.
     #[prost(string, tag = "1")]
     pub relative_path: String,
-    /// What stands where, by place.
+    /// Symbols with their positions.
     #[prost(message, repeated, tag = "2")]
     pub occurrences: Vec<Occurrence>,
-    /// What it defines.
+    /// The symbols that it defines.
     #[prost(message, repeated, tag = "3")]
     pub symbols: Vec<SymbolInformation>,
     /// Its language, as `scip.proto` names it.
@@ -101,12 +101,12 @@ pub struct Document {
     /// Its text, which may be left out.
     #[prost(string, tag = "5")]
     pub text: String,
-    /// In what [`columns`] are counted.
+    /// Unit of its columns, see [`columns`].
     #[prost(int32, tag = "6")]
     pub position_encoding: i32,
 }
 
-/// What is known of a symbol.
+/// Facts about a symbol.
 #[derive(Clone, PartialEq, Message)]
 pub struct SymbolInformation {
     /// The symbol, see [`super::symbol`].
@@ -115,7 +115,7 @@ pub struct SymbolInformation {
     /// Documentation as Markdown.
     #[prost(string, repeated, tag = "3")]
     pub documentation: Vec<String>,
-    /// To other symbols.
+    /// Relations to other symbols.
     #[prost(message, repeated, tag = "4")]
     pub relationships: Vec<Relationship>,
     /// A number of `SymbolInformation.Kind`, see [`super::kind`].
@@ -127,7 +127,7 @@ pub struct SymbolInformation {
     /// Its declaration.
     #[prost(message, optional, tag = "7")]
     pub signature_documentation: Option<Signature>,
-    /// What a local symbol stands in.
+    /// The symbol that a local symbol is in.
     #[prost(string, tag = "8")]
     pub enclosing_symbol: String,
 }
@@ -143,7 +143,7 @@ pub struct Signature {
     pub text: String,
 }
 
-/// How one symbol stands to another.
+/// The relation of one symbol to another.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Message)]
 pub struct Relationship {
     /// The other symbol.
@@ -163,7 +163,7 @@ pub struct Relationship {
     pub is_definition: bool,
 }
 
-/// A symbol at a place.
+/// A symbol at a position.
 #[derive(Clone, PartialEq, Message)]
 pub struct Occurrence {
     /// Line and column from 0 of its beginning, then line (left out where it is the same) and column of its end.
@@ -175,7 +175,7 @@ pub struct Occurrence {
     /// Bits of [`role`].
     #[prost(int32, tag = "3")]
     pub symbol_roles: i32,
-    /// Of a definition, the whole of it: as `range`.
+    /// The whole range of a definition, in the form of `range`.
     #[prost(int32, repeated, tag = "7")]
     pub enclosing_range: Vec<i32>,
     /// The range in its newer form, on one line.

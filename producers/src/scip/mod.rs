@@ -1,6 +1,6 @@
-//! SCIP, the format in which indexers of many languages hand on what they found: definitions, references, relationships, documentation.
+//! SCIP, the output format of indexers of many languages: definitions, references, relationships, documentation.
 //!
-//! cortex writes it (`cortex export scip`) and takes what other indexers wrote (the ruleset `scip`) as knowledge of files of other languages.
+//! cortex writes it (`cortex export scip`) and reads the indexes of other indexers (the ruleset `scip`) as facts about files of other languages.
 
 pub mod documents;
 pub mod file;

@@ -1,12 +1,12 @@
-//! Symbols of SCIP as text: a scheme, a package of three words, and descriptors, each with the mark that says what it names.
+//! Symbols of SCIP as text: a scheme, a package of three words, and descriptors, each with the mark of its kind.
 //!
-//! `cortex nuget MemoTree.Core . MemoTree/Core/NodeStore#Get().`: a type (`#`) in two namespaces (`/`) and its method (`().`). Names of other
-//! characters than `_+-$`, letters and digits of ASCII stand between backticks, in which a backtick is written twice; a space in the first four
-//! words is written twice. `local 3` is known in its document alone.
+//! `cortex nuget MemoTree.Core . MemoTree/Core/NodeStore#Get().`: a type (`#`) in two namespaces (`/`) and its method (`().`). Names with characters
+//! other than `_+-$` and ASCII letters and digits are put between backticks, in which a backtick is doubled; a space in the first four words is
+//! doubled. `local 3` is valid in its document only.
 
 use std::fmt::Write;
 
-/// What a descriptor names.
+/// The kind of a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Suffix {
     /// `name/`
@@ -27,27 +27,27 @@ pub enum Suffix {
     Macro,
 }
 
-/// One step on the way to a symbol.
+/// One step of the path to a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// Its name.
     pub name: String,
-    /// What it names.
+    /// Its kind.
     pub suffix: Suffix,
 }
 
-/// The name that code writes: indexers put what an accessor does before it.
+/// Returns the name that code writes: indexers prefix the names of accessors.
 pub fn name_in_code(last: &Descriptor) -> &str {
     let name = last.name.as_str();
     name.strip_prefix("<get>").or(name.strip_prefix("<set>")).unwrap_or(name)
 }
 
-/// Whether it makes an object of the type that it stands in, by whose name code calls it.
+/// Whether it constructs its type, by whose name code calls it.
 pub fn is_constructor(last: &Descriptor) -> bool {
     matches!(last.name.as_str(), "<constructor>" | "<init>" | "__init__")
 }
 
-/// The beginning of a symbol: its scheme and package; an empty word is written `.`.
+/// Returns the beginning of a symbol: its scheme and package; an empty word is written `.`.
 pub fn package(scheme: &str, manager: &str, name: &str, version: &str) -> String {
     let words = [scheme, manager, name, version].map(|word| match word {
         "" => ".".to_owned(),
@@ -56,7 +56,7 @@ pub fn package(scheme: &str, manager: &str, name: &str, version: &str) -> String
     words.join(" ") + " "
 }
 
-/// Writes a descriptor behind what is there.
+/// Appends a descriptor to a symbol.
 pub fn push(symbol: &mut String, name: &str, suffix: &Suffix) {
     let name = escaped(name);
     let written = match suffix {
@@ -83,7 +83,7 @@ fn escaped(name: &str) -> String {
     }
 }
 
-/// The descriptors of a symbol that is known beyond its document; `None` of a local one and of what is no symbol.
+/// Returns the descriptors of a global symbol; `None` for a local or an invalid one.
 pub fn descriptors(symbol: &str) -> Option<Vec<Descriptor>> {
     let mut rest = symbol;
     if rest.starts_with("local ") {
@@ -101,7 +101,7 @@ pub fn descriptors(symbol: &str) -> Option<Vec<Descriptor>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// What stands behind a word and the single space that ends it.
+/// Returns the text after a word and the single space that ends it.
 fn behind_word(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -142,7 +142,7 @@ fn descriptor_of(text: &str) -> Option<(Descriptor, &str)> {
 
 fn name_of(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('`') else {
-        // Indexers write names of other letters without backticks, too.
+        // Indexers also write names of other letters without backticks.
         let end = text.find(|c: char| !is_simple(c) && !c.is_alphanumeric()).unwrap_or(text.len());
         return (end > 0).then(|| (text[..end].to_owned(), &text[end..]));
     };

@@ -1,4 +1,4 @@
-//! An index of another program, taken apart without trust: its documents one after the other, so that no more than one is held decoded.
+//! Splits an untrusted index into its documents, which are decoded one at a time to save memory.
 
 use super::messages::{Document, Metadata};
 use engine::seams::producer::Failure;
@@ -13,16 +13,16 @@ const DOCUMENT: u64 = 2;
 /// The parts of an index.
 #[derive(Debug)]
 pub(super) struct Parts<'b> {
-    /// Who wrote it.
+    /// Its author and subject.
     pub(super) metadata: Metadata,
     documents: Vec<&'b [u8]>,
 }
 
 impl<'b> Parts<'b> {
-    /// Takes an index apart.
+    /// Splits an index.
     ///
     /// # Errors
-    /// When the bytes are none.
+    /// When the bytes are not an index.
     pub(super) fn read(bytes: &'b [u8]) -> Result<Self, Failure> {
         let mut parts = Self {
             metadata: Metadata::default(),
@@ -49,17 +49,17 @@ impl<'b> Parts<'b> {
         }
     }
 
-    /// Its documents, each decoded when it comes.
+    /// Returns its documents, each decoded on demand.
     pub(super) fn documents(&self) -> impl Iterator<Item = Result<Document, Failure>> {
         let decoded = |content: &&[u8]| Document::decode(*content).map_err(|error| malformed(&error.to_string()));
         self.documents.iter().map(decoded)
     }
 }
 
-/// The number of a field, its content where it has a length, and what follows it.
+/// The number of a field, its content if it has a length, and the bytes after it.
 type Field<'b> = (u64, Option<&'b [u8]>, &'b [u8]);
 
-/// The first field.
+/// Reads the first field.
 fn field_of(bytes: &[u8]) -> Option<Field<'_>> {
     let (key, rest) = varint(bytes)?;
     let field = key >> 3;
@@ -88,7 +88,7 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// What is said of bytes that are no index.
+/// Returns the failure for bytes that are not an index.
 fn malformed(why: &str) -> Failure {
     let error = Diagnostic::error(ErrorCode::E_SCIP, format!("this is no SCIP index: {why}"));
     let hint = "have its indexer write it anew (scip-typescript index, rust-analyzer scip .), and check the path in [scip.NAME] index";

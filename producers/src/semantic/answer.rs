@@ -1,14 +1,14 @@
-//! Answers: the sections that a model wrote, found in whatever dress it gave them, and what is wrong with them.
+//! Parses answers: finds the sections that a model wrote, in any formatting, and their faults.
 //!
-//! Headings, bold letters, a missing colon, another order and a fence around the whole are borne; a missing section is not. What is read
-//! is made canonical, so that reading what was written gives the same again.
+//! Headings, bold letters, a missing colon, another order and a fence around the whole are accepted; a missing section is not. Parsed sections are
+//! made canonical, so that parsing written ones gives the same again.
 
 use super::clean::clean;
 use super::parameters::{Section, is_name};
 use super::slots::simple;
 use std::collections::BTreeMap;
 
-/// Longest text of a section in bytes.
+/// Limit of bytes of a section.
 pub const LONGEST_SECTION: usize = 8000;
 
 /// Sections by name.
@@ -17,14 +17,14 @@ pub(super) type Sections = BTreeMap<String, String>;
 /// Sections by type.
 pub(super) type Summaries = BTreeMap<String, Sections>;
 
-/// What was read, and what is wrong with it in sentences for its author.
+/// The parsed sections, and their faults in sentences for the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) summaries: Summaries,
     pub(super) faults: Vec<String>,
 }
 
-/// Reads an answer about the types `about` (key and identifier) for the sections that are wanted.
+/// Parses an answer about the types `about` (key and identifier) for the wanted sections.
 pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Read {
     let text = clean(text);
     let text = unwrapped(&text);
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
     let mut at: Option<(String, String)> = None;
     let mut body = String::new();
     let mut fence: Option<usize> = None;
-    // A fence that opens before any section is around the answer, behind words of courtesy.
+    // A fence that opens before any section encloses the answer, after introductory words.
     let mut around: Option<usize> = None;
     for line in text.lines() {
         let ticks = fence_len(line);
@@ -92,7 +92,7 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
     read
 }
 
-/// Files the section that ends here.
+/// Stores the section that ends here.
 fn close(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) {
     let text = canonical(body);
     body.clear();
@@ -108,7 +108,7 @@ fn close(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) 
     sections.insert(name, text);
 }
 
-/// What is missing for a whole answer.
+/// Returns the sections that a whole answer lacks.
 pub(super) fn missing_sections(summaries: &Summaries, about: &[(&str, &str)], wanted: &[Section]) -> Vec<String> {
     let mut faults = Vec::new();
     for (key, _) in about {
@@ -141,7 +141,7 @@ pub(super) fn is_no_change(text: &str) -> bool {
     words == ["NO", "CHANGE"] || words == ["NO", "CHANGES"] || words == ["NO_CHANGE"]
 }
 
-/// The text without a fence around the whole of it.
+/// Removes a fence around the whole text.
 fn unwrapped(text: &str) -> &str {
     let text = text.trim();
     let Some((first, rest)) = text.split_once('\n') else { return text };
@@ -152,7 +152,7 @@ fn unwrapped(text: &str) -> &str {
     }
     match rest.rsplit_once('\n') {
         Some((inner, last)) if fence_len(last) >= ticks && last.trim().len() == fence_len(last) => {
-            // A fence that is closed before was around something smaller.
+            // A fence that is closed earlier enclosed only a part.
             let closed = inner.lines().any(|line| fence_len(line) == ticks && line.trim().len() == ticks);
             if closed { text } else { inner }
         }
@@ -165,14 +165,14 @@ fn fence_len(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b'`').count()
 }
 
-/// A line without what makes it stand out, and whether there was any.
+/// Returns a line without formatting, and whether it had any.
 fn undecorated(line: &str) -> (&str, bool) {
     let bare = line.trim();
     let inner = bare.trim_start_matches(['#', '*', '_', '>', ' ']);
     (inner, inner.len() != bare.len())
 }
 
-/// The name of a section that a line opens, and what follows it on the line.
+/// Returns the name of a section that a line opens, and the rest of the line.
 fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w str, &'l str)> {
     if line.trim_start().starts_with("- ") {
         return None;
@@ -201,13 +201,13 @@ fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w 
     }
 }
 
-/// Whether a line is one that announces a type, known or not.
+/// Whether a line announces a type, known or not.
 fn announces_type(line: &str) -> bool {
     let (inner, _) = undecorated(line);
     inner.strip_prefix("TYPE").is_some_and(|rest| rest.trim_start().starts_with(':'))
 }
 
-/// The type that a line announces.
+/// Returns the type that a line announces.
 fn type_heading<'a>(line: &str, about: &[(&'a str, &str)]) -> Option<&'a str> {
     let (inner, _) = undecorated(line);
     let head = inner.get(..4).filter(|head| head.eq_ignore_ascii_case("type"))?;
@@ -239,7 +239,7 @@ fn type_heading<'a>(line: &str, about: &[(&'a str, &str)]) -> Option<&'a str> {
     }
 }
 
-/// A section's text in the one form it is kept in: no heading, no space at line ends, at most one empty line in a row, fences closed.
+/// Returns a section's text in its canonical form: no heading, no space at line ends, at most one empty line in a row, fences closed.
 pub(super) fn canonical(text: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut fence: Option<usize> = None;
@@ -248,7 +248,7 @@ pub(super) fn canonical(text: &str) -> String {
         let ticks = fence_len(line);
         let line = match fence {
             None => plain_line(line),
-            // Nothing inside a fence may look like a line of the file around it.
+            // Inside a fence, no line may look like a line of the enclosing file.
             Some(_) if line.starts_with('#') || is_heading(line) => format!(" {line}"),
             Some(_) => line.to_owned(),
         };
@@ -275,7 +275,7 @@ fn is_heading(line: &str) -> bool {
     line.strip_suffix(':').is_some_and(is_name)
 }
 
-/// A line without the marks of a heading, with the one mark of list items.
+/// Returns a line without the marks of a heading, with the one mark of list items.
 fn plain_line(line: &str) -> String {
     let mut line = line;
     loop {
@@ -391,7 +391,7 @@ mod tests {
         proptest::collection::vec(line, 1..6).prop_map(|lines| lines.join("\n"))
     }
 
-    /// A type and its generic namesake are two.
+    /// A type and its generic namesake are different.
     #[test]
     fn headings_tell_arities_apart() {
         let about = [("N.A", "T_1"), ("N.A`1", "T_2"), ("N.A`1+In", "T_3"), ("N.Ab", "T_4")];
@@ -416,7 +416,7 @@ mod tests {
             prop_assert_eq!(canonical(&once), once);
         }
 
-        /// Whatever was read, written in any order and read again, is the same.
+        /// Parsed sections, written in any order and parsed again, are the same.
         #[test]
         fn what_was_read_is_read_again(bodies in proptest::collection::vec(body(), 6), order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle()) {
             let wanted = sample_sections();

@@ -1,4 +1,4 @@
-//! One summary to be made: who answers for it, and if that is a model, everything that it could be shown.
+//! One summary: its author, and for a model everything that it may be shown.
 
 use super::decide::{self, Base, Way};
 use super::document::Head;
@@ -10,25 +10,25 @@ use super::subject::{self, Subject};
 use super::template::Template;
 use engine::seams::producer::{Failure, Inputs};
 
-/// Who answers for a summary.
+/// The author of a summary.
 pub(super) enum Case {
-    /// Its group, which is asked about as one.
+    /// Its group, which is summarised as one.
     PartOfGroup(Subject, Wishes),
-    /// Nobody: its source is never sent, or it is generated code.
+    /// No model: its source is never sent, or it is generated code.
     Withheld(Subject, Wishes),
     /// A model.
     Asked(Box<SummaryCase>),
 }
 
-/// A summary that a model answers for.
+/// A summary by a model.
 pub(super) struct SummaryCase {
-    /// How it is wanted.
+    /// Its parameters.
     pub(super) wishes: Wishes,
-    /// What it is about.
+    /// Its subject.
     pub(super) subject: Subject,
-    /// The words of the question.
+    /// The template of the question.
     pub(super) template: Template,
-    /// What of the subject a model may see.
+    /// The heads of the subject that a model may see.
     pub(super) heads: Vec<Head>,
     /// The texts to show.
     pub(super) slots: Vec<Slot>,
@@ -62,7 +62,7 @@ impl Case {
 }
 
 impl SummaryCase {
-    /// What prompts are made of.
+    /// Returns the material of prompts.
     pub(super) fn material(&self) -> Material<'_> {
         Material {
             template: &self.template,
@@ -72,16 +72,16 @@ impl SummaryCase {
         }
     }
 
-    /// The earlier answer, if a model or a person gave one.
+    /// Returns the earlier answer, if a model or a person wrote one.
     pub(super) fn base(&self, inputs: &Inputs<'_>) -> Option<Base> {
         let previous = inputs.previous.as_ref()?;
         Base::read(previous, &self.subject, &self.material(), &Renames::of(inputs.former))
     }
 
-    /// What is to be done, with the full prompt of now.
+    /// Decides how to answer, and returns that with the present full prompt.
     ///
     /// # Errors
-    /// When an earlier input is not of our making.
+    /// When an earlier input is malformed.
     pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(Way, String), Failure> {
         let material = self.material();
         let prompt = decide::full_prompt(&material);

@@ -1,24 +1,24 @@
-//! The churn guard: a section that a patch words anew without need keeps its old text.
+//! The churn guard: a section that a patch rewords needlessly keeps its old text.
 //!
-//! Needless is what rests on nothing that moved (neither the old nor the new text speaks of a member or a dependency that moved, and what it
-//! gives as evidence is on no line that moved), and what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
+//! A rewording is needless if its section depends on nothing that changed (neither text names a changed member or dependency, or has evidence on a
+//! changed line), or if it says the same in other words: the same evidence, numbers, names and negations, and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
 use super::moved::Moved;
 use super::slots::simple;
 use std::collections::BTreeSet;
 
-/// Share of common words from which on a text with the same facts is a mere rewording.
+/// Share of common words above which a text with the same facts is a mere rewording.
 pub(super) const SAME_WORDS: f64 = 0.6;
 
-/// Why the old text stays; `None` when the new one may take its place.
+/// Returns why the old text stays; `None` when the new one may replace it.
 pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &Names) -> Option<&'static str> {
     if old == new {
         return Some("nothing is different");
     }
     let evidence = |text: &str| evidence::check(text, key, names).kept;
     let rests = |text: &str| rests_on_moved(text, key, moved, names);
-    // What names nothing at all may rest on anything of its own.
+    // A text that names nothing may depend on anything of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
     let anything = moved.own && (moved.whole || moved.names.iter().any(|name| is_odd(name)) || bare());
     if !anything && !rests(old) && !rests(new) {
@@ -29,19 +29,19 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
         .then_some("it only words the same anew")
 }
 
-/// Whether a text speaks of what moved, or gives as evidence what stands on a line that moved.
+/// Whether a text names a changed member or dependency, or has evidence on a changed line.
 pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names) -> bool {
     let touched = |item: &String| evidence::is_lines(item) || moved.touched.contains(evidence::member(item));
     speaks_of(text, moved) || evidence::check(text, key, names).kept.iter().any(touched)
 }
 
-/// Whether a member has no name that a text could speak of: a constructor, an operator, an indexer.
+/// Whether a member has no name that a text could use: a constructor, an operator, an indexer.
 fn is_odd(name: &str) -> bool {
     let name = evidence::member(name);
     name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Whether a text names a member or a dependency that moved.
+/// Whether a text names a changed member or dependency.
 fn speaks_of(text: &str, moved: &Moved) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let names = moved.names.iter().map(|name| evidence::member(name));
@@ -51,9 +51,9 @@ fn speaks_of(text: &str, moved: &Moved) -> bool {
 
 /// A text as a bag of words.
 struct Words {
-    /// Words that carry a fact: numbers, names as code writes them, negations, sorted with repeats.
+    /// Words that carry a fact: numbers, names as code writes them, negations; sorted, with repeats.
     facts: Vec<String>,
-    /// All others.
+    /// All other words.
     plain: BTreeSet<String>,
 }
 
@@ -82,7 +82,7 @@ impl Words {
         words
     }
 
-    /// Share of common words.
+    /// Returns the share of common words.
     fn likeness(&self, other: &Self) -> f64 {
         let all = self.plain.union(&other.plain).count();
         if all == 0 {
@@ -92,7 +92,7 @@ impl Words {
     }
 }
 
-/// Digits, underscores, or a capital behind the first letter.
+/// Whether a word has digits, underscores, or a capital after the first letter.
 fn is_fact(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_digit() || c == '_') || word.chars().skip(1).any(char::is_uppercase)
 }
@@ -171,7 +171,7 @@ mod tests {
         assert!(!needless("- None.", "- Grows without end [Get].", &get));
         assert!(!needless("- None.", "- Grows without end [_kept].", &get));
         assert!(!needless("- Grows when Get is called [Put].", "- Never grows [Put].", &get));
-        // Without evidence nobody knows; and a head that moved may matter everywhere.
+        // Without evidence it is unknown; and a changed head may concern every section.
         assert!(!needless("- None.", "- Something else altogether.", &get));
         let head = Moved { whole: true, ..get };
         assert!(!needless("- Begins empty [Put].", "- Something else [Put].", &head));

@@ -1,4 +1,4 @@
-//! The five sections of a semantic file, drawn from facts of the code: no model, no guess that does not name its reason.
+//! The five sections of a semantic file, drawn from facts of the code: no model, and no guess without its reason.
 
 use super::facts::{BodyFacts, Throw, facts, quote};
 use crate::csharp::implementation::{ImplHeader, ImplMember};
@@ -8,7 +8,7 @@ use crate::csharp::structure::{ApiMember, TypeStructure};
 use crate::csharp::types::TypeRow;
 use crate::csharp::xmldoc::Docs;
 
-/// The five sections, each a list of claims in the order in which they are told.
+/// The five sections, each a list of claims in order.
 #[derive(Debug, Default)]
 pub(crate) struct Sections {
     pub(crate) role: Vec<String>,
@@ -18,7 +18,7 @@ pub(crate) struct Sections {
     pub(crate) recommendations: Vec<String>,
 }
 
-/// Everything known of one type.
+/// All facts about one type.
 pub(crate) struct TypeFacts<'a> {
     pub(crate) structure: &'a TypeStructure,
     pub(crate) header: &'a ImplHeader,
@@ -28,7 +28,7 @@ pub(crate) struct TypeFacts<'a> {
     pub(crate) dependencies: usize,
 }
 
-/// How a member is called in a claim.
+/// Returns the name of a member in a claim.
 fn called(name: &str, type_name: &str) -> String {
     match name {
         ".ctor" => format!("new {type_name}"),
@@ -130,7 +130,7 @@ fn role(known: &TypeFacts<'_>, sections: &mut Sections) {
     }
 }
 
-/// What C#'s naming conventions say.
+/// Returns a claim from C#'s naming conventions.
 fn by_name(known: &TypeFacts<'_>) -> Option<String> {
     let name = known.name();
     let extension = known.has("static") && known.of_kind("method").any(|member| member.signature.contains("(this "));
@@ -196,7 +196,7 @@ fn exposes(known: &TypeFacts<'_>) -> Vec<String> {
     lines
 }
 
-/// The first eight in code marks, and how many more there are.
+/// Returns the first eight in code marks, and the number of the others.
 pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown: Vec<String> = names.iter().take(8).map(|name| format!("`{name}`")).collect();

@@ -1,7 +1,7 @@
-//! Text from outside without anything that is not text: control characters, terminal escapes, marks that turn the direction of writing.
+//! Cleans foreign text: removes control characters, terminal escapes, and marks that change the direction of writing.
 
-/// The text with line feeds as its only control characters: tabs become spaces, escape sequences go as a whole, and so do marks that hide
-/// or reorder what a person sees.
+/// Returns the text with line feeds as its only control characters: tabs become spaces, and escape sequences and marks that hide or reorder visible
+/// text are removed.
 pub(super) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -20,19 +20,19 @@ pub(super) fn clean(text: &str) -> String {
     out
 }
 
-/// Marks without a glyph: direction, joining, byte order, tags.
+/// Whether a character has no glyph: direction, joining, byte order, tags.
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Skips what follows an escape character.
+/// Skips the sequence after an escape character.
 fn escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
             chars.next();
             control_sequence(chars);
         }
-        // A string for the terminal, to its end on the same line.
+        // A string for the terminal, up to its end on the same line.
         Some(']' | 'P' | '_' | '^' | 'X') => {
             while let Some(c) = chars.next_if(|c| *c != '\n') {
                 if c == '\u{7}' || c == '\u{9c}' {

@@ -1,15 +1,14 @@
-//! Canonical code, which has few line ends, in lines: so that a difference shows the statement that moved and not the whole body.
+//! Breaks canonical code, which has few line ends, into lines: so that a diff shows the changed statement and not the whole body.
 
 use super::tokens::{TokenKind, tokens};
 
-/// Longest line of a list in braces, in bytes, that is not broken at its commas.
+/// Limit of bytes of a list in braces that is not broken at its commas.
 const LONGEST: usize = 100;
 
-/// The code with a line end behind every `{`, `}` and `;` of a block, also of a block inside of parentheses, and behind commas of long lists in
-/// braces.
+/// Returns the code with a line end after every `{`, `}` and `;` of a block, also inside of parentheses, and after commas of long braced lists.
 pub(super) fn code_lines(code: &str) -> String {
     let mut out = String::with_capacity(code.len() + 16);
-    // Of each open bracket, whether what it holds is broken into lines.
+    // Whether the content of each open bracket is broken into lines.
     let mut open: Vec<bool> = Vec::new();
     let (mut done, mut broken, mut line) = (0, false, 0);
     let tokens = tokens(code);

@@ -1,4 +1,4 @@
-//! The conversation of one node with its model: a question at a time, within the model's room, and nothing spent is lost sight of.
+//! The conversation of one node with its model: one question at a time, within the model's context; all spending is accounted for.
 
 use super::answer::{self, Read, Sections, Summaries};
 use super::churn_guard;
@@ -22,13 +22,13 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 
-/// Tokens that a whole answer about one type is guessed to have.
+/// Estimated tokens of a whole answer about one type.
 pub(super) const GUESSED_ANSWER: u64 = 400;
 
-/// Tokens that the answer of a patch is guessed to have.
+/// Estimated tokens of a patch.
 pub(super) const GUESSED_PATCH: u64 = 120;
 
-/// An answer on its way to an output.
+/// An answer that becomes an output.
 pub(super) struct AnswerInProgress {
     pub(super) mode: &'static str,
     pub(super) why: String,
@@ -37,12 +37,12 @@ pub(super) struct AnswerInProgress {
     pub(super) chain: u64,
     /// Sections that the churn guard kept, with why.
     pub(super) kept: Vec<(String, &'static str)>,
-    /// Sections that a model wrote just now, as opposed to those that were there.
+    /// Sections that a model wrote in this run, as opposed to earlier ones.
     pub(super) answered: Option<BTreeSet<(String, String)>>,
 }
 
 impl AnswerInProgress {
-    /// The earlier answer, for which nothing was asked.
+    /// Returns the earlier answer, for which no model was asked.
     pub(super) fn free(mode: &'static str, why: String, base: Option<&Base>) -> Self {
         Self::of(mode, why, base.map(|base| base.summaries.clone()).unwrap_or_default())
     }
@@ -81,18 +81,18 @@ pub(super) struct Talk<'a> {
     wishes: &'a Wishes,
     template: &'a Template,
     pub(super) spent: Option<Spent>,
-    /// Of that, what answers cost that are filed and not lost when a later one fails.
+    /// The part of it that paid for stored answers: not lost when a later one fails.
     filed: Spent,
     asked: u32,
-    /// Why it is asked, and whether only for what changes.
+    /// Why it is asked, and whether for a patch only.
     why: String,
     patch: bool,
     pub(super) repaired: bool,
     /// The furthest step of [`shrink`] that was needed.
     pub(super) step: Option<usize>,
-    /// The last answer, for people to look at when nothing comes of it.
+    /// The last answer, for people to look at when the node fails.
     raw: String,
-    /// What was said with the answers.
+    /// Remarks that the answers carried.
     pub(super) remarks: Vec<Diagnostic>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Asks once. What was spent before is not lost when this fails.
+    /// Asks once. A failure includes the cost of earlier answers.
     fn question(&mut self, turns: &[Turn], types: usize, faults: &[String]) -> Result<Answer, Failure> {
         let question = Question {
             model: &self.wishes.model,
@@ -158,7 +158,7 @@ impl<'a> Talk<'a> {
         Ok(answer)
     }
 
-    /// A failure after answers that cost something: it carries what they cost. That there is no room leads to a smaller question, so it stays.
+    /// Adds the cost of earlier answers to a failure. A lack of room stays as it is: it leads to a smaller question.
     fn in_vain(&self, failure: Failure) -> Failure {
         match &failure {
             Failure::Permanent(why) if why.code == ErrorCode::E_CONTEXT => failure,
@@ -166,7 +166,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// What was spent on answers that are lost when nothing comes of the node.
+    /// Returns the cost of answers that are lost if the node fails.
     fn in_vain_so_far(&self) -> Option<Spent> {
         let spent = self.spent.as_ref()?.less(&self.filed);
         (spent.calls > 0 || spent.input_tokens > 0).then_some(spent)
@@ -180,7 +180,7 @@ impl<'a> Talk<'a> {
         }))
     }
 
-    /// Whether a conversation and its answer fit: else what they need and what there is.
+    /// Checks whether a conversation and its answer fit; the error has the needed and the available tokens.
     fn check_room(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
         self.room().check_room(&prompt::text(turns), types)
     }
@@ -194,7 +194,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Prompts that fit, about all of these types, beginning at a step of [`shrink`].
+    /// Returns prompts that fit, about all of these types, beginning at a step of [`shrink`].
     pub(super) fn parts(&self, heads: &[Head], slots: &[Slot], from: usize) -> Result<Vec<Fitting>, Failure> {
         let mut last = (0, 0);
         for step in from..=shrink::LAST {
@@ -253,7 +253,7 @@ impl<'a> Talk<'a> {
                 self.filed_part(&part, open.is_empty())
             } {
                 Ok(summaries) => made.summaries.extend(summaries),
-                // The model has less room than it was thought to have.
+                // The model has a smaller context than configured.
                 Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => {
                     let parts = self.parts(&part.heads, &part.whole, part.step + 1);
                     let mut parts = parts.map_err(|_| lost(Failure::Permanent(told), self))?;
@@ -266,7 +266,7 @@ impl<'a> Talk<'a> {
         Ok(made)
     }
 
-    /// The answer about some types of several: as an earlier try left it, or else a new one, which is filed unless it is the last.
+    /// Returns the answer about some of several types: stored by an earlier try, or a new one, which is stored unless it is the last.
     fn filed_part(&mut self, part: &Fitting, last: bool) -> Result<Summaries, Failure> {
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let name = Digest::of(prompt::text(&self.material(&part.heads, &part.slots).full()).as_bytes());
@@ -288,7 +288,7 @@ impl<'a> Talk<'a> {
         Ok(summaries)
     }
 
-    /// Asks about some types, and once more when the answer is none.
+    /// Asks about some types, and once more if the answer is invalid.
     fn one_part(&mut self, part: &Fitting) -> Result<Summaries, Failure> {
         let turns = self.material(&part.heads, &part.slots).full();
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
@@ -329,7 +329,7 @@ impl<'a> Talk<'a> {
         if faults.is_empty() { Ok(read.summaries) } else { Err(faults) }
     }
 
-    /// A new answer with those sections of the earlier one that need no other words.
+    /// Returns a new answer that keeps the sections of the earlier one which are still right.
     pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: AnswerInProgress) -> AnswerInProgress {
         let spliced = self.spliced(material, base, moved, &made.summaries);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
@@ -352,21 +352,21 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// An earlier answer with new sections in it, where they say more than the old ones.
+    /// Returns an earlier answer with those new sections that say more than the old ones.
     fn spliced(&self, material: &Material<'_>, base: &Base, moved: &Moved, answered: &Summaries) -> Spliced {
         let names = Names::of(material.slots);
         splice::splice(&base.summaries, answered, |key, name, old, new| {
             if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
                 return Some("a person wrote it");
             }
-            // What a type is for follows from what it declares; its readers stand on these words.
+            // A type's role follows from its declarations; summaries of its readers depend on these words.
             let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
             let stays = || is_for && !churn_guard::rests_on_moved(old, type_key(key), moved, &names);
             churn_guard::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
         })
     }
 
-    /// The way that costs less.
+    /// Chooses the cheaper way.
     pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: Way) -> Way {
         match (way, base) {
             (Way::Patch(moved, _), Some(base)) if self.is_dearer(material, base, &moved) => {
@@ -376,12 +376,12 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Whether a patch would be dearer than a new answer.
+    /// Whether a patch would cost more than a new answer.
     fn is_dearer(&self, material: &Material<'_>, base: &Base, moved: &Moved) -> bool {
         let cost = |turns: &[Turn], output: u64| {
             let input = self.ask.count(&self.wishes.model, &prompt::text(turns)).tokens;
             let price = self.ask.price(self.inputs.settings, input, 0, output);
-            // Of a model without a price nothing is known but that answers are dearer than questions.
+            // Of a model without a price only this is known: answers cost more than questions.
             price.unwrap_or(input + 4 * output)
         };
         let types = material.heads.len() as u64;
@@ -393,7 +393,7 @@ impl<'a> Talk<'a> {
         patch > full
     }
 
-    /// Asks for a patch, and once more when what comes is none; the inner error says what is wrong with it then.
+    /// Asks for a patch, and once more if it is invalid; the inner error describes the faults of the second one.
     fn read_patch(&mut self, material: &Material<'_>, turns: &[Turn]) -> Result<Result<Option<Read>, String>, Failure> {
         let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let most = self.wishes.answer_tokens(about.len());
@@ -459,7 +459,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// The sections of a patch, `None` when nothing changes, or what is wrong with it in sentences for its author.
+/// Parses the sections of a patch; `None` when nothing changes; or its faults in sentences for the model.
 fn patch_of(answer: &Answer, about: &[(&str, &str)], wanted: &[Section], most: u64) -> Result<Option<Read>, Vec<String>> {
     if answer.cut {
         return Err(vec![format!("it was cut off at {most} tokens; be briefer")]);
@@ -478,7 +478,7 @@ fn patch_of(answer: &Answer, about: &[(&str, &str)], wanted: &[Section], most: u
     Ok(Some(read))
 }
 
-/// Sections that a person wrote, as prompts name them.
+/// Returns the sections that a person wrote, as prompts name them.
 pub(super) fn names_of(corrected: &BTreeSet<(String, String)>) -> Vec<String> {
     corrected.iter().map(|(key, name)| format!("{name} of {key}")).collect()
 }

@@ -1,4 +1,4 @@
-//! How a node comes by its answer: the earlier one as it is, a patch of it, or a new one; and why.
+//! Decides how a node gets its answer, and why: the earlier one as it is, a patch of it, or a new one.
 
 use super::answer::{self, Summaries};
 use super::document;
@@ -21,12 +21,12 @@ pub(super) struct Base {
     pub(super) chain: u64,
     /// Sections that a person wrote, by key of the type.
     pub(super) corrected: BTreeSet<(String, String)>,
-    /// What it was given for, in the names of now, where it holds although something of that moved: the next question is asked from there.
+    /// Its prompt's texts under present names, where it stays valid although some changed: the next question is compared with them.
     pub(super) shown: Option<Vec<Slot>>,
 }
 
 impl Base {
-    /// Reads an earlier result; `None` when no model and no person wrote it.
+    /// Reads an earlier result; `None` when neither a model nor a person wrote it.
     pub(super) fn read(previous: &Previous, subject: &Subject, material: &Material<'_>, renames: &Renames) -> Option<Self> {
         let notes = previous.notes.clone();
         notes.get("mode").filter(|mode| *mode != "withheld")?;
@@ -45,22 +45,22 @@ impl Base {
     }
 }
 
-/// What is to be done.
+/// The way to an answer.
 pub(super) enum Way {
-    /// The earlier answer holds.
+    /// The earlier answer stays.
     Unchanged(String),
-    /// The earlier answer holds in the names of now.
+    /// The earlier answer stays, under present names.
     Carried(String),
     /// The earlier answer is patched.
     Patch(Box<Moved>, String),
-    /// A new answer; with what moved since the earlier one, of which true words stay.
+    /// A new answer; with the changes since the earlier one, whose correct words stay.
     Full(String, Option<Box<Moved>>),
 }
 
-/// Decides, with the full prompt of now. The earlier answer is put in the names of now, as far as these are what differs.
+/// Decides, with the present full prompt. Renames the types in the earlier answer, as far as only names differ.
 ///
 /// # Errors
-/// When an earlier input is not of our making.
+/// When an earlier input is malformed.
 pub(super) fn decide(
     inputs: &Inputs<'_>,
     subject: &Subject,
@@ -140,7 +140,7 @@ pub(super) fn decide(
     Ok(Way::Patch(Box::new(moved), why))
 }
 
-/// What the earlier answer was given for, under the keys of now: as it was filed with it, else as its inputs say.
+/// Returns the texts that the earlier answer was based on, under present keys: as stored with it, else from its inputs.
 fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renames: &Renames) -> Result<Option<Vec<Slot>>, Failure> {
     let now = |key: &str| renames.key(key);
     let mut then = match shown::read(&previous.memo, now, &subject.unseen(), &subject.hidden) {
@@ -151,7 +151,7 @@ fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renam
         },
     };
     if inputs.unknown > 0 {
-        // For a plan: roles that are not known yet are taken to stay as they were.
+        // In a plan, roles that are not known yet count as unchanged.
         let is_known = |role: &str, key: &str| subject.blobs.get(role).is_some_and(|now| now.contains_key(key));
         then.retain(|slot| match slot.kind {
             Kind::Role => is_known("roles", &slot.key),
@@ -162,7 +162,7 @@ fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renam
     Ok(Some(then))
 }
 
-/// Whether an earlier answer is about a type that has another name now.
+/// Whether an earlier answer is about a type that was renamed since.
 fn is_renamed(previous: &Previous, renames: &Renames) -> bool {
     let text = String::from_utf8_lossy(&previous.output);
     let headings = text
@@ -182,12 +182,12 @@ fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The texts of a prompt, the digest of which is noted: two equal ones want the same answer.
+/// Returns the text of a prompt, whose digest is noted: equal texts have the same answer.
 pub(super) fn full_prompt(material: &Material<'_>) -> String {
     super::prompt::text(&material.full())
 }
 
-/// Texts of other types of a group, for a prompt about some of them: their declarations only.
+/// Returns the declarations of the other types of a group, for a prompt about some of them.
 pub(super) fn around(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
     let keep = |slot: &Slot| -> Option<Slot> {
         if !slot.kind.is_own() || about.contains(slot.key.as_str()) {

@@ -1,5 +1,5 @@
-//! Summaries as files, in the seed's format (000 §3.5): head lines, then the sections in their order. Of a group: one file, a heading `##`
-//! for each type. Reading gives back what was written.
+//! Summaries as files, in the seed's format (000 §3.5): head lines, then the sections in order. A group has one file, with a heading `##` for each
+//! type. Reading a written file gives the same summaries.
 
 use super::answer::{Sections, Summaries, canonical};
 use super::parameters::Section;
@@ -7,7 +7,7 @@ use crate::csharp::ids::short_hash;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 
-/// What stands at the head of a type's summary.
+/// The head of a type's summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     /// Key in `//index:types`; with `#` and the member's key for a member.
@@ -22,12 +22,12 @@ pub(super) struct Head {
     pub(super) dependencies: Vec<String>,
 }
 
-/// The summary of one type.
+/// Returns the summary of one type.
 pub(super) fn write(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
     format!("# Semantic: {}", part(head, source, sections, wanted))
 }
 
-/// The summaries of a group, and its identifier and source before them.
+/// Returns the summaries of a group, after its identifier and source.
 pub(super) fn write_group(id: &str, heads: &[Head], source: &str, summaries: &Summaries, wanted: &[Section]) -> String {
     let ids: Vec<&str> = heads.iter().map(|head| head.id.as_str()).collect();
     let mut text = format!("# Semantic: {id}\nTypes: {}\nSource: {source}\n", ids.join(","));
@@ -59,7 +59,7 @@ fn part(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> S
     text
 }
 
-/// The part of a group's file that is about a type, as a file of its own.
+/// Returns the part of a group's file about a type, as a file of its own.
 pub(super) fn part_of(group: &str, id: &str) -> Option<String> {
     let mut part: Option<String> = None;
     for line in group.lines() {
@@ -78,7 +78,7 @@ pub(super) fn part_of(group: &str, id: &str) -> Option<String> {
     part.map(|text| format!("{}\n", text.trim_end()))
 }
 
-/// The same types with the identifiers that they have in an earlier summary, in which they may be called otherwise.
+/// Returns the same types with their identifiers in an earlier summary, where they may have other names.
 pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> String) -> Vec<Head> {
     let headings = text
         .lines()
@@ -92,7 +92,7 @@ pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> Strin
     heads.iter().map(then).collect()
 }
 
-/// The sections of a summary, or of every type of a group's, by key; what is not there is left out.
+/// Returns the sections of a summary, or of every type of a group's, by key; missing ones are left out.
 pub(super) fn read(text: &str, heads: &[Head], wanted: &[Section]) -> Summaries {
     let mut summaries = Summaries::new();
     let mut own: Option<&str> = None;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a model may say, once it has been read as an answer, is read back from the file as it was.
+        /// Any parsed answer of a model is read back from the file unchanged.
         #[test]
         fn what_was_answered_is_read_back(text in "((ROLE|LIFECYCLE|X_1|OTHER):?\n|# TYPE: N\\.B\n|# Semantic: N\\.A T_1\n|## N\\.B T_2\n|```\n|- [a-z ]{0,6}\n|\n|Source: x\n){0,14}") {
             let heads = [head("N.A", "T_1"), head("N.B", "T_2")];

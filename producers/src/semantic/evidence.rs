@@ -1,8 +1,8 @@
 //! Evidence: the members and lines that claims name in brackets, and the check that they exist.
 //!
-//! `[Get]`, `[Get(string), Count]`, `[NodeStore.Get]`, `[line 12]`: in brackets, not directly behind a word (that would be code) and not in
-//! front of a parenthesis (that would be a link), outside of backticks and fences. What names nothing is taken away; the claim stays, it
-//! only loses a support it never had. Brackets that hold anything but names and lines are prose.
+//! Forms: `[Get]`, `[Get(string), Count]`, `[NodeStore.Get]`, `[line 12]`: in brackets, not directly after a word (that would be code) and not before
+//! a parenthesis (that would be a link), outside of backticks and fences. Evidence that names nothing is removed; its claim stays. Brackets with any
+//! other content are prose.
 
 use super::slots::{Kind, Slot, simple};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names that evidence may use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// Members of the types themselves and of what was shown of their dependencies, by simple name.
+    /// Members of the types themselves and of the shown parts of their dependencies, by simple name.
     members: BTreeSet<String>,
     /// Types, by key and by simple name.
     types: BTreeSet<String>,
-    /// How many lines of code were shown, by type.
+    /// Number of shown lines of code, by type.
     lines: BTreeMap<String, usize>,
 }
 
 impl Names {
-    /// The names in what a prompt shows.
+    /// Collects the names in the texts of a prompt.
     pub(super) fn of(slots: &[Slot]) -> Self {
         let mut names = Self::default();
         for slot in slots {
@@ -31,7 +31,7 @@ impl Names {
                 names.lines.insert(slot.key.clone(), slot.text().lines().count());
             }
             if let Some((_, text)) = slot.pieces.iter().find(|(name, _)| slot.kind == Kind::Code && name.is_empty()) {
-                // One member alone: every word of it will do.
+                // For a single member, every word of its code counts.
                 let words = text
                     .split(|c: char| !(c.is_alphanumeric() || c == '_'))
                     .filter(|word| !word.is_empty());
@@ -50,7 +50,7 @@ impl Names {
     }
 }
 
-/// The simple name of a member as evidence or as its key writes it.
+/// Returns the simple name of a member as written in evidence or in its key.
 pub(super) fn member(item: &str) -> &str {
     let item = item.trim_start_matches("new ").trim_start_matches(['+', '~']);
     let head = item.split(['(', '<', '[']).next().unwrap_or(item).trim();
@@ -61,7 +61,7 @@ pub(super) fn member(item: &str) -> &str {
     }
 }
 
-/// `line 12`, `lines 12-15`, `L12`, `12`.
+/// Parses `line 12`, `lines 12-15`, `L12`, `12`.
 fn lines(item: &str) -> Option<(usize, usize)> {
     let bare = item
         .strip_prefix("lines")
@@ -73,21 +73,21 @@ fn lines(item: &str) -> Option<(usize, usize)> {
     Some((first.trim().parse().ok()?, last.trim().trim_start_matches('L').parse().ok()?))
 }
 
-/// Whether evidence is lines and not a name.
+/// Whether evidence names lines.
 pub(super) fn is_lines(item: &str) -> bool {
     lines(item).is_some()
 }
 
-/// What was found in a text.
+/// A checked text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Checked {
-    /// The text without evidence of nothing.
+    /// The text without invalid evidence.
     pub(super) text: String,
-    /// Evidence that exists.
+    /// Valid evidence.
     pub(super) kept: BTreeSet<String>,
-    /// How many pieces of evidence were dropped.
+    /// Number of dropped pieces of evidence.
     pub(super) dropped: usize,
-    /// How many were kept.
+    /// Number of kept pieces.
     pub(super) count: usize,
 }
 
@@ -142,7 +142,7 @@ fn check_line(line: &str, key: &str, names: &Names, checked: &mut Checked) {
                     checked.text.push_str(&format!("[{}]", good.join(", ")));
                 }
                 rest = &rest[len..];
-                // What was dropped stands before nothing.
+                // After dropped evidence, the next bracket follows a space.
                 previous = if good.is_empty() { ' ' } else { ']' };
                 continue;
             }
@@ -155,7 +155,7 @@ fn check_line(line: &str, key: &str, names: &Names, checked: &mut Checked) {
     checked.text.truncate(end);
 }
 
-/// Length of a bracket of at most 200 bytes with its partner.
+/// Returns the length of a bracket with its partner, within 200 bytes.
 fn bracket(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices().take(200) {
@@ -173,7 +173,7 @@ fn bracket(text: &str) -> Option<usize> {
     None
 }
 
-/// The pieces of evidence in a bracket; `None` when it is prose.
+/// Returns the pieces of evidence in a bracket; `None` when it is prose.
 fn items(inner: &str) -> Option<Vec<&str>> {
     let mut items = Vec::new();
     let (mut depth, mut start) = (0_i32, 0);

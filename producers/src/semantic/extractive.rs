@@ -1,5 +1,5 @@
-//! The built-in model `extractive`: draws claims from the code itself, needs no network, and gives the same answer every time. Each claim
-//! names its member; a section without claims says so.
+//! The built-in model `extractive`: draws claims from the code itself, needs no network, and always gives the same answer. Each claim names its
+//! member; a section without claims says so.
 
 use super::claims::{Sections, TypeFacts, sections};
 use crate::csharp::ids::short_hash;
@@ -8,16 +8,16 @@ use crate::csharp::{deps, implementation, structure, xmldoc};
 use engine::seams::producer::{Failure, Inputs, Output};
 use std::fmt::Write;
 
-/// Most claims of one section; a type of thousands of members stays readable.
+/// Limit of claims of one section; a type of thousands of members stays readable.
 const MOST_CLAIMS: usize = 20;
 
-/// What an empty section says.
+/// The text of an empty section.
 const NOTHING: &str = "None found in the code.";
 
-/// The summary of a type.
+/// Writes the summary of a type.
 ///
 /// # Errors
-/// When an input is missing or not of our making.
+/// When an input is missing or malformed.
 pub(super) fn produce(inputs: &Inputs<'_>) -> Result<Output, Failure> {
     let (key, row) = type_row(inputs)?;
     let (structure_input, impl_input) = (inputs.single("structure")?, inputs.single("impl")?);
@@ -72,7 +72,7 @@ pub(super) fn produce(inputs: &Inputs<'_>) -> Result<Output, Failure> {
     Ok(Output::new(text))
 }
 
-/// Claims as a list, each once, at most [`MOST_CLAIMS`].
+/// Returns claims as a list, each once, at most [`MOST_CLAIMS`].
 fn section(claims: Vec<String>) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();

@@ -1,11 +1,11 @@
-//! What a body does that a caller must know: what it throws and when, whether it may give nothing, what it catches, how it waits.
+//! Facts about a body that a caller must know: exceptions and their conditions, null results, catches, waits.
 
 use super::tokens::{Token, TokenKind, partners, tokens, unquoted};
 
-/// Longest condition or message that is quoted.
+/// Limit of characters of a quoted condition or message.
 const LONGEST_QUOTE: usize = 100;
 
-/// How many tokens of an argument list are looked at: keeps the time linear whatever is nested in it.
+/// Limit of tokens of an argument list that are examined: keeps the time linear for any nesting.
 const FURTHEST_ARGUMENT: usize = 64;
 
 /// One `throw`.
@@ -13,7 +13,7 @@ const FURTHEST_ARGUMENT: usize = 64;
 pub(crate) struct Throw {
     /// Type of the exception as written.
     pub(crate) exception: String,
-    /// When: the condition that guards it, as written.
+    /// The condition that guards it, as written.
     pub(crate) guard: Option<String>,
     /// First text literal among its arguments.
     pub(crate) message: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct BodyFacts {
     pub(crate) throws: Vec<Throw>,
     /// `return null`, `return default`, `=> null`.
     pub(crate) returns_null: bool,
-    /// Exceptions caught: type, and whether nothing is thrown again.
+    /// Caught exceptions: type, and whether nothing is rethrown.
     pub(crate) catches: Vec<(String, bool)>,
     pub(crate) locks: bool,
     /// Waits for a task without `await`.
@@ -33,7 +33,7 @@ pub(crate) struct BodyFacts {
     pub(crate) yields: bool,
 }
 
-/// Reads a body.
+/// Reads the facts of a body.
 pub(crate) fn facts(body: &str) -> BodyFacts {
     let tokens = tokens(body);
     let partners = partners(&tokens);
@@ -64,7 +64,7 @@ pub(crate) fn facts(body: &str) -> BodyFacts {
     facts
 }
 
-/// For every token that begins a guarded statement the condition.
+/// Returns the condition of every token that begins a guarded statement.
 fn guards(body: &str, tokens: &[Token<'_>], partners: &[usize]) -> Vec<(usize, String)> {
     let mut guards = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -111,7 +111,7 @@ fn throw(body: &str, tokens: &[Token<'_>], partners: &[usize], at: usize, guards
     Throw { exception, guard, message }
 }
 
-/// The dotted name that ends before token `at`.
+/// Returns the dotted name that ends before token `at`.
 fn operand(body: &str, tokens: &[Token<'_>], at: usize) -> Option<String> {
     let mut first = at;
     while first > 0
@@ -123,7 +123,7 @@ fn operand(body: &str, tokens: &[Token<'_>], at: usize) -> Option<String> {
     (first < at).then(|| quote(&body[tokens[first].start..tokens[at - 1].end()]))
 }
 
-/// `ArgumentNullException.ThrowIfNull(x)` and its relatives.
+/// Parses `ArgumentNullException.ThrowIfNull(x)` and its relatives.
 fn throw_if(body: &str, tokens: &[Token<'_>], partners: &[usize], at: usize) -> Option<Throw> {
     let exception = tokens.get(at.checked_sub(2)?).filter(|token| token.text.ends_with("Exception"))?;
     let close = partners[at + 1];
@@ -156,7 +156,7 @@ fn throw_if(body: &str, tokens: &[Token<'_>], partners: &[usize], at: usize) -> 
     })
 }
 
-/// How many `throw`s stand before each token, and before the end.
+/// Returns the number of `throw`s before each token, and before the end.
 fn throws_before(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut count = 0;
     let mut counts = Vec::with_capacity(tokens.len() + 1);
@@ -192,9 +192,9 @@ fn catch(tokens: &[Token<'_>], partners: &[usize], throws_before: &[usize], at: 
     (caught, swallowed)
 }
 
-/// Text for a quotation: bounded, on one line.
+/// Returns a text for quotation: bounded, on one line.
 pub(crate) fn quote(text: &str) -> String {
-    // A few times the length leaves room for white space; the rest is never looked at, however long it is.
+    // Four times the length leaves room for white space; the rest is ignored, however long it is.
     let near = text.char_indices().nth(4 * LONGEST_QUOTE).map_or(text, |(end, _)| &text[..end]);
     let text = crate::csharp::hashes::one_line(near);
     if text.chars().count() <= LONGEST_QUOTE {

@@ -1,6 +1,6 @@
-//! Fences around data in prompts. What stands inside is shown, never obeyed; so no text may close its own fence.
+//! Fences around data in prompts. Fenced text is data, never an instruction; so no text may close its own fence.
 
-/// Data under a label, inside a fence that is longer than any run of backticks in it.
+/// Returns data under a label, inside a fence that is longer than any run of backticks in it.
 pub(crate) fn fenced(label: &str, language: &str, text: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let text = text.trim_end_matches('\n');

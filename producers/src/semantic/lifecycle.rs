@@ -1,10 +1,10 @@
-//! LIFECYCLE: how instances come into being, what they hold to, how they end.
+//! LIFECYCLE: how instances are created, what they refer to, how they end.
 
 use super::claims::{Sections, TypeFacts, some_of};
 use super::facts::quote;
 use crate::csharp::structure::ApiMember;
 
-/// Fills in LIFECYCLE, and what follows from it for callers.
+/// Fills in LIFECYCLE, with consequences for callers.
 pub(super) fn lifecycle(known: &TypeFacts<'_>, sections: &mut Sections) {
     if known.is_data() {
         return;
@@ -144,7 +144,7 @@ fn access(member: &ApiMember) -> &'static str {
     }
 }
 
-/// The parameter list of a signature, without parentheses.
+/// Returns the parameter list of a signature, without parentheses.
 fn parameters(signature: &str) -> &str {
     signature
         .split_once('(')
@@ -152,7 +152,7 @@ fn parameters(signature: &str) -> &str {
         .map_or("", |(inner, _)| inner.trim())
 }
 
-/// Whether a member gives back the type `name` (or a task of it).
+/// Whether a member returns the type `name` (or a task of it).
 fn returns(member: &ApiMember, name: &str) -> bool {
     let before = member.signature.split(&format!(" {}", member.name)).next().unwrap_or("");
     let written = before.rsplit(' ').next().unwrap_or("").trim_end_matches('?');

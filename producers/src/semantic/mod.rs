@@ -1,8 +1,7 @@
 //! `semantic`: role, life cycle, edge cases, limitations and recommendations of a type, in the seed's format (000 §3.5).
 //!
-//! Two ways lead there. The built-in model [`extractive`] draws claims from the code itself. A language model is [`asked`]: what it is
-//! shown, how its answer is read, and how an earlier answer is patched where the code moved lives here; how it is reached does not
-//! (see [`Ask`]).
+//! There are two ways. The built-in model [`extractive`] draws claims from the code itself. A language model is asked by [`model_answer`]: this
+//! module decides what it is shown, reads its answer, and patches an earlier answer after changes of the code; [`Ask`] reaches the model.
 
 mod answer;
 mod case;
@@ -45,20 +44,20 @@ use engine::seams::producer::{Bound, Failure, Grouping, Inputs, Output, ParamErr
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Registers the producers of this module; what is asked of language models is asked of `ask`.
+/// Registers the producers of this module; `ask` answers their questions to language models.
 pub fn register(registry: &mut Registry, ask: Arc<dyn Ask>) {
     registry.add(Semantic::new(ask));
     registry.add(Role);
 }
 
-/// The producer `semantic`; its parameters stand in `wishes`.
+/// The producer `semantic`; `wishes` are its parameters.
 pub struct Semantic {
     ask: Arc<dyn Ask>,
     rooms: room::Rooms,
 }
 
 impl Semantic {
-    /// One that asks `ask`.
+    /// Creates the producer; `ask` answers its questions.
     pub fn new(ask: Arc<dyn Ask>) -> Self {
         Self {
             ask,
@@ -81,7 +80,7 @@ impl Producer for Semantic {
     }
 
     fn sees(&self, params: &Params) -> Sees {
-        // The summary of a member says which one it is about.
+        // The summary of a member names it.
         Sees {
             vars: parameters::asks(params),
             label: false,

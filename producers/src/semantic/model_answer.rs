@@ -1,7 +1,7 @@
-//! Summaries that a language model writes: from inputs to an output, with as few questions as will do.
+//! Summaries by a language model: from inputs to an output, with as few questions as possible.
 //!
-//! A node asks at most for a patch, a whole answer and one repair of that; of a group that does not fit, for each part. Whatever an answer
-//! cost is told, also when nothing comes of it.
+//! A node asks for a patch, a whole answer and one repair of it at most; for a group that does not fit, for each part. The cost of every answer is
+//! reported, also when the node fails.
 
 use super::answer::{self, Sections, Summaries};
 use super::case::{Case, SummaryCase};
@@ -23,10 +23,10 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use std::collections::BTreeMap;
 
-/// Makes the summary.
+/// Writes the summary.
 ///
 /// # Errors
-/// When there is none; see [`Failure`].
+/// When there is no summary; see [`Failure`].
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Output, Failure> {
     let case = match Case::read(inputs)? {
         Case::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
@@ -86,7 +86,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
     })
 }
 
-/// Drops evidence of nothing, puts a person's words back, and writes down how it all came about.
+/// Drops invalid evidence, restores a person's corrections, and records how the answer was obtained.
 fn finish(
     made: &mut AnswerInProgress,
     subject: &Subject,
@@ -130,7 +130,7 @@ fn finish(
     subject.theirs.report_sections(!made.is_free(), &mut notes, diagnostics);
     if made.is_free() {
         made.chain = base.map_or(0, |base| base.chain);
-        // How the words came about is how they came about before.
+        // An unchanged text keeps the notes on its origin.
         for name in ["evidence", "repaired", "left_out"] {
             if let Some(value) = base.and_then(|base| base.notes.get(name)) {
                 notes.insert(name.to_owned(), value.clone());
@@ -167,7 +167,7 @@ fn write(subject: &Subject, summaries: &Summaries, wishes: &Wishes) -> String {
     }
 }
 
-/// The summary of what no model is asked about: it says so, and nothing else.
+/// Returns the summary of a subject that no model is asked about: it only says so.
 fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     let sections = |withholding: &Withholding| -> Sections {
         let said = withholding.summary();
@@ -209,7 +209,7 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     }
 }
 
-/// The summary of a type in a group: its part of the group's.
+/// Returns the summary of a type in a group: its part of the group's.
 fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Result<Output, Failure> {
     let group = inputs.single("group")?;
     let text = std::str::from_utf8(&group.bytes).map_err(|_| Failure::permanent("input 'group' is not UTF-8 text"))?;
@@ -222,7 +222,7 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
         ("base".to_owned(), group.digest.to_string()),
         ("why".to_owned(), "its group was asked about as one".to_owned()),
     ]);
-    // Once the type stands alone its next question is asked from here.
+    // Once the type leaves the group, its next question is compared with these texts.
     if subject.withheld.is_empty() {
         let (template, slots) = (subject::template(inputs, wishes)?, subject.slots(&subject.blobs)?);
         let material = Material {
@@ -234,7 +234,7 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
         output.notes.insert("rules".to_owned(), material.rules());
         output.memo = shown::write(&slots);
     }
-    // A person may have corrected the part; the group does not know.
+    // A person may have corrected the part; the group does not contain that.
     if !subject.theirs.is_empty() {
         let heads = std::slice::from_ref(head);
         let mut summaries = document::read(&part, heads, &wishes.sections);

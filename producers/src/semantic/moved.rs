@@ -1,54 +1,53 @@
-//! What moved between the inputs of an earlier answer and those of now: a unified difference of every text, the members in it, and how
-//! much of the whole it is.
+//! The changes between the inputs of an earlier answer and the present ones: a unified diff of every text, the members in it, and the changed share.
 
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
 use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest difference of one text that is shown, in bytes.
+/// Limit of bytes of the diff of one text.
 const LONGEST: usize = 60_000;
 
-/// Texts of more lines are taken to have moved as a whole: to compare them line by line could take long.
+/// Limit of lines for a comparison by lines, which could take long; longer texts count as wholly changed.
 const MOST_LINES: usize = 20_000;
 
 /// The difference between two sets of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Moved {
-    /// Title and unified difference of every text that moved.
+    /// Title and unified diff of every changed text.
     pub(super) diffs: Vec<(String, String)>,
     /// Members that were added, changed or removed, as `Type.member (what)`.
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
-    /// Words on lines that moved in the code, declarations or documentation of what is summarised.
+    /// Words on changed lines of the code, declarations or documentation of the subject.
     pub(super) touched: BTreeSet<String>,
-    /// Dependencies of which something shown moved.
+    /// Dependencies with a change in their shown parts.
     pub(super) dependencies: BTreeSet<String>,
-    /// Types of which the code, declarations or documentation moved.
+    /// Types whose code, declarations or documentation changed.
     pub(super) types: BTreeSet<String>,
-    /// Types of which the declarations moved.
+    /// Types whose declarations changed.
     pub(super) declared: BTreeSet<String>,
-    /// Whether the code, declarations or documentation of what is summarised moved.
+    /// Whether the code, declarations or documentation of the subject changed.
     pub(super) own: bool,
-    /// Whether a declaration of a dependency that is used changed or went.
+    /// Whether a used declaration of a dependency changed or was removed.
     pub(super) used: bool,
-    /// Whether code moved that belongs to no member of it: that of a member alone, a body without members.
+    /// Whether code changed that belongs to no member: that of a member alone, a body without members.
     pub(super) code: bool,
-    /// Whether something moved that no member is named for: a head, documentation of the whole, or everything.
+    /// Whether a text changed that belongs to no named member: a head, documentation of the whole, or everything.
     pub(super) whole: bool,
-    /// Part of the text that moved, from 0 to 1.
+    /// Changed share of the text, from 0 to 1.
     pub(super) share: f64,
 }
 
 impl Moved {
-    /// Whether nothing moved.
+    /// Whether nothing changed.
     pub(super) fn is_empty(&self) -> bool {
         self.diffs.is_empty()
     }
 }
 
-/// Compares the texts of then and now.
+/// Compares the earlier texts with the present ones.
 pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
     let by = |slots: &[Slot]| -> BTreeMap<(Kind, String), Slot> {
         slots.iter().map(|slot| ((slot.kind, slot.key.clone()), slot.clone())).collect()
@@ -114,7 +113,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
     moved
 }
 
-/// Bytes of lines that only one of two texts has, wherever they stand. Linear.
+/// Counts the bytes of lines that only one of two texts has, in any position. Linear.
 fn changed_bytes(old: &str, new: &str) -> usize {
     if old.lines().count().max(new.lines().count()) > MOST_LINES {
         return old.len() + new.len();
@@ -128,13 +127,13 @@ fn changed_bytes(old: &str, new: &str) -> usize {
         .sum()
 }
 
-/// The piece that belongs to no member.
+/// Returns the piece that belongs to no member.
 fn unnamed(slot: Option<&Slot>) -> Option<&str> {
     let pieces = &slot?.pieces;
     pieces.iter().find(|(name, _)| name.is_empty()).map(|(_, text)| text.as_str())
 }
 
-/// Members whose piece is another one, with a word for how.
+/// Returns the changed members, each with a word for the change.
 fn changes(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
     let pieces = |slot: Option<&Slot>| -> BTreeMap<String, String> {
         let mut pieces: BTreeMap<String, String> = BTreeMap::new();

@@ -1,17 +1,16 @@
-//! What the manifest wishes of summaries that a language model writes: the parameters of the producer `semantic`, checked and read.
+//! Parameters of the producer `semantic` for summaries by a language model, checked and read.
 //!
-//! For the built-in model `extractive` only `model` and `docs` mean anything; whatever else is written for a language model does not
-//! enter its key.
+//! For the built-in model `extractive` only `model` and `docs` have an effect; the other parameters do not enter its key.
 
 use crate::llm::model;
 use engine::seams::producer::{Bound, ParamError, Params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The section that says what a type is for; others read it in its place.
+/// The section about a type's purpose; summaries of its readers use it.
 pub(super) const ROLE: &str = "ROLE";
 
-/// The sections of the seed (000 §3.5) with what the model is told about each.
+/// The sections of the seed (000 §3.5), each with its instruction for the model.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
     (
         "ROLE",
@@ -39,53 +38,53 @@ const KNOWN: [&str; 12] = [
     "together",
 ];
 
-/// Parameters that say how an answer is come by and not what it is: they are no part of the key.
-/// Most questions that are asked as one, unless it is set.
+/// Limit of questions that are asked as one, unless `together` sets it.
 const TOGETHER: usize = 8;
 
+/// Parameters that determine how an answer is produced, and not its content: they are not part of the key.
 const SETTINGS: [&str; 3] = ["max_diff", "max_patches", "together"];
 
-/// Most sections, the seed's included.
+/// Limit of sections, the seed's included.
 const MOST_SECTIONS: usize = 20;
 
 /// A section of a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
-    /// Its name, as it stands before its colon.
+    /// Its name, as it appears before its colon.
     pub(super) name: String,
-    /// What the model is told to write in it.
+    /// The instruction for the model.
     pub(super) about: String,
 }
 
-/// The parameters as read.
+/// The parsed parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wishes {
     /// The model as bound.
     pub(super) model: Params,
     /// The seed's sections and the user's, in this order.
     pub(super) sections: Vec<Section>,
-    /// Whether claims are to name their evidence, and names of nothing are dropped.
+    /// Whether claims must name their evidence; claims that name nothing known are dropped.
     pub(super) evidence: bool,
     /// Whether documentation is shown.
     pub(super) docs: bool,
     /// Whether generated code is summarised.
     pub(super) generated: bool,
-    /// Longest answer for one type, in tokens.
+    /// Limit of tokens of the answer for one type.
     pub(super) max_tokens: u64,
-    /// Patches in a row before an answer is written anew.
+    /// Limit of successive patches before a whole new answer.
     pub(super) max_patches: u64,
-    /// Part of the inputs' text beyond which a change is answered anew.
+    /// Share of the inputs' text above which a change leads to a whole new answer.
     pub(super) max_diff: f64,
-    /// Most questions that are asked as one.
+    /// Limit of questions that are asked as one.
     pub(super) together: usize,
-    /// Globs of files that no model sees, beside those that nobody wants seen.
+    /// Globs of files that no model sees, beside the built-in ones.
     pub(super) never_send: Vec<String>,
     /// Path of the template, for messages.
     pub(super) template: Option<String>,
 }
 
 impl Wishes {
-    /// Reads bound parameters; what is missing has its default.
+    /// Reads bound parameters; missing ones have their defaults.
     pub(super) fn read(params: &Params, settings: &Params) -> Self {
         let texts = |name: &str| -> Vec<String> {
             let list = params.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -117,17 +116,17 @@ impl Wishes {
         }
     }
 
-    /// The model as its provider names it, for the line `Source:`.
+    /// Returns the provider's name of the model, for the line `Source:`.
     pub(super) fn model_name(&self) -> &str {
         model::name(&self.model)
     }
 
-    /// Most tokens of question and answer together, if the model says.
+    /// Returns the limit of tokens of question and answer together, if the model has one.
     pub(super) fn context_tokens(&self) -> Option<u64> {
         self.model.get("context_tokens").and_then(Value::as_u64)
     }
 
-    /// Most tokens of an answer about `types` types.
+    /// Returns the limit of tokens of an answer about `types` types.
     pub(super) fn answer_tokens(&self, types: usize) -> u64 {
         let wanted = self.max_tokens.saturating_mul(types.max(1) as u64);
         self.model
@@ -137,12 +136,12 @@ impl Wishes {
     }
 }
 
-/// Puts the model in the place of its name, fills in the switches that rules look at, and takes out what must not enter the key.
+/// Replaces the model's name by its definition, fills in the switches that rules look at, and removes parameters that must not enter the key.
 pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     let mut bound = model::bind(params, models);
     let asks = asks(&bound.params);
     if !asks {
-        // Other producers that ask keep to it.
+        // Other producers that ask models respect it too.
         if let Some(globs) = bound.params.get("never_send") {
             bound.settings.insert("never_send".to_owned(), globs.clone());
         }
@@ -162,7 +161,7 @@ pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound 
     bound
 }
 
-/// Most questions that are asked as one, where that is set.
+/// Returns the limit of questions that are asked as one, if it is set.
 pub(super) fn together(settings: &Params) -> Option<usize> {
     let most = settings.get("together").and_then(Value::as_u64)?;
     usize::try_from(most).ok()
@@ -176,7 +175,7 @@ pub(super) fn asks(params: &Params) -> bool {
 /// Checks parameters as written.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All faults of the parameters.
 pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
     let globs = params.get("never_send").and_then(Value::as_array).into_iter().flatten();
@@ -267,7 +266,7 @@ fn is_globs(value: &Value) -> bool {
         .is_some_and(|list| list.iter().all(|text| text.as_str().is_some_and(super::secrets::is_glob)))
 }
 
-/// Whether a text can stand before the colon of a section.
+/// Whether a text is valid as the name of a section.
 pub(super) fn is_name(name: &str) -> bool {
     name.len() <= 40
         && name.starts_with(|c: char| c.is_ascii_uppercase())

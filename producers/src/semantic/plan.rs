@@ -1,4 +1,4 @@
-//! What a summary would ask and cost, without asking: the very turns that would be sent, counted.
+//! Plans a summary without asking: the question that would be sent and its cost, with exactly its turns counted.
 
 use super::case::{Case, SummaryCase};
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
@@ -12,10 +12,10 @@ use crate::llm::Ask;
 use engine::seams::paid::{Plan, Spent};
 use engine::seams::producer::{Failure, Inputs};
 
-/// Tokens that a ROLE which is not known yet may have.
+/// Estimated tokens of a ROLE that is not known yet.
 const GUESSED_ROLE: u64 = 60;
 
-/// What would be asked.
+/// Returns the plan.
 ///
 /// # Errors
 /// When an input or the template is wrong, or no prompt fits.
@@ -41,7 +41,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
     let talk = Talk::new(inputs, ask, rooms, wishes, template);
     let way = talk.by_price(&material, base.as_ref(), way);
     let (mode, why, questions, guess) = match way {
-        // An earlier answer may hold or not when what it reads is to be asked for first; the dearer guess is told.
+        // If its inputs are to be asked for first, the earlier answer may be invalid afterwards: plan the more expensive case.
         Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs have to be made first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
@@ -100,7 +100,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
     })
 }
 
-/// A plan that asks nothing.
+/// Returns a plan without a question.
 fn free(wishes: &Wishes, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &str) -> Plan {
     Plan {
         mode: mode.to_owned(),

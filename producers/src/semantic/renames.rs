@@ -1,7 +1,7 @@
-//! Renames: an earlier answer, and the texts that it was given for, in the names of now. What differs in nothing but names asks no model.
+//! Renames: puts an earlier answer and its texts into present names, so that a change of names only asks no model.
 //!
-//! Which types were renamed is a hint of the workspace ([`engine::seams::paid::FormerNames`]); a text counts as the same only where every word
-//! is the same or an old name in whose place its new one stands. A member was renamed where one went, one came, and their code is the same.
+//! Renamed types are a hint of the workspace ([`engine::seams::paid::FormerNames`]). Texts count as equal only if every word is equal, or an old name
+//! with its new one in its place. A member counts as renamed if one was removed, one was added, and their code is equal.
 
 use super::answer::Summaries;
 use super::slots::{Kind, Slot, simple};
@@ -9,19 +9,19 @@ use super::subject::type_key;
 use engine::seams::paid::FormerNames;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewest words in the code of a member by which it is recognised under another name.
+/// Least number of words in the code of a member that is recognised under another name.
 const FEWEST_WORDS: usize = 6;
 
-/// Most pieces of a text that are compared with those of another one: the time grows with their square.
+/// Limit of pieces of two texts that are compared: the time grows with their square.
 const MOST_PIECES: usize = 4_000;
 
-/// Most pairs of members that went and came.
+/// Limit of pairs of removed and added members.
 const MOST_PAIRS: usize = 2_500;
 
-/// Words that say that a sentence is about a name.
+/// Words of sentences that are about a name.
 const NAMING: [&str; 6] = ["name", "names", "named", "naming", "called", "suggests"];
 
-/// Verbs that types are named by as well, and verbs that sentences about a type begin with.
+/// Verbs that are also names of types, and verbs that begin sentences about a type.
 const VERBS: [&str; 62] = [
     "accept",
     "add",
@@ -87,15 +87,15 @@ const VERBS: [&str; 62] = [
     "write",
 ];
 
-/// Words behind which a word that begins a sentence is a name and no verb.
+/// Words after which the first word of a sentence is a name, not a verb.
 const AUXILIARIES: [&str; 12] = [
     "is", "was", "has", "does", "can", "cannot", "may", "must", "will", "itself", "and", "or",
 ];
 
-/// New words that may stand in the place of an old one, and whether the old one is a name by itself (a part of a namespace is none).
+/// New words by old word; the flag tells whether the old word is a name by itself (a part of a namespace is not).
 type Words = BTreeMap<String, BTreeMap<String, bool>>;
 
-/// Names that types had before.
+/// Former names of types.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Renames {
     /// Former key to present key.
@@ -105,12 +105,12 @@ pub(super) struct Renames {
     dotted: BTreeMap<String, String>,
 }
 
-/// Texts of before in the names of now.
+/// Earlier texts under present names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carried {
-    /// The texts; where one differs in names only it is that of now.
+    /// The texts; one that differs in names only is the present text.
     pub(super) slots: Vec<Slot>,
-    /// Old words in whose place new ones stand throughout.
+    /// Old words that are replaced throughout, with their new ones.
     pub(super) words: BTreeMap<String, String>,
 }
 
@@ -153,7 +153,7 @@ impl Renames {
         }
     }
 
-    /// What a type, or a member of one, is called now.
+    /// Returns the present key of a type or of a member.
     pub(super) fn key(&self, key: &str) -> String {
         let of = type_key(key);
         match self.keys.get(of) {
@@ -167,8 +167,7 @@ impl Renames {
         self.keys.contains_key(type_key(key))
     }
 
-    /// The texts `then`, whose keys are those of now already, in the names of now. A name that the earlier answer explains stays, and so
-    /// remains a difference.
+    /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays a difference.
     pub(super) fn carry(&self, then: &[Slot], now: &[Slot], said: &Summaries) -> Carried {
         let mut words = self.words.clone();
         for (old, new) in self.members(then, now, &words) {
@@ -203,7 +202,7 @@ impl Renames {
         Carried { slots, words: carried }
     }
 
-    /// A text with those of its pieces that differ in names only as they are now, in the order of now if these are all.
+    /// Replaces the pieces of a text that differ in names only by the present ones, in the present order if these are all.
     fn slot(&self, then: &Slot, now: &[Slot], words: &Words, seen: &mut Seen) -> Slot {
         let mut slot = then.clone();
         let Some(same) = now.iter().find(|other| (other.kind, &other.key) == (then.kind, &then.key)) else {
@@ -219,13 +218,13 @@ impl Renames {
                 let fits = found.same(&piece.0, &other.0, words, self) && found.same(&piece.1, &other.1, words, self);
                 fits.then_some(found)
             };
-            // Nearly always it is the one of the same name.
+            // Usually the piece of the same name fits.
             let named = open.iter().position(|other| other.0 == piece.0 && fits(other).is_some());
             if let Some(at) = named.or_else(|| open.iter().position(|other| fits(other).is_some())) {
                 let other = open.remove(at);
                 let mut found = fits(&other).unwrap_or_default();
                 if then.kind == Kind::Role {
-                    // That others still speak of a former name does not keep it.
+                    // Former names in other types' roles do not keep a name.
                     found.kept.clear();
                 }
                 seen.extend(found);
@@ -238,7 +237,7 @@ impl Renames {
         slot
     }
 
-    /// Members that have another name now: one of that code went, and one came.
+    /// Returns the renamed members: one of the code was removed, and one was added.
     fn members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for old in then.iter().filter(|slot| slot.kind == Kind::Code) {
@@ -279,7 +278,7 @@ impl Renames {
         found
     }
 
-    /// An earlier answer in the names of now. A person's sections stay word for word.
+    /// Puts an earlier answer into present names. A person's sections stay word for word.
     pub(super) fn summaries(&self, said: &Summaries, words: &BTreeMap<String, String>, theirs: &BTreeSet<(String, String)>) -> Summaries {
         let mut said = said.clone();
         for (key, sections) in &mut said {
@@ -310,7 +309,7 @@ impl Renames {
         out
     }
 
-    /// A former name with its namespace that `rest` begins with, behind `before`: its length, and the name of now.
+    /// Finds a former name with its namespace at the beginning of `rest`, after `before`: its length, and the present name.
     fn whole_name(&self, before: &str, rest: &str) -> Option<(usize, &str)> {
         let is_part = |c: char| is_word(c) || matches!(c, '.' | '+' | '`');
         if self.dotted.is_empty() || !rest.starts_with(is_word) || before.ends_with(is_part) {
@@ -325,7 +324,7 @@ impl Renames {
     }
 }
 
-/// Which words stand in the place of old ones, and which old ones stayed.
+/// Replaced words, and old words that stayed.
 #[derive(Default)]
 struct Seen {
     replaced: BTreeSet<(String, String)>,
@@ -333,7 +332,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether two texts differ in nothing but names in whose place others may stand.
+    /// Whether two texts differ only in renamed names.
     fn same(&mut self, then: &str, now: &str, words: &Words, renames: &Renames) -> bool {
         let (mut at, mut rest) = (0, now);
         loop {
@@ -369,7 +368,7 @@ impl Seen {
         self.kept.extend(other.kept);
     }
 
-    /// Names in whose place one other name stands wherever they stood.
+    /// Returns the names that one other name replaces everywhere.
     fn replaced_names(&self, words: &Words) -> BTreeMap<String, String> {
         let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
         for (old, new) in &self.replaced {
@@ -388,12 +387,12 @@ impl Seen {
     }
 }
 
-/// The name in the key of a member.
+/// Returns the name in the key of a member.
 fn member_name(key: &str) -> &str {
     key.split(['(', '<', '`']).next().unwrap_or(key)
 }
 
-/// Whether a sentence of an answer is about why something is called as it is.
+/// Whether a sentence of an answer explains a name.
 fn explains(said: &Summaries, name: &str) -> bool {
     let lines = said.values().flat_map(|sections| sections.values()).flat_map(|text| text.lines());
     lines.into_iter().any(|line| {
@@ -402,7 +401,7 @@ fn explains(said: &Summaries, name: &str) -> bool {
     })
 }
 
-/// Whether a word that begins a sentence is more likely the verb of it than a name: `Store nodes …`, not `Store keeps …`.
+/// Whether the first word of a sentence is more likely its verb than a name: `Store nodes …`, not `Store keeps …`.
 fn is_verb(before: &str, word: &str, behind: &str) -> bool {
     let is_verb = |word: &str| VERBS.binary_search(&word).is_ok();
     let begins = before
@@ -423,7 +422,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The word, or the one other character, that a text begins with.
+/// Returns the first word, or the first other character, of a text.
 fn token(text: &str) -> Option<&str> {
     let first = text.chars().next()?;
     let len = if is_word(first) {
@@ -434,7 +433,7 @@ fn token(text: &str) -> Option<&str> {
     Some(&text[..len])
 }
 
-/// A name without the numbers of its type parameters.
+/// Returns a name without the numbers of its type parameters.
 fn without_arities(name: &str) -> String {
     let mut parts = name.split('`');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -471,7 +470,7 @@ mod tests {
         Summaries::from([("N.User".to_owned(), BTreeMap::from([("ROLE".to_owned(), text.to_owned())]))])
     }
 
-    /// What is left of the difference, and what an answer says now.
+    /// Returns whether the texts are equal, and the carried answer.
     fn carried(pairs: &[(&str, &str)], then: &[(&str, &str)], now: &[(&str, &str)], text: &str) -> (bool, String) {
         let (renames, now) = (renames(pairs), [code(now)]);
         let carried = renames.carry(&[code(then)], &now, &said(text));
@@ -513,7 +512,7 @@ mod tests {
             shown("Store Node", "Vault Leaf"),
             "- Store nodes in a Vault. Vault keeps `Leaf`, Stores and B.Vault.Get [Vault.Get]."
         );
-        // A word that stays somewhere still means something; one that the code does not show may mean anything.
+        // A word that stays somewhere keeps its meaning; one that the code does not show may have any.
         assert_eq!(
             shown("Store Node Node", "Vault Node Leaf"),
             "- Store nodes in a Vault. Vault keeps `Node`, Stores and B.Vault.Get [Vault.Get]."
@@ -544,7 +543,7 @@ mod tests {
         let then = [("Sum(int)", old.as_str()), calls];
         let now = [("Total(int)", new.as_str()), ("Use()", "Use() { Total(1); }")];
         assert_eq!(carried(&[], &then, &now, "- Adds [Sum]."), (true, "- Adds [Total].".to_owned()));
-        // Two of the same code, or too little of it.
+        // Two members with the same code, or too little of it.
         let twin = format!("Other{body}");
         let two = [("Sum(int)", old.as_str()), ("Other(int)", twin.as_str())];
         assert!(!carried(&[], &two, &now[..1], "").0);
@@ -553,7 +552,7 @@ mod tests {
     }
 
     proptest! {
-        /// What differs by a rename in both directions is the same text again.
+        /// A rename and its reverse give the same text again.
         #[test]
         fn a_rename_and_its_reverse_are_nothing(text in "(Store|Node|A\\.Store|x|A|\\.| |;|\n|é){0,30}") {
             let there = renames(&[("A.Store", "B.Depot")]);

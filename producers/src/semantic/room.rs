@@ -1,4 +1,4 @@
-//! How much room models turn out to have: what a server refused as too long is not tried again in this process, for any target.
+//! Learnt context sizes of models: a size that a server refused as too long is not tried again in this process, for any target.
 
 use super::parameters::Wishes;
 use crate::llm::Ask;
@@ -7,11 +7,11 @@ use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Tokens that fit, by model and address, as far as refusals told.
+/// Tokens that fit, by model and address, as learnt from refusals.
 #[derive(Debug, Default)]
 pub(super) struct Rooms(Mutex<BTreeMap<String, u64>>);
 
-/// A model, and the rooms of all.
+/// A model, with the learnt sizes of all.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a> {
     pub(super) rooms: &'a Rooms,
@@ -27,13 +27,13 @@ impl Room<'_> {
         format!("{model} {}", address.unwrap_or_default())
     }
 
-    /// Tokens that a question and an answer about so many types take.
+    /// Returns the tokens of a question and an answer about so many types.
     fn needed(&self, text: &str, types: usize) -> u64 {
         let asked = self.ask.count(&self.wishes.model, text).tokens;
         asked.saturating_add(self.wishes.answer_tokens(types))
     }
 
-    /// Whether a question and its answer fit: else what they need and what there is.
+    /// Checks whether a question and its answer fit; the error has the needed and the available tokens.
     pub(super) fn check_room(&self, text: &str, types: usize) -> Result<(), (u64, u64)> {
         let rooms = self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner);
         let learnt = rooms.get(&self.name()).copied();
@@ -45,8 +45,8 @@ impl Room<'_> {
         if needed <= limit { Ok(()) } else { Err((needed, limit)) }
     }
 
-    /// Remembers that a question was refused as too long. What the server states counts, in the measure in which it counts otherwise than is
-    /// counted here; where it states nothing, only less than this is tried.
+    /// Records that a question was refused as too long. The server's limit is scaled by the ratio of its token count to ours; without a stated limit,
+    /// only smaller questions are tried.
     pub(super) fn learn_limit(&self, text: &str, types: usize, told: &Diagnostic) {
         let needed = self.needed(text, types);
         let room = match stated(&told.message) {
@@ -61,7 +61,7 @@ impl Room<'_> {
     }
 }
 
-/// How many tokens were asked and how many fit, as the end of a refusal says: `… 4096 tokens fit`, `… 5000 tokens, and 4096 fit`.
+/// Parses the tokens asked for and the tokens that fit at the end of a refusal: `… 4096 tokens fit`, `… 5000 tokens, and 4096 fit`.
 fn stated(message: &str) -> Option<(Option<u64>, u64)> {
     let head = message.strip_suffix(" fit")?;
     let (before, fits) = head.strip_suffix(" tokens").unwrap_or(head).rsplit_once(' ')?;

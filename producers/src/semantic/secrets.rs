@@ -1,14 +1,13 @@
-//! What no model ever sees: files that hold keys by their name, and literals that look like keys.
+//! Secrets that no model sees: files that are known by name to contain keys, and literals that look like keys.
 //!
-//! Two nets. The first goes by the files of a type: one that lies in a file of [`FILES`] or of the user's `never_send` is not shown at all,
-//! and is not summarised by a model. The second goes over every text that enters a prompt: blocks of PEM, keys of well-known services,
-//! values of names such as `password` and `apiKey`, and long random-looking tokens become [`REDACTED`]. It would rather take a harmless
-//! token than leave a key.
+//! Two filters. The first checks the files of a type: one in a file of [`FILES`] or of the user's `never_send` is neither shown to nor summarised by
+//! a model. The second checks every text of a prompt: PEM blocks, keys of well-known services, values of names such as `password` and `apiKey`, and
+//! long random-looking tokens become [`REDACTED`]. It prefers redacting a harmless token to leaking a key.
 
 use crate::csharp::project::glob::Glob;
 use crate::csharp::project::path::ROOT;
 
-/// Files that nobody wants seen.
+/// Globs of files that usually contain secrets.
 const FILES: [&str; 16] = [
     "**/.env",
     "**/.env.*",
@@ -28,10 +27,10 @@ const FILES: [&str; 16] = [
     "**/.secrets/**",
 ];
 
-/// What stands in the place of a key.
+/// The replacement of a key.
 pub(super) const REDACTED: &str = "«redacted»";
 
-/// Beginnings of keys of well-known services, and how many further letters make one.
+/// Prefixes of keys of well-known services, each with the least number of further letters.
 const PREFIXES: [(&str, usize); 18] = [
     ("AKIA", 16),
     ("ASIA", 16),
@@ -69,28 +68,28 @@ const NAMES: [&str; 12] = [
     "connectionstring",
 ];
 
-/// Shortest text without telling name that may be a key.
+/// Least length of a key that no name announces.
 const SHORTEST: usize = 32;
 
-/// The globs of what is kept from models, each compiled once: for whoever asks about many files.
+/// The globs of withheld files, each compiled once, for callers that check many files.
 #[derive(Debug)]
 pub struct Withheld(Vec<(String, Glob)>);
 
 impl Withheld {
-    /// Of files that nobody wants seen, and of these globs.
+    /// Compiles the built-in globs and those of `never_send`.
     pub fn new(never_send: &[String]) -> Self {
         let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));
         Self(globs.filter_map(|glob| Some((glob.to_owned(), Glob::new(ROOT, glob)?))).collect())
     }
 
-    /// The glob that keeps a file from being sent, if one does.
+    /// Returns the glob that withholds a file, if any.
     pub fn by(&self, file: &str) -> Option<&str> {
         let found = self.0.iter().find(|(_, glob)| glob.matches(file));
         found.map(|(text, _)| text.as_str())
     }
 }
 
-/// The glob that keeps a file from being sent, if one does.
+/// Returns the glob that withholds a file, if any.
 pub fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
     let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));
     globs
@@ -103,7 +102,7 @@ pub(super) fn is_glob(text: &str) -> bool {
     Glob::new(ROOT, text).is_some()
 }
 
-/// The text without what looks like a key, and how many places were redacted.
+/// Redacts texts that look like keys. Returns the text and the number of redactions.
 pub(crate) fn redact(text: &str) -> (String, usize) {
     let (mut out, mut count) = (String::with_capacity(text.len()), 0);
     let mut in_block = false;
@@ -111,7 +110,7 @@ pub(crate) fn redact(text: &str) -> (String, usize) {
         let bare = line.trim_end_matches('\n');
         let end = &line[bare.len()..];
         if in_block {
-            // The rest of a block of PEM; its last line may go on with code.
+            // Inside a PEM block; code may follow on its last line.
             let Some(at) = bare.find("-----END") else { continue };
             in_block = false;
             out.push_str(after_block(&bare[at..]));
@@ -135,7 +134,7 @@ pub(crate) fn redact(text: &str) -> (String, usize) {
     (out, count)
 }
 
-/// What follows the dashes that close a block.
+/// Returns the text after the dashes that close a block.
 fn after_block(text: &str) -> &str {
     let rest = text.trim_start_matches("-----END");
     rest.find("-----").map_or("", |at| &rest[at + 5..])
@@ -173,7 +172,7 @@ fn line_of(line: &str, out: &mut String) -> usize {
     count
 }
 
-/// Places of values that what stands before them tells to be keys, in order and apart.
+/// Returns the ranges of values that the text before them announces as keys, sorted and without overlaps.
 fn spoken(line: &str) -> Vec<(usize, usize)> {
     let mut found = named_values(line);
     found.extend(in_addresses(line));
@@ -189,7 +188,7 @@ fn spoken(line: &str) -> Vec<(usize, usize)> {
     apart
 }
 
-/// Places of passwords in addresses: `https://user:PASSWORD@host`.
+/// Returns the ranges of passwords in addresses: `https://user:PASSWORD@host`.
 fn in_addresses(line: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (at, _) in line.match_indices("://") {
@@ -199,7 +198,7 @@ fn in_addresses(line: &str) -> Vec<(usize, usize)> {
         let host = &rest[..rest.find(ends).unwrap_or(rest.len())];
         let Some(end) = host.rfind('@') else { continue };
         let Some(colon) = host[..end].find(':') else { continue };
-        // What is filled in at run time is no key.
+        // A placeholder that is filled in at run time is not a key.
         let password = &host[colon + 1..end];
         let is_hole = password.starts_with('{') && password.ends_with('}');
         if !password.is_empty() && !is_hole {
@@ -209,7 +208,7 @@ fn in_addresses(line: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Places of JSON web tokens, whole: `eyJ….eyJ….signature`.
+/// Returns the ranges of whole JSON web tokens: `eyJ….eyJ….signature`.
 fn web_tokens(line: &str) -> Vec<(usize, usize)> {
     let (mut found, mut seen) = (Vec::new(), 0);
     let letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=');
@@ -232,7 +231,7 @@ fn web_tokens(line: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Letters that keys are written in.
+/// Returns the length of the leading run of letters that keys consist of.
 fn word_len(text: &str) -> usize {
     text.bytes()
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+' | b'/' | b'='))
@@ -251,7 +250,7 @@ fn starts(word: &str, at: usize) -> bool {
     at == 0 || !word.as_bytes()[at - 1].is_ascii_alphanumeric()
 }
 
-/// Long, of several kinds of letters, and as uneven as chance.
+/// Whether a word is long, of several kinds of letters, and of high entropy.
 fn looks_random(word: &str) -> bool {
     let word = word.trim_end_matches('=');
     if word.len() < SHORTEST || word.contains("//") {
@@ -264,7 +263,7 @@ fn looks_random(word: &str) -> bool {
     hex || (mixed && entropy(word) >= 4.2) || (word.contains('/') && digits >= 3 && upper >= 6 && lower >= 6 && entropy(word) >= 4.6)
 }
 
-/// Bits a letter.
+/// Returns the entropy in bits per letter.
 fn entropy(word: &str) -> f64 {
     let mut counts = [0_u32; 256];
     word.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -277,13 +276,13 @@ fn entropy(word: &str) -> f64 {
         .sum()
 }
 
-/// Whether what is set without quotes is a value: code has names there, and calls.
+/// Whether an unquoted text is a value: in code it may be a name or a call.
 fn is_password(value: &str) -> bool {
     let has = |kind: fn(char) -> bool| value.chars().any(kind);
     value.len() >= 6 && has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(|c| "()[]{}<>.".contains(c))
 }
 
-/// Places of values of telling names: `Password = "…"`, `"apiKey": "…"`, `Password=…;` inside of literals, and `password=…` in what people write.
+/// Returns the ranges of values of telling names: `Password = "…"`, `"apiKey": "…"`, `Password=…;` inside of literals, and `password=…` in prose.
 fn named_values(line: &str) -> Vec<(usize, usize)> {
     let lower = line.to_ascii_lowercase();
     let mut found: Vec<(usize, usize)> = Vec::new();

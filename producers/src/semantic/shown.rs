@@ -1,16 +1,16 @@
-//! What a model was shown, as it is filed with its answer: the next question is asked as a difference from it, on whatever machine.
+//! The texts that a model was shown, stored with its answer: the next question is asked as a difference from them, on any machine.
 
 use super::slots::{Kind, Slot};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Longest record of it in bytes; what is longer is not filed, and compared by what the store has of the inputs.
+/// Limit of bytes of the record; a longer one is not stored, and the stored inputs are compared instead.
 const LONGEST: usize = 512 * 1024;
 
 /// Texts by kind, type and member.
 type Stored = Vec<(Kind, String, Vec<(String, String)>)>;
 
-/// The texts as bytes; none when there are too many of them.
+/// Encodes the texts; empty above the limit.
 pub(super) fn write(slots: &[Slot]) -> Arc<[u8]> {
     let all: Stored = slots
         .iter()
@@ -20,8 +20,8 @@ pub(super) fn write(slots: &[Slot]) -> Arc<[u8]> {
     if bytes.len() > LONGEST { Arc::default() } else { bytes.into() }
 }
 
-/// The texts in these bytes, those of the types `withheld` and the declarations of `hidden` ones left out. They may come from another machine,
-/// and from a time in which less was taken for a secret: they are cleaned anew. `None` when there are none.
+/// Decodes texts, without those of the types `withheld` and the declarations of `hidden` ones. They may come from another machine, and from a version
+/// with other rules for secrets: they are cleaned again. `None` when there are none.
 pub(super) fn read(bytes: &[u8], key: impl Fn(&str) -> String, withheld: &BTreeSet<&str>, hidden: &BTreeSet<String>) -> Option<Vec<Slot>> {
     let stored: Stored = serde_json::from_slice(bytes).ok()?;
     let slots = stored.into_iter().map(|(kind, old, pieces)| Slot::new(kind, &key(&old), pieces));

@@ -1,9 +1,8 @@
-//! Prompts that do not fit: what is left out, and in which order. What a reader could do without goes first; the declarations of the types
-//! themselves never go.
+//! Shrinks prompts that do not fit, the least important parts first; the declarations of the types themselves always stay.
 //!
-//! First the declarations of dependencies, then documentation, then all but the first line of dependencies' roles, then the roles of all
-//! dependencies but those that the type's own head names. Then a group is asked about in parts. Then bodies: the longest eighth, a
-//! quarter, half, all.
+//! First drops the declarations of dependencies, then documentation, then all but the first line of dependencies' roles, then the roles of all
+//! dependencies but those that the type's own head names. Then a group is split into parts. Then drops bodies: the longest eighth, a quarter, half,
+//! all.
 
 use super::slots::{Kind, Slot, simple};
 use std::collections::BTreeSet;
@@ -14,10 +13,10 @@ pub(super) const LAST: usize = 8;
 /// The last step before a group is split.
 pub(super) const BEFORE_SPLIT: usize = 4;
 
-/// What stands in the place of a body.
+/// The replacement of a body.
 const LEFT_OUT: &str = "/* body left out */";
 
-/// What a step leaves out, in words.
+/// Describes the parts that a step leaves out.
 pub(super) fn name(step: usize) -> &'static str {
     match step {
         0 => "nothing",
@@ -32,7 +31,7 @@ pub(super) fn name(step: usize) -> &'static str {
     }
 }
 
-/// The texts after so many steps.
+/// Returns the texts after so many steps.
 pub(super) fn shrunk(slots: &[Slot], step: usize) -> Vec<Slot> {
     let mut slots = slots.to_vec();
     if step >= 1 {
@@ -81,7 +80,7 @@ pub(super) fn shrunk(slots: &[Slot], step: usize) -> Vec<Slot> {
     slots
 }
 
-/// A member without its body.
+/// Returns a member without its body.
 fn headless(text: &str) -> String {
     let end = [" {", " =>", " = ", "\n"]
         .iter()

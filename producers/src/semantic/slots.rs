@@ -1,7 +1,7 @@
-//! What a prompt shows, cut into named texts: the structure, code and documentation of each type, and what its dependencies are for.
+//! The contents of a prompt, cut into named texts: structure, code and documentation of each type, and the roles of its dependencies.
 //!
-//! The same cutting is done for the inputs of now and for those of an earlier answer, so that what moved is what differs between the two.
-//! Every text is cleaned of control characters and of what looks like a key before anyone sees it.
+//! The present inputs and those of an earlier answer are cut in the same way, so that comparing the texts gives the changes. Every text is cleaned of
+//! control characters and of texts that look like keys before it is used.
 
 use super::clean::clean;
 use super::code_lines::code_lines;
@@ -17,16 +17,16 @@ use engine::values::label::unescape;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest text of one dependency's declarations.
+/// Limit of bytes of one dependency's declarations.
 const LONGEST_SIGNATURES: usize = 1500;
 
-/// Longest text of one dependency's ROLE.
+/// Limit of bytes of one dependency's ROLE.
 const LONGEST_ROLE: usize = 1200;
 
-/// What a type says of itself whose source no model may see.
+/// The text of a type whose source no model may see.
 pub(super) const WITHHELD: &str = "Withheld: its source is never sent to a model.";
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Structure,
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How people call it.
+    /// Returns its title for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Structure => "Declarations",
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// Whether it belongs to what is summarised, and not to what that depends on.
+    /// Whether it belongs to the summarised type, and not to a dependency.
     pub(super) fn is_own(self) -> bool {
         matches!(self, Self::Structure | Self::Code | Self::Docs)
     }
@@ -58,9 +58,9 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) kind: Kind,
-    /// The type it is of.
+    /// The type that it belongs to.
     pub(super) key: String,
-    /// Pieces by the name of the member they are of; `""` for what belongs to none.
+    /// Pieces by the name of their member; `""` for pieces of no member.
     pub(super) pieces: Vec<(String, String)>,
 }
 
@@ -74,13 +74,13 @@ impl Slot {
         }
     }
 
-    /// The whole text, a line end behind every piece.
+    /// Returns the whole text, with a line end after every piece.
     pub(super) fn text(&self) -> String {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
 }
 
-/// Whether a member's declaration holds code: fields, accessors that the compiler writes and members without a body hold none.
+/// Whether a member's declaration has code: fields, accessors that the compiler writes and members without a body have none.
 pub(super) fn holds_code(declaration: &str) -> bool {
     const ACCESSORS: [&str; 11] = [
         "get",
@@ -109,10 +109,10 @@ pub(super) fn holds_code(declaration: &str) -> bool {
     })
 }
 
-/// Blobs by role and by the type that they are of.
+/// Blobs by role and by type.
 pub(super) type Blobs = BTreeMap<String, BTreeMap<String, Input>>;
 
-/// The inputs of now; those of a role with one input are of the type `own`.
+/// Returns the present inputs; those of a role with one input belong to the type `own`.
 pub(super) fn present(inputs: &Inputs<'_>, own: &str) -> Blobs {
     let of = |input: &Input| {
         let key = if input.item.is_empty() { own } else { &input.item };
@@ -124,7 +124,7 @@ pub(super) fn present(inputs: &Inputs<'_>, own: &str) -> Blobs {
         .collect()
 }
 
-/// The inputs of an earlier answer, under the names that their types have now; `None` when the store does not have one that was shown.
+/// Returns the inputs of an earlier answer, under the present names of their types; `None` when the store lacks one of them.
 pub(super) fn past(previous: &Previous, now: impl Fn(&str) -> String) -> Option<Blobs> {
     let mut blobs = Blobs::new();
     for input in &previous.inputs {
@@ -144,17 +144,17 @@ pub(super) fn past(previous: &Previous, now: impl Fn(&str) -> String) -> Option<
     blobs.contains_key("structure").then_some(blobs)
 }
 
-/// The type that a label is of.
+/// Returns the type that a label belongs to.
 fn key_of(label: &str) -> String {
     let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
     let key = package.strip_prefix("//types/").unwrap_or(package);
     unescape(key.split('#').next().unwrap_or(key))
 }
 
-/// Cuts blobs into texts: those of the types `about` first, then those of their dependencies, of those `hidden` only the role.
+/// Cuts blobs into texts: those of the types `about` first, then those of their dependencies; of `hidden` ones only the role.
 ///
 /// # Errors
-/// When a blob is not of our making.
+/// When a blob is malformed.
 pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) -> Result<Vec<Slot>, Failure> {
     let none = BTreeMap::new();
     let role = |name: &str| blobs.get(name).unwrap_or(&none);
@@ -216,7 +216,7 @@ fn text_of(input: &Input) -> Result<String, Failure> {
     Ok(text.to_owned())
 }
 
-/// A text of at most so many bytes, cut at a line or a word.
+/// Cuts a text to at most so many bytes, at a line or a word.
 pub(super) fn cut_to_bytes(text: &str, longest: usize) -> String {
     if text.len() <= longest {
         return text.to_owned();
@@ -226,7 +226,7 @@ pub(super) fn cut_to_bytes(text: &str, longest: usize) -> String {
     format!("{} …", text[..end].trim_end())
 }
 
-/// The simple name of a type's key.
+/// Returns the simple name of a type's key.
 pub(super) fn simple(key: &str) -> &str {
     let key = key.split('@').next().unwrap_or(key);
     let last = key.rsplit(['.', '+']).next().unwrap_or(key);
@@ -285,7 +285,7 @@ fn declarations(whole: &TypeStructure) -> Vec<(String, String)> {
     std::iter::once((String::new(), head(whole))).chain(members).collect()
 }
 
-/// Bodies and what is no API. A member of the API goes by its key: its declaration stands elsewhere in the prompt.
+/// Returns bodies and members outside of the API. A member of the API appears by its key only: its declaration is elsewhere in the prompt.
 fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -> Vec<(String, String)> {
     let own = header
         .body
@@ -321,14 +321,14 @@ fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -
     own.chain(members).collect()
 }
 
-/// Of the type around a member: its head, and the members that the member's code names.
+/// Returns, of the type around a member, its head and the members that the member's code names.
 fn surroundings_of_member(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let named = whole.members.iter().filter(|member| words.contains(&member.name));
     let members = named.map(|member| (member.key.clone(), declaration(member)));
     std::iter::once((String::new(), head(whole))).chain(members).collect()
 }
 
-/// Of a dependency: its head, and the members whose names the words hold, as far as they fit.
+/// Returns, of a dependency, its head and the members that the words name, as far as they fit.
 fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut pieces = vec![(String::new(), head(whole))];
     let mut len = pieces[0].1.len();

@@ -1,18 +1,18 @@
-//! Splicing: the sections of a patch in the places of the old ones, and nothing else.
+//! Splicing: replaces the sections that a patch answers, and no others.
 
 use super::answer::Summaries;
 
-/// An earlier answer with a patch in it.
+/// An earlier answer with a patch applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spliced {
     pub(super) summaries: Summaries,
-    /// Sections that are another text now.
+    /// Sections whose text changed.
     pub(super) changed: Vec<String>,
-    /// Sections whose old text stayed although they were answered, with why.
+    /// Sections whose old text stayed although they were answered, each with the reason.
     pub(super) kept: Vec<(String, &'static str)>,
 }
 
-/// Puts `answered` into `old`. A section stays when `keep` says why.
+/// Puts `answered` into `old`. A section stays if `keep` returns a reason.
 pub(super) fn splice(old: &Summaries, answered: &Summaries, keep: impl Fn(&str, &str, &str, &str) -> Option<&'static str>) -> Spliced {
     let mut spliced = Spliced {
         summaries: old.clone(),
@@ -47,7 +47,7 @@ mod tests {
     }
 
     proptest! {
-        /// Only what is in both moves, and it moves to what was answered.
+        /// Only sections in both change, and they get the answered text.
         #[test]
         fn nothing_else_moves(old in summaries(), answered in summaries(), corrected in "[A-E]") {
             let keep = |_: &str, name: &str, _: &str, _: &str| (name == corrected).then_some("a person wrote it");

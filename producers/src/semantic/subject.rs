@@ -1,4 +1,4 @@
-//! What a summary is about: one type, a group of mutually dependent types, or one member, as the inputs of the node tell it.
+//! The subject of a summary: one type, a group of mutually dependent types, or one member, as read from the inputs of the node.
 
 use super::document::Head;
 use super::parameters::Wishes;
@@ -15,10 +15,10 @@ use engine::values::label::escape;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why no model is asked about something.
+/// The reason why no model is asked about a subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Withholding {
-    /// It is a member without code: its declaration says all there is.
+    /// It is a member without code: its declaration is complete.
     Declaration,
     /// All of it is generated code.
     Generated,
@@ -27,7 +27,7 @@ pub(super) enum Withholding {
 }
 
 impl Withholding {
-    /// As a sentence about the type.
+    /// Returns the reason as a sentence about the type.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Secret(glob) => format!("its source matches '{glob}' and is never sent"),
@@ -36,7 +36,7 @@ impl Withholding {
         }
     }
 
-    /// What the summary says in each section.
+    /// Returns the text of each section of the summary.
     pub(super) fn summary(&self) -> &'static str {
         match self {
             Self::Secret(_) => WITHHELD,
@@ -46,7 +46,7 @@ impl Withholding {
     }
 }
 
-/// What is asked about.
+/// The subject of a question.
 pub(super) struct Subject {
     /// Identifier of the group, when it is one.
     pub(super) group: Option<String>,
@@ -54,13 +54,13 @@ pub(super) struct Subject {
     pub(super) heads: Vec<Head>,
     /// Keys of the types, in the same order.
     pub(super) keys: Vec<String>,
-    /// By key of a type that no model is asked about: why.
+    /// Types that no model is asked about, by key, each with the reason.
     pub(super) withheld: BTreeMap<String, Withholding>,
     /// The inputs.
     pub(super) blobs: Blobs,
     /// Dependencies whose declarations no model may see.
     pub(super) hidden: BTreeSet<String>,
-    /// What a person wrote of it.
+    /// A person's corrections of its summary.
     pub(super) theirs: Theirs,
 }
 
@@ -68,7 +68,7 @@ impl Subject {
     /// Reads the inputs.
     ///
     /// # Errors
-    /// When one is missing or not of our making.
+    /// When one is missing or malformed.
     pub(super) fn read(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
         let rows = rows(inputs)?;
         let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
@@ -112,7 +112,7 @@ impl Subject {
         })
     }
 
-    /// The heads of the types that a model may see.
+    /// Returns the heads of the types that a model may see.
     pub(super) fn visible_heads(&self) -> Vec<Head> {
         let shown = self
             .heads
@@ -122,10 +122,10 @@ impl Subject {
         shown.map(|(head, _)| head.clone()).collect()
     }
 
-    /// The texts that a prompt shows, of these inputs or of earlier ones.
+    /// Returns the texts that a prompt shows, from these inputs or earlier ones.
     ///
     /// # Errors
-    /// When a blob is not of our making.
+    /// When a blob is malformed.
     pub(super) fn slots(&self, blobs: &Blobs) -> Result<Vec<Slot>, Failure> {
         let about: Vec<&str> = self
             .keys
@@ -136,25 +136,25 @@ impl Subject {
         slots::slots(blobs, &about, &self.hidden)
     }
 
-    /// Types of which nothing but what they are for may be shown.
+    /// Returns the types of which only the role may be shown.
     pub(super) fn unseen(&self) -> BTreeSet<&str> {
         self.withheld.keys().map(String::as_str).collect()
     }
 }
 
-/// The key of the type of a head, without its member.
+/// Returns the key of the type of a head, without its member.
 pub(super) fn type_key(key: &str) -> &str {
     key.split('#').next().unwrap_or(key)
 }
 
-/// Labels that a summary may have had before, when its types were called otherwise.
+/// Returns the labels that a summary may have had before its types were renamed.
 pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     let Ok(rows) = rows(inputs) else { return Vec::new() };
     if !inputs.label.starts_with("//groups/") {
         let former = rows.first().and_then(|(key, _)| inputs.former.get(key)).into_iter().flatten();
         return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
     }
-    // A group goes by the identifiers of its types.
+    // The label of a group depends on the identifiers of its types.
     let most = rows
         .iter()
         .filter_map(|(key, _)| Some(inputs.former.get(key)?.len()))
@@ -174,17 +174,17 @@ pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     (0..most).map(group).collect()
 }
 
-/// The label of a target of a type, or of a member of it, if the type had another key.
+/// Returns the label of a target of a type, or of a member, under another key of the type.
 fn label_of(label: &str, key: &str) -> Option<String> {
     let (package, target) = label.rsplit_once(':')?;
     let member = package.split_once('#').map(|(_, member)| format!("#{member}"));
     Some(format!("//types/{}{}:{target}", escape(key), member.unwrap_or_default()))
 }
 
-/// The template: the user's, or the built-in one.
+/// Returns the template: the user's, or the built-in one.
 ///
 /// # Errors
-/// When there is something wrong with it.
+/// When it is invalid.
 pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template, Failure> {
     match inputs.maybe("template") {
         Some(input) => Template::read(wishes.template.as_deref().unwrap_or("the template"), &input.bytes),
@@ -204,7 +204,7 @@ fn rows_in(input: &Input) -> Option<Vec<(String, TypeRow)>> {
     table.rows().map(row).collect()
 }
 
-/// The dependencies with a file that no model may see.
+/// Returns the dependencies with a file that no model may see.
 fn hidden(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<BTreeSet<String>, Failure> {
     let Some(input) = inputs.maybe("places") else {
         return Ok(BTreeSet::new());
@@ -220,7 +220,7 @@ fn dependencies(input: Option<&Input>) -> Result<Vec<String>, Failure> {
     Ok(deps.structure.iter().filter_map(|key| deps.ids.get(key)).cloned().collect())
 }
 
-/// The digest of a text in the form of notes.
+/// Returns the digest of a text in the form of notes.
 pub(super) fn note_digest(text: &str) -> String {
     Digest::of(text.as_bytes()).short()
 }

@@ -1,8 +1,7 @@
-//! Templates of prompts: a text with `{{variables}}` in up to three parts, checked before anything is asked.
+//! Templates of prompts: a text with `{{variables}}` in up to three parts, checked before any question.
 //!
-//! A line `%% system`, `%% full` or `%% patch` begins a part; a text without such lines is the part `full`. Parts that a user's template
-//! lacks are the built-in one's. `\{{` stands for two braces. What is put in for a variable is never looked into again, so that no source
-//! text can be a variable.
+//! A line `%% system`, `%% full` or `%% patch` begins a part; a text without such lines is the part `full`. Parts missing in a user's template are
+//! taken from the built-in one. `\{{` escapes two braces. Inserted values are not expanded again, so that no source text can be a variable.
 
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -13,13 +12,13 @@ use std::collections::BTreeMap;
 /// The built-in template.
 pub(super) const BUILT_IN: &str = include_str!("../../prompts/semantic.md");
 
-/// What messages call it.
+/// Its name in messages.
 const BUILT_IN_NAME: &str = "prompts/semantic.md";
 
-/// Longest template in bytes.
+/// Limit of bytes of a template.
 const LONGEST: usize = 64 * 1024;
 
-/// Variables that are the same in every prompt; the part `system` may use no others.
+/// Variables with the same value in every prompt; the part `system` may use no others.
 const STABLE: [&str; 3] = ["evidence", "sections", "subject"];
 /// Further variables of the part `full`.
 const FULL: [&str; 5] = ["dependencies", "docs", "impl", "structure", "types"];
@@ -50,7 +49,7 @@ pub(super) struct Template {
     patch: Vec<Piece>,
 }
 
-/// Which part of a template.
+/// A part of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     System,
@@ -81,11 +80,11 @@ impl Part {
     }
 }
 
-/// A part as written: its pieces and the line of its beginning.
+/// A parsed part: its pieces and the line of its beginning.
 type Written = (Vec<Piece>, u32);
 
 impl Template {
-    /// The built-in template.
+    /// Returns the built-in template.
     pub(super) fn built_in() -> Result<Self, Failure> {
         Self::read(BUILT_IN_NAME, BUILT_IN.as_bytes())
     }
@@ -93,7 +92,7 @@ impl Template {
     /// Reads and checks a template.
     ///
     /// # Errors
-    /// A permanent failure with the place of the first thing that is wrong.
+    /// A permanent failure with the position of the first fault.
     pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             template_error(
@@ -165,7 +164,7 @@ impl Template {
         }
     }
 
-    /// Whether a part, or what always stands before it, uses a variable.
+    /// Whether a part, or the system part before it, uses a variable.
     fn uses(&self, part: Part, name: &str) -> bool {
         self.pieces(part)
             .iter()
@@ -173,7 +172,7 @@ impl Template {
             .any(|piece| *piece == Piece::Variable(name.to_owned()))
     }
 
-    /// A part with its variables filled in, empty lines in a row as one.
+    /// Returns a part with its variables filled in, and successive empty lines reduced to one.
     pub(super) fn fill(&self, part: Part, values: &BTreeMap<&str, String>) -> String {
         let mut text = String::new();
         for piece in self.pieces(part) {
@@ -186,7 +185,7 @@ impl Template {
     }
 }
 
-/// Adds text of the template; a gap that an empty variable leaves does not grow.
+/// Appends text of the template; an empty variable does not enlarge a gap.
 fn push_plain(text: &mut String, plain: &str) {
     if text.ends_with("\n\n") || text.is_empty() {
         text.push_str(plain.trim_start_matches('\n'));
@@ -305,7 +304,7 @@ fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<P
     }
     plain.push_str(rest);
     if !plain.is_empty() {
-        // Lines of text run together: two texts never stand in a row.
+        // Merge texts: two text pieces never follow each other.
         match pieces.last_mut() {
             Some(Piece::Text(last)) => last.push_str(&plain),
             _ => pieces.push(Piece::Text(plain)),

@@ -1,5 +1,5 @@
-//! A person's words: the sections of a summary that a person wrote, as the last result or another checkout's holds them. They stay as they
-//! are in every later answer, and where they cannot, that is said.
+//! A person's corrections: the sections of a summary that a person wrote, from the last result or another checkout. Every later answer keeps them
+//! word for word, and reports those that it cannot keep.
 
 use super::answer::{Summaries, canonical};
 use super::document::{self, Head};
@@ -11,24 +11,24 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The note that lists sections a person wrote: `ROLE`, in groups `T_ab12cd34/ROLE`.
+/// The note that lists corrected sections: `ROLE`, in groups `T_ab12cd34/ROLE`.
 const NOTE: &str = "corrected";
 
-/// What a person wrote.
+/// A person's corrections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Theirs {
-    /// By key of the type and name of the section.
+    /// The texts, by key of the type and name of the section.
     words: BTreeMap<(String, String), String>,
     /// The same sections as the note names them.
     names: BTreeSet<String>,
-    /// Sections that there is no place for any more.
+    /// Sections whose type or name no longer exists.
     lost: BTreeSet<String>,
-    /// Sections that were corrected in another checkout, where the code is another.
+    /// Sections that were corrected in another checkout, whose code differs.
     elsewhere: BTreeSet<String>,
 }
 
 impl Theirs {
-    /// What there is of it: of the last result, and over that what was written last of all.
+    /// Reads the corrections: those of the last result, overridden by the newest ones.
     pub(super) fn of(inputs: &Inputs<'_>, heads: &[Head], wanted: &[Section]) -> Self {
         let mut theirs = Self::default();
         if let Some(previous) = &inputs.previous {
@@ -65,24 +65,24 @@ impl Theirs {
         }
     }
 
-    /// Whether there is nothing of it.
+    /// Whether there are no corrections.
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// The sections, by key of the type.
+    /// Returns the sections, by key of the type.
     pub(super) fn places(&self) -> BTreeSet<(String, String)> {
         self.words.keys().cloned().collect()
     }
 
-    /// Puts the words in their places.
+    /// Inserts the corrections into summaries.
     pub(super) fn put_into(&self, summaries: &mut Summaries) {
         for ((key, name), text) in &self.words {
             summaries.entry(key.clone()).or_default().insert(name.clone(), text.clone());
         }
     }
 
-    /// Notes which sections a person wrote, and says what a reader should know: that the code moved since (`moved`), and what did not stay.
+    /// Notes the corrected sections, and warns that the code changed since (`moved`) and of sections that were dropped.
     pub(super) fn report_sections(&self, moved: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
         let list = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let mut warn = |message: String, hint: &str| diagnostics.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).hint(hint));
@@ -116,13 +116,13 @@ impl Theirs {
     }
 }
 
-/// The sections that notes name.
+/// Returns the sections that notes name.
 fn names(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(NOTE).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())
 }
 
-/// A name of a section with the identifier that its type has now.
+/// Returns the name of a section with the present identifier of its type.
 fn name_now(name: &str, then: &[Head], now: &[Head]) -> String {
     let same = |(id, section): (&str, &str)| {
         let at = then.iter().position(|head| head.id == id)?;
@@ -131,7 +131,7 @@ fn name_now(name: &str, then: &[Head], now: &[Head]) -> String {
     name.rsplit_once('/').and_then(same).unwrap_or_else(|| name.to_owned())
 }
 
-/// The type and the section that a name means.
+/// Resolves a name to its type and section.
 fn type_and_section<'n>(name: &'n str, heads: &'n [Head]) -> Option<(&'n str, &'n str)> {
     let (id, section) = name.rsplit_once('/').map_or((None, name), |(id, name)| (Some(id), name));
     let head = heads.iter().find(|head| id.is_none_or(|id| id == head.id || id == head.key))?;

@@ -1,8 +1,8 @@
-//! Tokens of canonical C# text, enough to find statements by their words: names, literals, punctuation.
+//! Tokens of canonical C# text, sufficient to find statements by their words: names, literals, punctuation.
 //!
-//! It knows strings well enough not to look into them and nothing about grammar; any text gives some tokens, in linear time.
+//! It skips the contents of strings and knows no grammar; any text gives some tokens, in linear time.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Word,
@@ -10,7 +10,7 @@ pub(crate) enum TokenKind {
     Mark,
 }
 
-/// A token with its place in the text.
+/// A token with its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: TokenKind,
@@ -28,7 +28,7 @@ impl Token<'_> {
     }
 }
 
-/// Cuts canonical text into tokens.
+/// Splits canonical text into tokens.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -61,7 +61,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// Length of a string or character literal at the beginning of `text`. Holes of interpolated strings are taken as text.
+/// Returns the length of a literal at the beginning of `text`. Holes of interpolated strings count as text.
 fn literal(text: &str) -> Option<usize> {
     let prefix = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();
     let body = &text[prefix..];
@@ -90,7 +90,7 @@ fn literal(text: &str) -> Option<usize> {
     Some(prefix + escaped(body, '"'))
 }
 
-/// Length of a literal with backslash escapes.
+/// Returns the length of a literal with backslash escapes.
 fn escaped(body: &str, quote: char) -> usize {
     let mut skip = false;
     for (at, c) in body.char_indices().skip(1) {
@@ -104,16 +104,16 @@ fn escaped(body: &str, quote: char) -> usize {
     body.len()
 }
 
-/// The text inside the quotes of a literal.
+/// Returns the text inside the quotes of a literal.
 pub(crate) fn unquoted(literal: &str) -> &str {
     let literal = literal.trim_start_matches(['$', '@']);
-    // Three quotes or more open a raw text, which as many close; inside of others a quote may stand next to the closing one.
+    // Three or more quotes open a raw text, and as many close it; in other literals an inner quote may be next to the closing one.
     let opening = literal.bytes().take_while(|byte| *byte == b'"').count();
     let quotes = if opening >= 3 { opening } else { opening.min(1) };
     literal.get(quotes..literal.len().saturating_sub(quotes)).unwrap_or_default()
 }
 
-/// For every token that opens a bracket the place of its partner; the number of tokens where there is none.
+/// Returns, for every opening bracket, the index of its partner; the number of tokens where there is none.
 pub(crate) fn partners(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut partner = vec![tokens.len(); tokens.len()];
     let mut open = Vec::new();

@@ -1,13 +1,13 @@
-//! What a module may ask for: the functions of the import module `cortex`. Pointers and lengths are those of its memory, in bytes. A function
-//! that gives bytes copies as many as fit into the room that it is given and returns how many there are.
+//! The functions that a module may import from `cortex`. Pointers and lengths refer to its memory, in bytes. A function that returns bytes copies as
+//! many as fit into the given room and returns their total number.
 //!
-//! - `count(role, role_len) -> i32`: how many inputs a role has.
-//! - `item(role, role_len, number, to, room) -> i32`: what an input is called (`{item}` of a list; else nothing).
-//! - `read(role, role_len, number, to, room) -> i32`: an input's bytes; of indexes the JSON that `show` prints.
+//! - `count(role, role_len) -> i32`: the number of inputs of a role.
+//! - `item(role, role_len, number, to, room) -> i32`: the name of an input (`{item}` of a list; else empty).
+//! - `read(role, role_len, number, to, room) -> i32`: an input's bytes; for indexes the JSON that `show` prints.
 //! - `params(to, room) -> i32`: the parameters, a JSON object.
-//! - `output(from, len)`: adds to the output.
-//! - `warn(from, len)`: a warning to keep with the result.
-//! - `fail(from, len)`: ends the run without an output, and says why.
+//! - `output(from, len)`: appends to the output.
+//! - `warn(from, len)`: adds a warning to the result.
+//! - `fail(from, len)`: ends the run without an output, with a reason.
 
 use engine::seams::producer::{Input, Inputs};
 use engine::values::table;
@@ -18,38 +18,38 @@ use wasmi::{Caller, Error, Extern, Linker, Memory, StoreLimits, StoreLimitsBuild
 
 /// The name that functions are imported from.
 const NAMED: &str = "cortex";
-/// Warnings of one run that are kept, and characters of each.
+/// Limits of warnings of one run, and of characters of each.
 const WARNINGS: usize = 50;
 const LONGEST: usize = 2_000;
-/// So many bytes are copied for one unit of fuel.
+/// Number of bytes that are copied for one unit of fuel.
 const COPIED: u64 = 8;
-/// No role has a longer name.
+/// Limit of bytes of a role's name.
 const LONGEST_NAME: usize = 1 << 10;
 
-/// Why the host ended a run.
+/// The reason why the host ended a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Stop {
-    /// The module said that it failed.
+    /// The module reported a failure.
     #[error("the module failed: {0}")]
     Failed(String),
     /// It used up its fuel.
     #[error("the module used up its fuel")]
     Fuel,
-    /// It wanted more memory.
+    /// It requested too much memory.
     #[error("the module wants more memory than it may have")]
     Memory,
-    /// It named bytes that it does not have.
+    /// It referred to bytes outside of its memory.
     #[error("the module named bytes outside of its memory")]
     Outside,
 }
 
-/// What a run has.
+/// The state of a run.
 pub(super) struct Host {
     roles: BTreeMap<Arc<str>, Vec<Input>>,
     params: Vec<u8>,
-    /// Fuel that it was not given yet.
+    /// Fuel that the module has not received yet.
     fuel: u64,
-    /// Bytes that its output may have.
+    /// Limit of bytes of its output.
     room: u64,
     pub(super) limits: StoreLimits,
     pub(super) output: Vec<u8>,
@@ -80,10 +80,10 @@ impl Host {
         error
     }
 
-    /// Takes fuel for what is done for it.
+    /// Charges fuel for work of the host.
     ///
     /// # Errors
-    /// When there is not as much.
+    /// When too little fuel is left.
     pub(super) fn charge(&mut self, fuel: u64) -> Result<(), Error> {
         match self.fuel.checked_sub(fuel) {
             Some(left) => self.fuel = left,
@@ -100,7 +100,7 @@ fn memory(caller: &mut Caller<'_, Host>) -> Result<Memory, Error> {
     }
 }
 
-/// Bytes of the module's.
+/// Reads bytes of the module's memory.
 fn read_module_bytes(caller: &mut Caller<'_, Host>, from: i32, len: i32, most: usize) -> Result<Vec<u8>, Error> {
     let (start, len) = (from.cast_unsigned() as usize, len.cast_unsigned() as usize);
     caller.data_mut().charge(1 + len as u64 / COPIED)?;
@@ -112,7 +112,7 @@ fn read_module_bytes(caller: &mut Caller<'_, Host>, from: i32, len: i32, most: u
     }
 }
 
-/// Copies as many bytes as there is room for; how many there are.
+/// Copies as many bytes as fit and returns their total number.
 fn given(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Result<i32, Error> {
     let (start, room) = (to.cast_unsigned() as usize, room.cast_unsigned() as usize);
     let fits = &bytes[..bytes.len().min(room)];
@@ -129,13 +129,13 @@ fn given(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Res
     }
 }
 
-/// Text of the module's, for people.
+/// Reads a text of the module for people.
 fn said(caller: &mut Caller<'_, Host>, from: i32, len: i32) -> Result<String, Error> {
     let bytes = read_module_bytes(caller, from, len, usize::MAX)?;
     Ok(String::from_utf8_lossy(&bytes).chars().take(LONGEST).collect())
 }
 
-/// An input that the module names; cheap to have twice, as its bytes are shared.
+/// Returns an input that the module names; the clone shares its bytes.
 fn input(caller: &mut Caller<'_, Host>, (role, role_len): (i32, i32), number: i32) -> Result<Input, Error> {
     let role = read_module_bytes(caller, role, role_len, LONGEST_NAME)?;
     let inputs = std::str::from_utf8(&role).ok().and_then(|role| caller.data().roles.get(role));
@@ -143,7 +143,7 @@ fn input(caller: &mut Caller<'_, Host>, (role, role_len): (i32, i32), number: i3
     input.ok_or_else(|| caller.data_mut().stop_with(Stop::Outside))
 }
 
-/// Defines them.
+/// Defines the functions.
 ///
 /// # Errors
 /// When one is defined already.

@@ -1,9 +1,9 @@
-//! `wasm`: a producer in a WebAssembly module, the one kind whose purity is enforced everywhere: a module sees its inputs and parameters and
-//! nothing else, so nobody need trust it, and what it makes is the same on every machine.
+//! `wasm`: a producer in a WebAssembly module, the only kind whose purity is enforced everywhere: a module sees only its inputs and parameters, so it
+//! needs no trust, and its output is the same on every machine.
 //!
-//! The module is the input of the role `module`; its digest is in the key as that of any input. It exports its `memory` and `run`, and may
-//! import the functions of [`host`]; there is no WASI. `fuel` (about one an instruction) and `memory` bound it and are in no key. Every other
-//! parameter is the module's own.
+//! The module is the input of the role `module`; its digest is in the key like that of any input. It exports its `memory` and `run`, and may import
+//! the functions of [`host`]; there is no WASI. `fuel` (about one per instruction) and `memory` bound it and are in no key. Every other parameter is
+//! the module's own.
 
 mod host;
 #[cfg(test)]
@@ -23,19 +23,19 @@ use wasmi::{CompilationMode, Config, Engine, Linker, Module, Store, TrapCode, Ty
 
 /// The role of the module.
 const MODULE: &str = "module";
-/// Parameters that bound how it runs.
+/// Parameters that bound a run.
 const BOUNDS: [&str; 2] = ["fuel", "memory"];
 const DEFAULT_FUEL: u64 = 20_000_000_000;
 const DEFAULT_MEMORY: u64 = 256 << 20;
-/// So much is burnt between two looks at whether to stop.
+/// Fuel between two checks for cancellation.
 const SLICE: u64 = 20_000_000;
 
 /// Runs modules.
 #[derive(Default)]
 pub struct WasmProducer {
-    /// Made when the first module runs.
+    /// Created when the first module runs.
     machine: OnceLock<Machine>,
-    /// The module that was last used: most often the next node has the same.
+    /// The module that was last used: the next node usually has the same.
     last: Mutex<Option<(Digest, Module)>>,
 }
 
@@ -119,7 +119,7 @@ impl Producer for WasmProducer {
     }
 }
 
-/// Why a run came to no good end.
+/// The reason why a run failed.
 enum Ended {
     Cancelled,
     Trapped(wasmi::Error),
@@ -146,7 +146,7 @@ impl WasmProducer {
     }
 }
 
-/// Runs a module to its end, and looks now and then whether to stop.
+/// Runs a module to its end, with checks for cancellation in between.
 fn run(linker: &Linker<Host>, store: &mut Store<Host>, module: &Module, cancel: &Cancel) -> Result<(), Ended> {
     burn(store, SLICE)?;
     let instance = linker.instantiate_and_start(&mut *store, module)?;

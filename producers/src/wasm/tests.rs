@@ -1,4 +1,4 @@
-//! Modules that do what they should, and modules that do not.
+//! Modules that behave well, and modules that do not.
 
 use super::*;
 use engine::manifest::template::Vars;
@@ -7,7 +7,7 @@ use engine::values::table::write_table;
 use serde_json::json;
 use std::sync::Arc;
 
-/// What every module here begins with.
+/// The beginning of every module here.
 const IMPORTS: &str = r#"
     (import "cortex" "count" (func $count (param i32 i32) (result i32)))
     (import "cortex" "item" (func $item (param i32 i32 i32 i32 i32) (result i32)))
@@ -54,7 +54,7 @@ fn why(made: Result<Output, Failure>) -> Diagnostic {
 
 #[test]
 fn a_module_sees_its_inputs_and_parameters() {
-    // How many there are, then each one's name and bytes, then the parameters.
+    // The number of inputs, then each one's name and bytes, then the parameters.
     let text = r#"
         (local $n i32)
         (i32.store8 (i32.const 100) (i32.add (i32.const 48) (call $count (i32.const 0) (i32.const 4))))
@@ -99,7 +99,7 @@ fn a_module_is_bounded() {
     let fuel = json!({"fuel": 30_000_000});
     let told = |text: &str, params: &Value| why(run(text, params)).message;
     assert_eq!(told("(loop $again (br $again))", &fuel), "the module used up its fuel");
-    // What the host does for it burns fuel as well.
+    // Work of the host burns fuel too.
     let copying = "(loop $again (call $output (i32.const 0) (i32.const 65536)) (br $again))";
     assert_eq!(
         told(copying, &json!({"fuel": 30_000_000, "memory": "1 GB"})),

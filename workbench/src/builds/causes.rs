@@ -1,7 +1,7 @@
-//! Why outputs differ between two builds: the causes of each, handed on by inputs that differ themselves, down to source files.
+//! Explains why outputs differ between two builds: the causes of each, inherited from inputs that differ themselves, down to source files.
 //!
-//! Of what is new (or gone), whatever it reads is new (or not read any more). Its cause is what is new of that: the file that came, not what
-//! others read before it did.
+//! All inputs of a new (or removed) node count as new (or no longer read). Its cause is the one among them that is new itself: the added file, not a
+//! file that other nodes read before.
 
 use super::leaves::{Leaves, Side};
 use engine::build::file_path;
@@ -11,60 +11,60 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A cause and what it moved.
+/// A cause and its effects.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cause {
     /// The cause.
     #[serde(flatten)]
     pub why: Why,
-    /// What it moved, by label.
+    /// The changed nodes, by label.
     pub moved: Vec<Changed>,
-    /// The lines that a file differs in, where both its sides were looked for and are still to be had.
+    /// The changed lines of a file, where both versions were requested and are still stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
-/// Why outputs differ.
+/// The reason why outputs differ.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Why {
-    /// A source file was read with other content, or by only one of them.
+    /// A source file was read with other content, or by only one of the builds.
     File {
         /// Its path.
         path: String,
-        /// What the one read.
+        /// Digest that the first build read.
         from: Option<Digest>,
-        /// What the other read.
+        /// Digest that the second build read.
         to: Option<Digest>,
     },
-    /// Other files belong to a set.
+    /// The files of a set differ.
     Set {
         /// Its label.
         label: String,
     },
-    /// The producer is another, or another version.
+    /// The producer or its version differs.
     Producer {
-        /// That of the one.
+        /// The producer of the first build.
         from: String,
-        /// That of the other.
+        /// The producer of the second build.
         to: String,
     },
-    /// The inputs are the same: a parameter, the rule, or a person's correction differs, or the model was asked anew.
+    /// The inputs are the same: a parameter, the rule, or a person's correction differs, or the model was asked again.
     SameInputs,
-    /// It was made of other inputs, none of which moved: the rule or what decides its inputs differs.
+    /// The inputs are others, none of which changed: the rule or a deciding node differs.
     OtherInputs,
-    /// It was made by the other first.
+    /// Only the second build has it.
     New,
-    /// It was made by the one and is there no more, for reasons that no record tells.
+    /// Only the first build has it, for reasons that no record shows.
     Gone,
-    /// What it was made of at one of them is not known: that result was collected.
+    /// The inputs of one of its results are unknown: that result was evicted.
     Collected,
-    /// An input moved of which nothing more is known: its node is gone, or History is too short.
+    /// An input changed of which no more is known: its node is gone, or History is too short.
     Input {
         /// The input.
         label: String,
     },
-    /// More causes than are told apart.
+    /// More causes than are listed.
     Many,
 }
 
@@ -73,16 +73,16 @@ pub enum Why {
 pub struct Changed {
     /// The node.
     pub label: Arc<str>,
-    /// Its output after the one.
+    /// Its output after the first build.
     pub from: Option<Digest>,
-    /// Its output after the other.
+    /// Its output after the second build.
     pub to: Option<Digest>,
 }
 
-/// Beyond so many causes a node is said to have many.
+/// Limit of causes of a node; above it the cause is [`Why::Many`].
 const CAUSES: usize = 64;
 
-/// A node that moved.
+/// A changed node.
 pub(super) struct Between {
     pub(super) from: Option<Digest>,
     pub(super) to: Option<Digest>,
@@ -91,18 +91,18 @@ pub(super) struct Between {
 }
 
 impl Between {
-    /// The side on which there is nothing of a node that is new or gone.
+    /// Returns the side on which a new or removed node has no output.
     fn missing_side(&self) -> Option<Side> {
         side_without(self.from, self.to)
     }
 
-    /// Whether a result that it had was collected.
+    /// Whether one of its results was evicted.
     pub(super) fn is_collected(&self) -> bool {
         (self.from.is_some() && self.before.is_none()) || (self.to.is_some() && self.after.is_none())
     }
 }
 
-/// The side on which there is nothing, if there is something on the other only.
+/// Returns the side without a digest, if only the other one has it.
 fn side_without(from: Option<Digest>, to: Option<Digest>) -> Option<Side> {
     match (from, to) {
         (None, Some(_)) => Some(Side::Before),
@@ -111,14 +111,14 @@ fn side_without(from: Option<Digest>, to: Option<Digest>) -> Option<Side> {
     }
 }
 
-/// The files and sets that one of the two records of a node alone names.
+/// Returns the files and sets that only one of the two records of a node names.
 pub(super) fn one_sided_leaves(moved: &BTreeMap<Arc<str>, Between>, is_made: &dyn Fn(&str) -> bool) -> BTreeSet<Arc<str>> {
     let inputs = moved.values().flat_map(differing);
     let of_one = inputs.filter(|(label, (from, to))| side_without(*from, *to).is_some() && !is_made(label));
     of_one.map(|(label, _)| label).collect()
 }
 
-/// The causes of what moved. Inputs that moved themselves hand their causes on.
+/// Returns the causes of the changed nodes. A changed input passes its causes on.
 pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_made: &dyn Fn(&str) -> bool) -> Vec<Cause> {
     let mut finder = Finder {
         moved,
@@ -128,7 +128,7 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
     };
     let mut begun: BTreeSet<&Arc<str>> = BTreeSet::new();
     for start in moved.keys() {
-        // Depth first with a stack of its own: a node is settled once its inputs are.
+        // Depth first with an explicit stack: a node is done once its inputs are.
         let mut stack = vec![start];
         while let Some(&label) = stack.last() {
             if finder.known.contains_key(label) {
@@ -141,7 +141,7 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
                 .filter_map(|input| moved.get_key_value(input).map(|(label, _)| label))
                 .filter(|input| !finder.known.contains_key(*input))
                 .collect();
-            // Records of other times may name each other; what has begun is not waited for again.
+            // Records of different times may form a cycle; do not wait for a node that was begun.
             if begun.insert(label) && !waiting.is_empty() {
                 stack.extend(waiting.into_iter().filter(|input| !begun.contains(*input)));
                 continue;
@@ -170,7 +170,7 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
 
 type Inputs = BTreeMap<Arc<str>, (Option<Digest>, Option<Digest>)>;
 
-/// The inputs that gave other things, by label; none where those of one of the two are not known.
+/// Returns the inputs whose digests differ, by label; empty where the inputs of one side are unknown.
 fn differing(between: &Between) -> Inputs {
     let mut inputs = Inputs::new();
     if between.is_collected() {
@@ -192,14 +192,14 @@ struct Finder<'a> {
     moved: &'a BTreeMap<Arc<str>, Between>,
     leaves: &'a Leaves,
     is_made: &'a dyn Fn(&str) -> bool,
-    /// The causes of what is settled.
+    /// The causes of the nodes that are done.
     known: BTreeMap<&'a Arc<str>, BTreeSet<Why>>,
 }
 
 impl Finder<'_> {
-    /// The inputs of a node that may be why it moved: those that gave other things. A leaf that only one of its records names counts with
-    /// what it gave to others at that time, and not at all if that is the same. Of a node that is new or gone, inputs that came or went
-    /// with it are all that counts, if there are any.
+    /// Returns the inputs that may be why a node changed: those whose digests differ. A leaf that only one of its records names is compared with its
+    /// digest in other nodes' records of that time, and ignored if equal. For a new or removed node, only inputs that are new or removed too count,
+    /// if there are any.
     fn inputs(&self, between: &Between) -> Inputs {
         let mut inputs = differing(between);
         for (label, (from, to)) in &mut inputs {
@@ -237,7 +237,7 @@ impl Finder<'_> {
                 (None, None) if !(self.is_made)(label) => {
                     whys.insert(Why::Set { label: label.to_string() });
                 }
-                // It reads what it did not read before, which is as it was.
+                // The node newly reads an input that has not changed.
                 (None, None) if side_without(from, to).is_some() => {}
                 (None, None) => {
                     whys.insert(Why::Input { label: label.to_string() });
@@ -253,7 +253,7 @@ impl Finder<'_> {
             let (from, to) = (before.producer.clone(), after.producer.clone());
             whys.insert(Why::Producer { from, to });
         }
-        // Where a file came or went, that other files belong to a set says no more.
+        // An added or removed file already explains the change of its set.
         if let Some(side) = between.missing_side()
             && whys
                 .iter()
@@ -320,7 +320,7 @@ mod tests {
         told_among(moved, &[])
     }
 
-    /// `standing`: what others read at either build.
+    /// `standing`: the leaves that other nodes read in each build.
     fn told_among(moved: &[(&str, Between)], standing: &[Read<'_>]) -> Vec<(Why, Vec<String>)> {
         let moved = moved.iter().map(|(label, between)| {
             let Between { from, to, before, after } = between;
@@ -388,9 +388,9 @@ mod tests {
     #[test]
     fn what_is_new_came_with_its_file() {
         let came = [
-            // Every target of the family reads the properties, which stood before.
+            // Every target of the family reads the properties, which existed before.
             ("//b:x", between(None, &[("//files/b:bytes", "1"), ("//files/props:bytes", "p")])),
-            // What reads all names moved, too, because of another file; what is new with the new file is so because of that one.
+            // The node that reads all names changed because of another file too; new nodes of the new file are due to that file.
             ("//all:x", between(Some(&[("//a:x", "old")]), &[("//a:x", "new"), ("//b:x", "new")])),
             ("//a:x", between(Some(&[("//files/a:bytes", "1")]), &[("//files/a:bytes", "2")])),
             (
@@ -400,11 +400,11 @@ mod tests {
                     &[("//b:x", "new"), ("//all:x", "new"), ("//sources/s:files", "2"), ("//k:k", "same")],
                 ),
             ),
-            // Declared anew in an old file.
+            // A new declaration in an old file.
             ("//c:y", between(None, &[("//a:x", "new"), ("//files/props:bytes", "p")])),
-            // Asked for the first time.
+            // Requested for the first time.
             ("//d:y", between(None, &[("//files/props:bytes", "p")])),
-            // Its rule came to read the properties.
+            // Its rule now reads the properties.
             (
                 "//e:y",
                 between(Some(&[("//k:k", "same")]), &[("//k:k", "same"), ("//files/props:bytes", "p")]),
@@ -433,10 +433,10 @@ mod tests {
                 row("New", &["//d:y"]),
             ]
         );
-        // Files that others read with other content before: that is what changed.
+        // Other nodes read these files with other content before: that is the cause.
         let props: [Read<'_>; 1] = [(Side::Before, &[("//files/props:bytes", "older")])];
         assert_eq!(causes(&came[5..6], &props), [row("props true true", &["//d:y"])]);
-        // The other way round they went.
+        // Reversed, they were removed.
         let went = came.map(|(label, between)| {
             let Between { from, to, before, after } = between;
             let (from, to, before, after) = (to, from, after, before);

@@ -1,4 +1,4 @@
-//! Why a target is gone: the build that took it away, and the source files behind that. It reads the log, History and records of results.
+//! Explains the removal of a target: the build that removed it, and the source files behind that. Reads the log, History and records of results.
 
 use super::log;
 use crate::location::MANIFEST;
@@ -13,36 +13,36 @@ use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What took a target away.
+/// The cause of a target's removal.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Departure {
-    /// The build that did, as far as the log names it.
+    /// The number of the build, if the log names it.
     pub build: Option<u64>,
-    /// When that ended, seconds since 1970.
+    /// When that build ended, in seconds since 1970.
     pub at: Option<u64>,
-    /// When the last version was made, seconds since 1970.
+    /// When the last version was built, in seconds since 1970.
     pub made: u64,
-    /// Source files that it was made of and that are not there any more.
+    /// Its source files that no longer exist.
     pub removed: Vec<String>,
-    /// The files that say what there is and of which none names it any more: no rule makes it, or its row of a table is gone.
+    /// Files that declare targets and no longer declare it: no rule matches it, or its row of a table was removed.
     pub undeclared: Vec<&'static str>,
-    /// If there are none of either, source files that are there and that nothing reads any more.
+    /// If there are none of either: existing source files that no target reads any more.
     pub unread: Vec<String>,
-    /// If there are none of these either, the source files that have other content now.
+    /// If there are none of these either: source files with other content now.
     pub changed: Vec<String>,
 }
 
 impl Departure {
-    /// Whether it is known what did it.
+    /// Whether the cause is known.
     pub(super) fn is_explained(&self) -> bool {
         !(self.removed.is_empty() && self.undeclared.is_empty() && self.unread.is_empty() && self.changed.is_empty())
     }
 }
 
-/// Results followed from a target down to its files.
+/// Limit of results that are followed from a target down to its files.
 const STEPS: usize = 400;
 
-/// Why there is no target of that label any more; `None` when neither History nor the log has anything of it, or it is there.
+/// Returns why a target of that label no longer exists; `None` when neither History nor the log knows it, or it exists.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -61,7 +61,7 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
         (departure.build, departure.at) = (Some(build.number), Some(build.end_seconds()));
     }
     let Some(last) = last else {
-        // Of what was collected the log knows that it was.
+        // The log has the removal of an evicted target.
         return Ok(departure.build.map(|_| departure));
     };
     let files = files_behind(session, label, last.key)?;
@@ -76,18 +76,18 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
     Ok(Some(departure))
 }
 
-/// What became of the source files behind a result.
+/// The state of the source files behind a result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// They are not there any more.
+    /// Files that no longer exist.
     pub removed: Vec<String>,
-    /// They are there, and nothing reads them any more.
+    /// Existing files that no target reads any more.
     pub unread: Vec<String>,
-    /// They have other content now.
+    /// Files with other content now.
     pub changed: Vec<String>,
 }
 
-/// What became of the source files that a target's result under `key` was made of, as far as records of results lead there.
+/// Returns the state of the source files behind a target's result under `key`, as far as records of results lead there.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -101,7 +101,7 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
         let Some((label, key, build)) = next.pop_front() else { break };
         let Some(record) = store.action(&key)? else { continue };
         let record = shared_records::record_for(&session.rules, &label, record);
-        // What went along leads on; else what gives something else now, or may.
+        // Follow removed inputs first; otherwise inputs with another output now, or possibly so.
         let mut inputs: Vec<(Arc<str>, Digest)> = record.inputs.into_iter().map(|input| (input.label, input.digest)).collect();
         if inputs.iter().any(|(input, _)| session.graph.find(input).is_none()) {
             inputs.retain(|(input, _)| session.graph.find(input).is_none());
@@ -135,7 +135,7 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
     })
 }
 
-/// Whether there is a file of that path, which need not be a source any more.
+/// Whether a file exists, even if it is not a source any more.
 fn is_there(session: &Session, path: &str) -> bool {
     let world = &session.engine.world;
     match world.root() {
@@ -144,7 +144,7 @@ fn is_there(session: &Session, path: &str) -> bool {
     }
 }
 
-/// The files that would have to name a target for it to be there, if they do not.
+/// Returns the files that should declare a target and do not.
 fn undeclared(session: &Session, label: &str) -> Vec<&'static str> {
     let Some(found) = session.rules.find(label) else {
         return vec![MANIFEST];

@@ -1,8 +1,8 @@
-//! What two builds differ in.
+//! Differences between two builds.
 //!
-//! What stood after a build is told by History: the newest version that a build up to it brought. Versions that no build brought
-//! (corrections) count by their time. A target that a build took away stands no more until one brings a version again. Versions that History
-//! no longer has, and targets that the log does not name, are counted apart.
+//! History gives the state after a build: the newest version that a build up to it stored. Versions without a build (corrections) count by their
+//! time. A removed target has no output until a build stores a version again. Versions that History has dropped, and targets that the log does not
+//! name, are counted separately.
 
 use super::causes::{Between, Cause, causes, one_sided_leaves};
 use super::leaves::{Leaves, Side};
@@ -19,32 +19,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What two builds differ in.
+/// The difference between two builds.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Difference {
-    /// The one.
+    /// The first build.
     pub from: BuildRecord,
-    /// The other.
+    /// The second build.
     pub to: BuildRecord,
-    /// How many nodes have another output, or one after only one of the builds.
+    /// Number of nodes with another output, or with one after only one of the builds.
     pub changed: usize,
-    /// How many of these had none after the one.
+    /// Number of these without an output after the first build.
     pub new: usize,
-    /// How many had none after the other.
+    /// Number without an output after the second build.
     pub gone: usize,
-    /// Of how many a result was collected, so that what it was made of is not known.
+    /// Number with an evicted result, whose inputs are unknown.
     pub collected: usize,
-    /// Why, the causes that moved most first. A node stands under each of its causes.
+    /// The causes, those of most changes first. A node is listed under each of its causes.
     pub causes: Vec<Cause>,
-    /// Nodes of which History no longer has what stood after one of the builds.
+    /// Nodes whose state after one of the builds is no longer in History.
     pub forgotten: usize,
-    /// Targets that went between the two and that the log counts but does not name.
+    /// Number of targets removed between the two that the log does not name.
     pub unnamed: u64,
-    /// Targets that went after both, and that the log counts but does not name: some of them may have differed.
+    /// Number of targets removed after both that the log does not name: some of them may have differed.
     pub unnamed_since: u64,
 }
 
-/// What two builds differ in; the numbers that the log does not have are given back.
+/// Returns the difference between two builds; the inner error has the build numbers that are not in the log.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -113,13 +113,13 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
 /// A target and the keys of its results before and after.
 type Standing = (Arc<str>, [Option<ActionKey>; 2]);
 
-/// What a result of a target was made of; `None` when there is none, or when it was collected.
+/// Returns the record of a target's result; `None` when there is none, or when it was evicted.
 fn record(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
     let record = key.map(|key| session.engine.store.action(&key)).transpose()?.flatten();
     Ok(record.map(|record| shared_records::record_for(&session.rules, label, record)))
 }
 
-/// What these leaves gave, by what targets stood after either build.
+/// Returns the digests of these leaves, as read by targets that existed after either build.
 fn leaves(session: &Session, standing: &[Standing], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
     let mut leaves = Leaves::of(wanted);
     if leaves.is_empty() {
@@ -142,7 +142,7 @@ fn leaves(session: &Session, standing: &[Standing], wanted: BTreeSet<Arc<str>>) 
     Ok(leaves)
 }
 
-/// The builds that took each target away, by label, the oldest first.
+/// Returns the builds that removed each target, by label, the oldest first.
 fn departures(builds: &[BuildRecord]) -> BTreeMap<&str, Vec<&BuildRecord>> {
     let mut departures: BTreeMap<&str, Vec<&BuildRecord>> = BTreeMap::new();
     for build in builds {
@@ -153,8 +153,7 @@ fn departures(builds: &[BuildRecord]) -> BTreeMap<&str, Vec<&BuildRecord>> {
     departures
 }
 
-/// The version that stood after a build, if its target had not been taken away since by one of those in `gone`; `Err` when History no
-/// longer reaches back that far.
+/// Returns the version after a build, unless a build in `gone` had removed its target since; `Err` when History does not reach back that far.
 fn version_after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
     let stood = |version: &&HistoryRecord| match version.build {
         Some(number) => number <= build.number,
@@ -170,7 +169,7 @@ fn version_after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build:
     match history.iter().rev().find(stood) {
         Some(version) if is_gone(version) => Ok(None),
         Some(version) => Ok(Some(version)),
-        // All of its versions were collected after it went.
+        // All of its versions were evicted after its removal.
         None if history.is_empty() && gone.iter().any(|left| left.number > build.number) => Err(()),
         None if history.first().is_some_and(|oldest| oldest.version > 1) => Err(()),
         None => Ok(None),
@@ -211,7 +210,7 @@ mod tests {
         assert_eq!(number(&history[1..], 4, 40), Ok(Some(3)));
         assert_eq!(number(&history[1..], 2, 20), Err(()), "trimmed");
         assert_eq!(number(&history[..2], 5, 50), Ok(Some(2)), "a correction counts by its time");
-        // Taken away by the third, brought again by the fourth, taken away for good by the sixth.
+        // Removed by the third, added again by the fourth, removed for good by the sixth.
         let left = [build(3, 37), build(6, 60)];
         let left: Vec<&BuildRecord> = left.iter().collect();
         let number = |number, at| version_after(&history, &left, &build(number, at)).map(|found| found.map(|found| found.version));

@@ -1,20 +1,20 @@
-//! What was read of source files and sets at either of two builds, by any target that stood then. It tells what came or went from what one
-//! target began or ceased to read.
+//! Digests of source files and sets that targets read at either of two builds. They distinguish an added or removed leaf from one that a target began
+//! or ceased to read.
 
 use engine::store::records::InputRecord;
 use engine::values::digest::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What leaves gave, at the one build and at the other.
+/// The digests of leaves at the first and at the second build.
 #[derive(Debug, Default)]
 pub(super) struct Leaves {
     wanted: BTreeMap<Arc<str>, Sides>,
-    /// The sides of which what some targets were made of is not known any more.
+    /// Sides of which the inputs of some targets are unknown.
     short: [bool; 2],
 }
 
-/// A target that was last made long before a build may have read what a leaf gave then, so that it may have given several things.
+/// A target last built long before a build may have read an older digest of a leaf, so that a leaf may have several.
 #[derive(Debug, Default)]
 struct Sides {
     before: BTreeSet<Digest>,
@@ -24,25 +24,25 @@ struct Sides {
 /// One of two builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The one.
+    /// The first build.
     Before,
-    /// The other.
+    /// The second build.
     After,
 }
 
 impl Leaves {
-    /// Nothing is known yet of these.
+    /// Creates an empty record for these leaves.
     pub(super) fn of(wanted: BTreeSet<Arc<str>>) -> Self {
         let wanted = wanted.into_iter().map(|label| (label, Sides::default())).collect();
         Self { wanted, ..Self::default() }
     }
 
-    /// Whether anything is to be learnt.
+    /// Whether there are no leaves to look up.
     pub(super) fn is_empty(&self) -> bool {
         self.wanted.is_empty()
     }
 
-    /// Learns from what a target that stood after a build was made of.
+    /// Adds the inputs of a target that existed after a build.
     pub(super) fn learn(&mut self, side: Side, inputs: &[InputRecord]) {
         for input in inputs {
             if let Some(sides) = self.wanted.get_mut(&input.label) {
@@ -51,13 +51,13 @@ impl Leaves {
         }
     }
 
-    /// What a target that stood after a build was made of is not known any more.
+    /// Notes that the inputs of a target that existed after a build are unknown.
     pub(super) fn fall_short(&mut self, side: Side) {
         self.short[side as usize] = true;
     }
 
-    /// What a leaf gave on the side on which a target did not read it, which on the other read `digest`: that same, if it was given
-    /// there too, or if that cannot be told; `None` when nothing read it there.
+    /// Returns the digest of a leaf on the side where a target did not read it; the other side has `digest`. Prefers `digest` if it was read there
+    /// too or if that is unknown; `None` when no target read the leaf there.
     pub(super) fn gave(&self, side: Side, label: &str, digest: Digest) -> Option<Digest> {
         let given = self.wanted.get(label)?.of(side);
         let unknown = self.short[side as usize].then_some(&digest);

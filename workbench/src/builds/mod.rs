@@ -1,4 +1,4 @@
-//! Builds: the log of them, what became of outputs between two, and what took a target away.
+//! Builds: their log, the differences between two of them, and causes of removed targets.
 
 mod causes;
 mod departure;
@@ -16,7 +16,7 @@ pub use vanished::{Vanished, vanished};
 use engine::store::builds::BuildRecord;
 use engine::store::{Part, Store, StoreError, ViewId};
 
-/// The builds of a view that the log still has, the oldest first.
+/// Returns the builds of a view that the log still has, the oldest first.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -1,4 +1,4 @@
-//! What source files were: their bytes at an earlier build, from wherever they are still to be had.
+//! Earlier bytes of source files, from any place that still has them.
 
 use crate::git;
 use engine::build::session::Session;
@@ -9,7 +9,7 @@ use engine::values::digest::Digest;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a source file was and is, where both are still to be had.
+/// A changed source file of which both versions are available.
 #[derive(Clone, Debug)]
 pub struct FileChange {
     /// Its path.
@@ -20,7 +20,7 @@ pub struct FileChange {
     pub to: Arc<[u8]>,
 }
 
-/// Finds what files were: in the store, in the workspace, or in git's commits that are at hand. Only bytes with the wanted digest count.
+/// Finds earlier bytes of files in the store, in the workspace, or in git's local commits. Only bytes with the wanted digest count.
 pub struct Past<'a> {
     root: &'a Path,
     store: &'a dyn Store,
@@ -28,11 +28,11 @@ pub struct Past<'a> {
     commits: Vec<String>,
 }
 
-/// So many commits are looked into for one file.
+/// Limit of commits that are searched for one file.
 const COMMITS: usize = 8;
 
 impl<'a> Past<'a> {
-    /// One that looks into the commits of these builds first, then into the one checked out, then into those of the newest builds.
+    /// Creates it. It searches the commits of these builds first, then the one checked out, then those of the newest builds.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -59,7 +59,7 @@ impl<'a> Past<'a> {
         })
     }
 
-    /// The file before and after; `None` when one of the two is nowhere.
+    /// Returns the file before and after; `None` when one of the two is unavailable.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -1,5 +1,5 @@
-//! Types and members that are no more: which one a label was about, since when it is gone and why. It reads the log, History and what of old
-//! outputs is still stored.
+//! Types and members that no longer exist: identifies the one that a label was about, with the time and cause of its removal. Reads the log, History
+//! and stored old outputs.
 
 use super::departure::{Departure, departure, files_behind};
 use crate::last_good::{gone, gone_member, is_type, label};
@@ -7,21 +7,21 @@ use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::label::{escape_joined, unescape};
 
-/// A type or member that was there.
+/// A former type or member.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Vanished {
-    /// Its path: the type's key, and behind a `#` the member's.
+    /// Its path: the type's key, and after a `#` the member's.
     pub path: String,
-    /// The label of the target that is asked about.
+    /// The label of the requested target.
     pub label: String,
-    /// What took it away.
+    /// The cause of its removal.
     pub why: Departure,
     /// Whether History has versions of that target.
     pub kept: bool,
 }
 
-/// The type of that key, or the member of it, that a target `rest` (`:target`, `#member:target`) was about; `None` when it is there, or when
-/// nothing is known of it.
+/// Returns the type of that key, or its member, that a target `rest` (`:target`, `#member:target`) was about; `None` when it exists, or when nothing
+/// is known of it.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -43,7 +43,7 @@ fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastDeparture, St
     }
     let label = label(key, rest);
     let asked = departure(session, &label)?;
-    // Of every type that was built there was this target; others may never have been made.
+    // Every built type had this target; others may never have been built.
     let whole = departure(session, &self::label(key, ":complete"))?;
     let since = gone(session, key)?;
     if asked.is_none() && whole.is_none() && since.is_none() {

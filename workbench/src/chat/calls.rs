@@ -1,4 +1,4 @@
-//! Calls of tools in the text of an answer. A model that wants to look further ends its turn with a block:
+//! Calls of tools in the text of an answer. A model that needs another lookup ends its turn with a block:
 //!
 //! ````text
 //! ```cortex
@@ -6,16 +6,16 @@
 //! ```
 //! ````
 //!
-//! Each JSON object in it is a call; what is not `tool` are its arguments. A block of text works with every kind of model alike: servers, programs and
-//! recordings.
+//! Each JSON object in it is a call; its fields other than `tool` are the arguments. A block of text works with every kind of model: servers,
+//! programs and recordings.
 
 use serde_json::{Map, Value};
 
-/// What the block begins with.
+/// First line of the block.
 const OPEN: &str = "```cortex";
-/// And ends with.
+/// Last line of the block.
 const CLOSE: &str = "```";
-/// Calls that are taken of one answer.
+/// Limit of calls per answer.
 pub const MOST: usize = 8;
 
 /// A call of a tool.
@@ -27,16 +27,16 @@ pub struct Call {
     pub arguments: Map<String, Value>,
 }
 
-/// An answer taken apart.
+/// A parsed answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Read {
-    /// What is for the person.
+    /// The text for the person.
     pub text: String,
-    /// What it wants to look at, or why a part of a block is no call.
+    /// The calls, or why a part of a block is not a call.
     pub calls: Vec<Result<Call, String>>,
 }
 
-/// Takes an answer apart.
+/// Parses an answer.
 pub fn read(answer: &str) -> Read {
     let (mut read, mut block) = (Read::default(), None::<String>);
     for line in answer.split_inclusive('\n') {
@@ -51,7 +51,7 @@ pub fn read(answer: &str) -> Read {
             Some(text) => text.push_str(line),
         }
     }
-    // An answer may end where the block should.
+    // The answer may end without the closing line.
     if let Some(text) = block {
         read.calls.extend(calls(&text));
     }
@@ -60,7 +60,7 @@ pub fn read(answer: &str) -> Read {
     read
 }
 
-/// How much of an answer that still grows is for the person: up to a block, and up to a line that may begin one.
+/// Returns the part of a growing answer that may be shown: up to a block, and up to a line that may begin one.
 pub fn shown_so_far(answer: &str) -> &str {
     let mut end = 0;
     for line in answer.split_inclusive('\n') {

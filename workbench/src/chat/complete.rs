@@ -1,13 +1,13 @@
-//! What a reference that is being written may become: files of the source sets, types and members of the index.
+//! Completions of an unfinished reference: files of the source sets, types and members of the index.
 
 use crate::symbols::index::{Symbols, simple_name};
 use std::collections::BTreeMap;
 
-/// So many are offered.
+/// Limit of completions.
 pub const MOST: usize = 50;
 
-/// The paths that a text may begin or name, the nearest first: those that begin with it, then those with a part that does, then those that hold
-/// it, each the short ones first.
+/// Returns the paths that match a text, the nearest first: paths that begin with it, then those with a part that does, then those that contain it,
+/// each the short ones first.
 pub fn files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let rank = |path: &str| {
@@ -21,7 +21,7 @@ pub fn files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> Vec<Strin
     best(paths.filter_map(|path| Some((rank(path)?, path.to_owned()))))
 }
 
-/// The types, and behind `TYPE#` the members, that a text may begin. A name that several types have is given in full.
+/// Returns the types, and after `TYPE#` the members, that begin with a text. A name that several types have is returned in full.
 pub fn symbols(symbols: &Symbols, typed: &str) -> Vec<String> {
     match typed.split_once('#') {
         Some((owner, member)) => members(symbols, owner, member),
@@ -76,7 +76,7 @@ fn best(found: impl Iterator<Item = (usize, String)>) -> Vec<String> {
     found.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// What all candidates begin with, letters in their case.
+/// Returns the common prefix of all candidates, with matching case.
 pub fn common(candidates: &[String]) -> &str {
     let Some((first, rest)) = candidates.split_first() else { return "" };
     let mut end = first.len();

@@ -1,5 +1,5 @@
-//! A conversation about the workspace (seed 003 §2): what was asked and answered, what a model is sent of it, what it may look at further, and
-//! what its answer wants to look at. It knows no terminal and asks nobody.
+//! Conversations about the workspace (seed 003 §2): transcripts, the turns that a model is sent, its further lookups, the quotes of its answers. This
+//! module knows no terminal and asks no model.
 
 pub mod calls;
 pub mod complete;

@@ -1,5 +1,5 @@
-//! What a model is sent of a conversation: the rules, the tools, earlier questions with their answers as far as there is room, and the last question
-//! with what was found for it. Pure: the same transcript gives the same turns.
+//! The turns that a model is sent of a conversation: rules, tools, earlier questions with answers as far as they fit, and the last question with its
+//! context. Pure: the same transcript gives the same turns.
 
 use super::transcript::{Exchange, State, Transcript};
 use producers::converse::{Said, Speaker, TurnData};
@@ -18,17 +18,17 @@ const EARLIER: &str = "(Earlier turns of this conversation are left out.)\n\n";
 const GO_ON: &str = "That is what the calls found. Answer, or look further.";
 const ENOUGH: &str = "That is what the calls found. No further calls are possible: answer with what you have.";
 
-/// How much a model may be sent besides the last question.
+/// The limits of the prompt besides the last question.
 #[derive(Clone, Copy)]
 pub struct Room<'a> {
-    /// Tokens that earlier questions and answers may take.
+    /// Tokens for earlier questions and answers.
     pub history: usize,
-    /// How many tokens a text is.
+    /// Counts the tokens of a text.
     pub count: &'a dyn Fn(&str) -> usize,
 }
 
-/// The turns for the last question of a transcript. `tools` is a line for each tool, empty where there are none; `more` whether another look is
-/// possible.
+/// Returns the turns for the last question of a transcript. `tools` has a line for each tool, and is empty without tools; `more`: whether another
+/// lookup is possible.
 pub fn turns(transcript: &Transcript, tools: &str, more: bool, room: Room<'_>) -> Vec<Said> {
     let rules = match tools.is_empty() {
         true => RULES.to_owned(),
@@ -54,7 +54,7 @@ pub fn turns(transcript: &Transcript, tools: &str, more: bool, room: Room<'_>) -
     turns
 }
 
-/// Earlier questions and answers, the newest that fit, in their order. A question without an answer says nothing.
+/// Returns earlier questions and answers, the newest that fit, in order. Skips questions without an answer.
 fn history(earlier: &[Exchange], room: Room<'_>) -> Vec<Said> {
     let said: Vec<&Exchange> = earlier.iter().filter(|one| !one.answer.trim().is_empty()).collect();
     let mut left = room.history;

@@ -1,25 +1,25 @@
-//! An answer without a model: members and lines that the question names, then the lines of the context that say most words of the question, quoted
-//! with the place where they stand.
+//! Answers without a model: quotes members and lines that the question names, then the lines of the context that share most words with the question,
+//! with their positions.
 
 use super::references::{Kind, references};
 use crate::context::forms::fenced;
 use crate::symbols::index::simple_name;
 use producers::investigate::relevance::{lines, question_words};
 
-/// Parts of a context that are quoted.
+/// Limit of quoted parts of a context.
 const PARTS: usize = 5;
-/// Lines of each.
+/// Limit of lines of each part.
 const LINES: usize = 3;
-/// Longest line that is quoted, in characters.
+/// Limit of characters of a quoted line.
 const LONGEST: usize = 160;
 
-/// Lines of what the question names.
+/// Limit of lines of a named member or file.
 const NAMED: usize = 16;
 
-/// Beginnings of lines of an outline that say nothing of what the type does.
+/// Beginnings of outline lines that say nothing about a type's purpose.
 const FRAME: [&str; 5] = ["DependsOn:", "Implements:", "Kind:", "XmlDocHash:", "```"];
 
-/// Quotes a context, as Markdown; `None` when it shows nothing that the question names, and no line of it says a word of the question.
+/// Quotes a context as Markdown; `None` when it has nothing that the question names, and no line with a word of the question.
 pub fn quote(question: &str, context: &str) -> Option<String> {
     let words = question_words(question);
     let mut quoted = quote_named(question, context);
@@ -45,7 +45,7 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
     (!quoted.is_empty()).then_some(quoted)
 }
 
-/// Members and lines of files that the question names, with their code.
+/// Quotes members and lines of files that the question names, with their code.
 fn quote_named(question: &str, context: &str) -> String {
     let found = references(question).into_iter().filter_map(|reference| {
         let (place, lines) = match reference.kind {
@@ -59,7 +59,7 @@ fn quote_named(question: &str, context: &str) -> String {
     found.collect()
 }
 
-/// The declaration of a member: the place of its type, and its lines.
+/// Returns the declaration of a member: the position of its type, and its lines.
 fn member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     let (owner, member) = name.split_once('#')?;
     let member = member.split(['(', '<']).next().filter(|member| !member.is_empty())?;
@@ -72,7 +72,7 @@ fn member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     })
 }
 
-/// Whether a line declares a member: its name stands behind a type, and in no call.
+/// Whether a line declares a member: its name follows a type, and is not part of a call.
 fn declares(line: &str, member: &str) -> bool {
     line.match_indices(member).any(|(at, _)| {
         let (before, behind) = (&line[..at], &line[at + member.len()..]);
@@ -84,7 +84,7 @@ fn declares(line: &str, member: &str) -> bool {
     })
 }
 
-/// The lines of a declaration from its first on: up to the bracket that closes it, or to the end of its statement.
+/// Returns the lines of a declaration from its first on: up to its closing bracket, or to the end of its statement.
 fn declaration<'c>(lines: &[&'c str]) -> Vec<&'c str> {
     let mut depth = 0_i64;
     let mut found = Vec::new();
@@ -98,14 +98,14 @@ fn declaration<'c>(lines: &[&'c str]) -> Vec<&'c str> {
     found
 }
 
-/// Lines of a file, where the context shows them: the place, and the lines.
+/// Returns lines of a file, where the context shows them: the position, and the lines.
 fn lines_of_file<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     let (path, range) = name.rsplit_once(':')?;
     let (from, to) = range.split_once('-').unwrap_or((range, range));
     let (from, to): (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
     parts(context).find_map(|(_, body)| {
         let (place, code) = body.split_once('\n')?;
-        // Where one part of a type stands is enough: the lines of others stand behind it.
+        // The first part of a type is enough: the lines of the others follow it.
         let first = place.split(", ").next()?;
         let (file, range) = first.rsplit_once(':')?;
         let (start, end) = range.split_once('-')?;
@@ -117,12 +117,12 @@ fn lines_of_file<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c s
     })
 }
 
-/// Whether a line only says what its type is made of.
+/// Whether a line only describes the composition of its type.
 fn is_frame(line: &str) -> bool {
     FRAME.iter().any(|start| line.starts_with(start))
 }
 
-/// The parts of a context: the name of a type or a file, and what is shown of it.
+/// Returns the parts of a context: the name of a type or a file, and its text.
 fn parts(context: &str) -> impl Iterator<Item = (&str, &str)> {
     let parts = context.split("\n## ").skip(1);
     parts.filter_map(|part| part.split_once('\n'))

@@ -1,6 +1,6 @@
-//! `@path` and `#Name` in what a person writes: files and symbols. Contexts know them as names in backquotes.
+//! `@path` and `#Name` in a person's text: references to files and symbols. Contexts take them as names in backquotes.
 
-/// What a reference is to.
+/// The kind of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file: `@src/A.cs`, `@src/A.cs:10-40`.
@@ -9,25 +9,25 @@ pub enum Kind {
     Symbol,
 }
 
-/// A reference where it stands in a text.
+/// A reference in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'t> {
-    /// What it is to.
+    /// Its kind.
     pub kind: Kind,
-    /// The byte of its sign.
+    /// The byte offset of its sign.
     pub start: usize,
-    /// What stands behind the sign.
+    /// The text after the sign.
     pub name: &'t str,
 }
 
 impl Reference<'_> {
-    /// The byte behind it.
+    /// Returns the byte offset after it.
     pub fn end(&self) -> usize {
         self.start + 1 + self.name.len()
     }
 }
 
-/// The references of a text, in order. A sign counts only where a word begins, so that addresses of mail are none.
+/// Returns the references of a text, in order. A sign counts only at the beginning of a word, which excludes mail addresses.
 pub fn references(text: &str) -> Vec<Reference<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -43,7 +43,7 @@ pub fn references(text: &str) -> Vec<Reference<'_>> {
         };
         if let Some(kind) = kind.filter(|_| begins) {
             let name = name(kind, &text[at + 1..]);
-            // `# Heading` and `## Heading` of a pasted text are none.
+            // `# Heading` and `## Heading` of a pasted text are not references.
             if name.chars().any(char::is_alphanumeric) && !name.starts_with('#') {
                 found.push(Reference { kind, start: at, name });
                 at += 1 + name.len();
@@ -55,7 +55,7 @@ pub fn references(text: &str) -> Vec<Reference<'_>> {
     found
 }
 
-/// How far the name behind a sign goes. Marks of punctuation at its end are of the sentence.
+/// Returns the name after a sign. Punctuation at its end belongs to the sentence.
 fn name(kind: Kind, rest: &str) -> &str {
     let mut depth = 0_i32;
     let is_in = |c: char| {
@@ -83,7 +83,7 @@ fn name(kind: Kind, rest: &str) -> &str {
     name
 }
 
-/// The text as a context is asked with it: each reference a name in backquotes.
+/// Returns the text as a query for a context: each reference becomes a name in backquotes.
 pub fn as_query(text: &str) -> String {
     let (mut query, mut at) = (String::with_capacity(text.len() + 8), 0);
     for reference in references(text) {
@@ -97,7 +97,7 @@ pub fn as_query(text: &str) -> String {
     query
 }
 
-/// The reference that is being written where the cursor stands: its sign, and what stands between the sign and the cursor.
+/// Returns the unfinished reference at the cursor: its sign, and the text up to the cursor.
 pub fn at_cursor(text: &str, cursor: usize) -> Option<Reference<'_>> {
     let before = &text[..cursor];
     let start = before

@@ -1,5 +1,5 @@
-//! What was said in a conversation, kept below `.cortex/chat/` under the handle that its rounds have: a question is on disk before a model is
-//! asked, each further look before the next, the answer before it is shown whole. So a conversation that a crash ended can be gone on with.
+//! The transcript of a conversation, stored below `.cortex/chat/` under the handle of its rounds: a question is on disk before the model is asked,
+//! each lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
 
 use crate::checkout::{self, Held};
 use crate::context::kept::Conversations;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
-/// Where transcripts are, below the workspace's root.
+/// Folder of the transcripts, below the workspace's root.
 const FOLDER: &str = ".cortex/chat";
-/// Questions that are remembered; the oldest goes first.
+/// Limit of stored questions; the oldest is dropped first.
 const MOST: usize = 100;
-/// A transcript never takes more.
+/// Limit of bytes of a transcript.
 const MOST_BYTES: usize = 16 << 20;
 
-/// A conversation as it went.
+/// A stored conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transcript {
@@ -24,11 +24,11 @@ pub struct Transcript {
     pub id: String,
     /// Types, members and files that every context shows, as a query names them.
     pub pins: Vec<String>,
-    /// The edit session that holds what was proposed and is neither accepted nor dropped.
+    /// The edit session of a proposal that is neither accepted nor dropped.
     pub proposal: Option<String>,
-    /// Edit sessions whose changes were accepted, the last one last: what can be taken back.
+    /// Edit sessions whose changes were accepted, oldest first: those that can be undone.
     pub accepted: Vec<String>,
-    /// What its answers cost.
+    /// The cost of its answers.
     pub spent: Spent,
     /// Questions and answers, oldest first.
     pub exchanges: Vec<Exchange>,
@@ -38,53 +38,53 @@ pub struct Transcript {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Exchange {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What was found for it; of the last question alone.
+    /// The context found for it; kept for the last question only.
     pub context: String,
-    /// Why that is what was found; of the last question alone.
+    /// The reasons for the choice of the context; kept for the last question only.
     pub reasons: String,
     /// The number of its round.
     pub round: u64,
-    /// What the model looked at further; of the last question alone.
+    /// Further lookups of the model; kept for the last question only.
     pub steps: Vec<Step>,
-    /// What was answered, as far as it came.
+    /// The answer, as far as it was received.
     pub answer: String,
-    /// How it stands.
+    /// Its state.
     pub state: State,
 }
 
-/// A turn in which the model looked at something.
+/// A turn in which the model looked something up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The turn as it came.
+    /// The turn as received.
     pub said: String,
-    /// What was found.
+    /// The data found.
     pub found: Vec<TurnData>,
 }
 
-/// How an exchange stands.
+/// State of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// There is no answer yet; after a crash there never was one.
+    /// No answer yet; after a crash there will be none.
     #[default]
     Open,
     /// The answer is whole.
     Answered,
     /// A person stopped it.
     Stopped,
-    /// It could not be made.
+    /// No answer could be produced.
     Failed,
 }
 
 impl Transcript {
-    /// Of a conversation; an empty one when nothing was said in it.
+    /// Reads the transcript of a conversation; empty when there is none.
     ///
     /// # Errors
-    /// When what is there is not of our making.
+    /// When the file is not a valid transcript.
     pub fn read(root: &Path, id: &str) -> io::Result<Self> {
-        // A handle is no path: it leads nowhere else.
+        // Check the handle: it must not lead to another path.
         let is_handle = id
             .strip_prefix('c')
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
@@ -102,7 +102,7 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Keeps a conversation from other processes for as long as the value lives; `None` when another one has it.
+    /// Locks a conversation against other processes for as long as the value lives; `None` when another process has locked it.
     ///
     /// # Errors
     /// When the folder or the file of the lock cannot be used.
@@ -111,19 +111,19 @@ impl Transcript {
         checkout::try_lock_file(root, &lock(id))
     }
 
-    /// Writes it down, whole or not at all.
+    /// Writes the transcript atomically.
     ///
     /// # Errors
-    /// When it cannot be written; then what is there is what it was.
+    /// When it cannot be written; then the file is unchanged.
     pub fn write(&self, root: &Path) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
-        // What a person asks is for nobody else to read.
+        // Only the owner may read a person's questions.
         drop(checkout::hold_private(root, FOLDER)?);
         checkout::write(root, &file(&self.id), &bytes)
     }
 
-    /// Begins an exchange. Of earlier ones question and answer stay.
+    /// Begins an exchange. Of earlier ones only question and answer stay.
     pub fn start_exchange(&mut self, exchange: Exchange) {
         for earlier in &mut self.exchanges {
             earlier.context.clear();
@@ -135,13 +135,13 @@ impl Transcript {
         self.exchanges.drain(..forgotten);
     }
 
-    /// The last exchange, if there is one.
+    /// Returns the last exchange, if any.
     pub fn last_mut(&mut self) -> Option<&mut Exchange> {
         self.exchanges.last_mut()
     }
 }
 
-/// The file that is locked while a process has the conversation. It begins with a dot: it is no transcript.
+/// Returns the file that a process locks while it uses the conversation. It begins with a dot: [`checkout::list_files`] skips it.
 fn lock(id: &str) -> String {
     format!("{FOLDER}/.{id}.lock")
 }
@@ -150,7 +150,7 @@ fn file(id: &str) -> String {
     format!("{FOLDER}/{id}.json")
 }
 
-/// The conversation that was gone on with last, of those with a transcript. Transcripts of conversations that are forgotten go.
+/// Returns the last used conversation that has a transcript. Removes transcripts of forgotten conversations.
 ///
 /// # Errors
 /// When the conversations cannot be read.
@@ -161,7 +161,7 @@ pub fn latest(root: &Path) -> io::Result<Option<String>> {
         let Some(id) = name.strip_suffix(".json") else { continue };
         match conversations.find(id) {
             Ok(found) => latest = latest.max(Some((found.used, id.to_owned()))),
-            // What cannot be removed is only left.
+            // A file that cannot be removed is left behind.
             Err(_) => [file(id), lock(id)].iter().for_each(|name| drop(checkout::remove(root, name))),
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         let hold = |id: &str| Transcript::lock_conversation(folder.path(), id).expect("a lock");
         let held = hold("c1");
         assert!(held.is_some() && hold("c2").is_some());
-        // A lock of the same process on another opened file is another one, as a lock of another process is.
+        // A second open file of the same process locks like one of another process.
         assert!(hold("c1").is_none());
         drop(held);
         assert!(hold("c1").is_some());

@@ -1,7 +1,8 @@
-//! What of the chosen types answers a query: their members that fit it best, as code, then neighbours in brief and in one line.
+//! Chooses the parts of types that answer a query: their members that fit it best, as code, then neighbours in brief and in one line.
 //!
-//! Members have three fifths of the room. Their order is what their own words fit the query (BM25, of the best member) and what their type is worth:
-//! 0.6 by how well it fits, 0.2 by its nearness to the others, 0.1 if it can be shown whole, 0.1 by how often it was used (seed 003, budget).
+//! Members get three fifths of the room. Their order combines how well their own words fit the query (BM25, relative to the best member) and the
+//! value of their type: 0.6 for its score, 0.2 for nearness to the others, 0.1 if it can be shown whole, 0.1 for how often it was used (seed 003,
+//! budget).
 
 use super::choose::Chosen;
 use super::compose::Draft;
@@ -12,36 +13,36 @@ use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What a type is worth by each quality.
+/// Weights of the qualities in the value of a type.
 const BY_FIT: f32 = 0.6;
 const BY_DEPENDENCY: f32 = 0.2;
 const BY_WHOLENESS: f32 = 0.1;
 const BY_ACCESS: f32 = 0.1;
-/// What the worth of its type counts beside how well a member fits itself.
+/// Weight of the type's value beside the fit of a member.
 const OF_TYPE: f32 = 0.5;
-/// The part of the room that members have.
+/// The share of the room for members.
 const FOR_MEMBERS: f32 = 0.6;
-/// The part of it that one member may take, and how many members one type may show.
+/// The share of it for one member, and the limit of members of one type.
 const FOR_ONE_MEMBER: f32 = 0.5;
 const OF_ONE_TYPE: usize = 5;
-/// A type is shown whole if that takes so many times the tokens of its members that answer.
+/// A type is shown whole if that takes at most this many times the tokens of its answering members.
 const WHOLE: f32 = 1.25;
-/// Types without such members that are shown in brief; further ones are a line each.
+/// Limit of types without such members that are shown in brief; further ones get a line each.
 const IN_BRIEF: usize = 8;
 
-/// Types that are looked at for members, the first of the chosen.
+/// Number of first chosen types whose members are considered.
 pub const LOOKED_AT: usize = 40;
 
-/// Words of a member of usual length, names counted as [`likeness`] counts them. A shorter one fits no better for that: it hardly says more than its name.
+/// Words of a member of usual length, with names weighted as in [`likeness`]. A shorter member fits no better: it is little more than its name.
 const USUAL_LENGTH: f32 = 60.0;
-/// How much a word counts in the name of a member.
+/// Weight of a word in the name of a member.
 const IN_NAME: f32 = 4.0;
-/// As Okapi BM25 has them; members differ in length for good reasons.
+/// Parameters of Okapi BM25; the low `B` allows for members that differ in length for good reasons.
 const K1: f32 = 1.2;
 const B: f32 = 0.4;
 
 impl Draft<'_> {
-    /// Shows the members that answer, the best first, each with the head of its type.
+    /// Shows the answering members, the best first, each with the head of its type.
     pub(super) fn show_answers(&mut self) {
         let most = self.used + (self.free() as f32 * FOR_MEMBERS) as usize;
         let for_one = (self.free() as f32 * FOR_MEMBERS * FOR_ONE_MEMBER) as usize;
@@ -62,7 +63,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Members of types that the query does not name, the best first.
+    /// Returns the members of types that the query does not name, the best first.
     fn answers(&self) -> Vec<(usize, usize)> {
         let worth = worth(
             self.material.chosen,
@@ -78,7 +79,7 @@ impl Draft<'_> {
         found.into_iter().map(|(_, at, member)| (at, member)).collect()
     }
 
-    /// Shows the types that nothing is shown of yet: the first in brief, in half of the room, the others in a line each, as far as there is room.
+    /// Shows the types that are not shown yet: the first in brief, in half of the room, the others in a line each, as far as they fit.
     pub(super) fn show_neighbours(&mut self) {
         let open: Vec<usize> = (0..self.sections.len()).filter(|at| self.sections[*at].is_none()).collect();
         let in_brief = self.used + self.free() / 2;
@@ -91,7 +92,7 @@ impl Draft<'_> {
     }
 }
 
-/// What each chosen type is worth, of the best 1. `sizes` and `room` are tokens.
+/// Returns the value of each chosen type, relative to 1. `sizes` and `room` are tokens.
 pub(super) fn worth(chosen: &[Chosen], sizes: &[usize], room: usize) -> Vec<f32> {
     let best = chosen.iter().map(|one| one.score).fold(f32::MIN_POSITIVE, f32::max);
     let of = |(one, size): (&Chosen, &usize)| {
@@ -101,7 +102,7 @@ pub(super) fn worth(chosen: &[Chosen], sizes: &[usize], room: usize) -> Vec<f32>
     chosen.iter().zip(sizes).map(of).collect()
 }
 
-/// Says of each member how well it fits words: BM25 over its name, code and documentation, of the best of all members 1.
+/// Sets the fit of each member to words: BM25 over its name, code and documentation; the best member has 1.
 pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &'s mut Stretch>) {
     let rarity: FxHashMap<&str, f32> = asked.iter().map(|word| (word.as_str(), index.rarity(word))).collect();
     let mut members: Vec<&mut Stretch> = members.collect();
@@ -160,7 +161,7 @@ mod tests {
         compose("verify checksum", material, budget, &|text| text.split_whitespace().count())
     }
 
-    /// Ten types of two members each; one member of the third says what is asked.
+    /// Returns ten types of two members each; one member of the third matches the query.
     fn ten() -> (Vec<Chosen>, Vec<Texts>) {
         let index = Index::new((0..10).map(|at| document(&format!("N.T{at}"), "verify stream", &[])).collect());
         let mut texts: Vec<Texts> = (0..10)
@@ -238,7 +239,7 @@ mod tests {
             },
             ..chosen(at, score)
         };
-        // All of one quality each; the last one has all of them and is as long as a quarter of the room.
+        // One type per quality; the last one has all of them and is as long as a quarter of the room.
         let order = [
             with(0, 1.0, 0.0, 0.0),
             with(1, 0.0, 1.0, 0.0),

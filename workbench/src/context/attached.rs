@@ -1,6 +1,6 @@
-//! Files that a query names and that no type stands in: `README.md`, `cortex.toml`, `build/ci.yml:10-20`, and lines of others, in which none does. They are shown by the rules by which
-//! sources of files are (never from outside of the workspace, of git or of the store, no binary ones), and none that no model may see. What is
-//! named and not shown says why.
+//! Files that a query names and that contain no type: `README.md`, `cortex.toml`, `build/ci.yml:10-20`, and lines outside of types in other files.
+//! The rules for sources of files apply: none from outside of the workspace, of git or of the store, no binary ones; none that no model may see. A
+//! named file that is not shown gets a reason.
 
 use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
@@ -12,18 +12,18 @@ use engine::seams::world::World;
 use std::cell::LazyCell;
 use std::path::Path;
 
-/// Where files are.
+/// Access to the files of a workspace.
 #[derive(Clone, Copy)]
 pub struct Place<'p> {
     /// The workspace's root.
     pub root: &'p Path,
     /// The store's folder.
     pub store: Option<&'p Path>,
-    /// Reads them.
+    /// Reads files.
     pub world: &'p dyn World,
     /// Files that no model sees.
     pub withheld: &'p WithheldFiles,
-    /// The paths of all sources; asked for only when a name alone is to be found among them.
+    /// Returns the paths of all sources; called only to find a name without a path.
     pub sources: &'p dyn Fn() -> Vec<String>,
 }
 
@@ -34,25 +34,25 @@ pub struct Attached {
     pub mention: String,
     /// Its path.
     pub path: String,
-    /// What is to be known of its lines: those that were asked for and are not there.
+    /// Notes on its lines: requested lines that do not exist.
     pub notes: Vec<String>,
-    /// The number of the first of them.
+    /// The number of its first line.
     first: usize,
     text: String,
 }
 
-/// As much of a file as fits.
+/// The part of a file that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fitted {
-    /// To be read.
+    /// The text.
     pub text: String,
-    /// Tokens of that.
+    /// Its tokens.
     pub tokens: usize,
-    /// First and last of the lines that are left out behind.
+    /// First and last of the lines that are left out after it.
     pub left_out: Option<(usize, usize)>,
 }
 
-/// Finds the files that mentions mean. What turns out to be no file is no mention any more.
+/// Finds the files of mentions. Drops mentions that turn out to name no file.
 pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
     let sources = LazyCell::new(place.sources);
     let mut found: Vec<Attached> = Vec::new();
@@ -60,14 +60,14 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
         for (path, lines) in std::mem::take(&mut mention.outside) {
             let is_all = mention.wanted == Wanted::Lines(lines);
             let read = read(&path, &path, Some(lines), place);
-            // Beside types a line of brackets says nothing.
+            // Beside types, a line of brackets carries no information.
             if is_all || read.as_ref().is_ok_and(|file| file.text.contains(char::is_alphanumeric)) {
                 take(mention, read, &mut found);
             }
         }
         let Wanted::File(lines) = mention.wanted else { return true };
         let (written, _) = written::split_lines_suffix(&mention.text);
-        // An address may be of anything: only one of a file that is here means it.
+        // An address counts as a mention only if its file exists here.
         let is_address = written.contains("://");
         let written = written::local(written).replace('\\', "/");
         let plain = paths(&written, place, &sources);
@@ -86,7 +86,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
     found
 }
 
-/// Takes a file that was read for a mention, unless it is there already; or why it is not shown.
+/// Adds a file that was read for a mention, unless it is there already; or notes why it is not shown.
 fn take(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<Attached>) {
     match read {
         Ok(file) if !found.iter().any(|known| known.path == file.path && known.text == file.text) => found.push(Attached {
@@ -98,7 +98,7 @@ fn take(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<A
     }
 }
 
-/// The files that a path means: what is there, or by the end of their paths. Else why there is none, if it cannot be but a file's.
+/// Resolves a path to existing files, by the whole path or by its end. The error is the reason, if the text can only be a file's path.
 fn paths(
     written: &str,
     place: Place<'_>,
@@ -108,7 +108,7 @@ fn paths(
         path: written.to_owned(),
         lines: None,
     };
-    // What only looks like a path, a route of a server, is no mention.
+    // A text that only looks like a path, such as a server's route, is not a mention.
     let is_there = place::size(place.root, written).is_some();
     match asked.path_in_workspace(place.root, place.store) {
         Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
@@ -148,8 +148,8 @@ fn paths(
     }))
 }
 
-/// A path, and what is left of it without its first folders: it may be one of another machine, or of a diff, where `a/` stands before it, or begin at
-/// the root of the repository, as `/README.md` of a link does.
+/// Returns a path, and its rests without its first folders: it may come from another machine, or from a diff with `a/` before it, or begin at the
+/// root of the repository, as `/README.md` of a link does.
 pub fn tails(path: &str) -> impl Iterator<Item = &str> {
     let is_of_root = ["a/", "b/", "/"].iter().any(|root| path.starts_with(root));
     let cut = path.match_indices('/').map(|(at, _)| &path[at + 1..]).enumerate();
@@ -157,7 +157,7 @@ pub fn tails(path: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path).chain(cut.map(|(_, tail)| tail))
 }
 
-/// The lines that are meant of a file, or why they are not shown.
+/// Reads the requested lines of a file, or returns why they are not shown.
 fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
     if let Some(glob) = [path, written].into_iter().find_map(|path| place.withheld.by(path)) {
         return Err(format!("{path} is kept from models by {glob}"));
@@ -182,7 +182,7 @@ fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> R
 }
 
 impl Attached {
-    /// A file of that text.
+    /// Creates a file with a text.
     #[cfg(test)]
     pub fn of(path: &str, text: &str) -> Self {
         Self {
@@ -194,12 +194,12 @@ impl Attached {
         }
     }
 
-    /// Bytes of its lines.
+    /// Returns the bytes of its lines.
     pub fn size(&self) -> usize {
         self.text.len()
     }
 
-    /// All its lines, or as many from the first on as `most` tokens hold; `None` when not even one fits.
+    /// Returns all its lines, or as many of the first ones as fit into `most` tokens; `None` when not even one fits.
     pub fn fitted(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
         let ends = self.ends();
         let (mut best, mut over) = (None, ends.len() + 1);
@@ -215,13 +215,13 @@ impl Attached {
         best
     }
 
-    /// Its first line alone, if that fits.
+    /// Returns its first line alone, if that fits.
     pub fn least(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
         let ends = self.ends();
         ends.first().and_then(|_| self.of_lines(1, &ends, most, count))
     }
 
-    /// The byte behind each line.
+    /// Returns the byte after each line.
     fn ends(&self) -> Vec<usize> {
         let lines = self.text.split_inclusive('\n');
         let ends = lines.scan(0, |end, line| {
@@ -233,7 +233,7 @@ impl Attached {
 
     fn of_lines(&self, lines: usize, ends: &[usize], most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
         let text = self.section(&self.text[..ends[lines - 1]], lines, ends.len());
-        // A token is hardly ever more than 16 bytes: what is longer need not be counted.
+        // A token rarely has more than 16 bytes: do not count longer texts.
         let tokens = (text.len() / 16 <= most).then(|| count(&text)).filter(|tokens| *tokens <= most)?;
         let left_out = (lines < ends.len()).then(|| (self.first + lines, self.first + ends.len() - 1));
         Some(Fitted { text, tokens, left_out })

@@ -1,7 +1,7 @@
-//! Which types a query is answered by, and in which order: those that it names, then always the one that fits best beside what is chosen already.
+//! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best beside the types chosen so far.
 //!
-//! Of types that fit about equally well one that belongs to what is chosen comes first, then one that can be shown whole. Pure: the same index,
-//! log and query give the same choice.
+//! Among types that fit about equally well, one related to a chosen type comes first, then one that can be shown whole. Pure: the same index, log and
+//! query give the same choice.
 
 use super::index::{Edge, Index};
 use super::mentioned::Mention;
@@ -12,27 +12,27 @@ use super::secret::Secrets;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Types that are looked at for their words.
+/// Types that are considered for their words.
 const RANKED: usize = 300;
-/// Of so many of the best also their neighbours are looked at.
+/// Number of best types whose neighbours are considered too.
 const SEEDS: usize = 8;
-/// What an edge by declarations counts, and one by code alone.
+/// Weights of an edge by declarations and of one by code alone.
 const BY_DECLARATION: f32 = 0.6;
 const BY_CODE: f32 = 0.35;
-/// Scores that differ by less than this share are about equal.
+/// Scores that differ by less than this share count as equal.
 const ABOUT: f32 = 0.05;
-/// What scores less than this share of the best does not belong to the answer.
+/// Least share of the best score: types below it are not chosen.
 const LEAST: f32 = 0.12;
 
-/// The part of its score that an earlier round leaves to a type, at most: what is asked now comes before it.
+/// The share of its earlier score that a type inherits from an earlier round, at most: the present question weighs more.
 const OF_ROUND: f32 = 0.5;
 
-/// What is to be answered, and by what.
+/// A query, with everything that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'q> {
     /// The types.
     pub index: &'q Index,
-    /// Which of them no model may see: those are not chosen.
+    /// The types that no model may see; they are never chosen.
     pub secrets: &'q Secrets,
     /// Its words, each once.
     pub words: &'q [String],
@@ -40,54 +40,54 @@ pub struct Question<'q> {
     pub mentions: &'q [Mention],
     /// Packages that it names.
     pub packages: &'q [Package],
-    /// What was used before.
+    /// The log of earlier use.
     pub log: &'q Log,
-    /// What earlier rounds leave.
+    /// Scores inherited from earlier rounds.
     pub inheritance: &'q Inheritance,
-    /// What each factor counts.
+    /// The weight of each factor.
     pub weights: &'q Factors,
 }
 
 /// A type that was chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// Its place in the index.
+    /// Its index in [`Question::index`].
     pub at: usize,
     /// The factors when it was chosen, each between 0 and 1.
     pub factors: Factors,
-    /// What decided its place: the sum of what they give, or what an earlier round leaves to it when that is more.
+    /// The score that decided its rank: the weighted sum of the factors, or the inherited score if that is higher.
     pub score: f32,
-    /// As the query names it.
+    /// The words by which the query names it.
     pub mention: Option<String>,
-    /// From which round it is inherited.
+    /// The round from which it is inherited.
     pub inherited: Option<Inherited>,
-    /// A package that the query names, and how well it belongs to it.
+    /// A package that the query names, and how well the type belongs to it.
     pub package: Option<(String, Grade)>,
-    /// What was chosen before it and uses it, or is used by it, the nearest first.
+    /// Types chosen before it that use it or that it uses, the nearest first.
     pub beside: Vec<usize>,
 }
 
-/// What was chosen.
+/// The chosen types, and the best of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
     /// In the order of their importance.
     pub chosen: Vec<Chosen>,
-    /// The best of what was looked at and not chosen, with what it scored at last, beside all that was chosen.
+    /// The best types that were considered and not chosen, with their scores beside all chosen ones.
     pub others: Vec<(usize, f32, Passed)>,
-    /// How many those are in all.
+    /// The number of types that were considered and not chosen.
     pub others_total: usize,
-    /// How many types say a word of the query and may not be shown.
+    /// The number of types that match a word of the query and may not be shown.
     pub withheld: usize,
 }
 
 /// Why a type was not chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// As many as are wanted were chosen before it.
+    /// The limit of chosen types was reached.
     Full,
-    /// It scores too little beside the best.
+    /// Its score is too low beside the best.
     Little,
-    /// It scores nothing.
+    /// Its score is zero.
     Nothing,
 }
 
@@ -109,12 +109,12 @@ impl Candidate {
     }
 }
 
-/// Chooses at most `most` types, but of each thing that the query names as many, however much it names. `whole` is the size up to which one can be
-/// shown whole; of what was not chosen `told` are named.
+/// Chooses at most `most` types, but `most` of each thing that the query names. `whole` is the size up to which a type can be shown whole; at most
+/// `told` of the others are listed.
 pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -> Choice {
     let mut choice = Choice::default();
     let mut open = candidates(question, &mut choice.withheld);
-    // What the query names comes first, in its order.
+    // Types that the query names come first, in its order.
     let named = question.mentions.iter().flat_map(|one| one.types.iter().take(most));
     for at in named.filter_map(|key| question.index.find(key)) {
         if let Some(candidate) = open.remove(&at) {
@@ -158,7 +158,7 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -
     choice
 }
 
-/// All that may be chosen, with the factors that do not depend on what is; counts those that fit and may not be shown.
+/// Returns all types that may be chosen, with the factors that do not depend on the choice; counts matching types that may not be shown.
 fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, Candidate> {
     let index = question.index;
     let scores = index.rank(question.words);
@@ -221,7 +221,7 @@ fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, 
         .collect()
 }
 
-/// The package that a type belongs to best, by its namespace or the folder of one of its files.
+/// Returns the package that a type belongs to best, by its namespace or the folder of one of its files.
 fn package(question: &Question<'_>, at: usize, known: &mut FxHashMap<String, Option<(String, Grade)>>) -> Option<(String, Grade)> {
     let document = question.index.document(at).filter(|_| !question.packages.is_empty())?;
     let folders = document.files.iter().filter_map(|file| Some(file.rsplit_once('/')?.0));
@@ -241,7 +241,7 @@ fn package(question: &Question<'_>, at: usize, known: &mut FxHashMap<String, Opt
     graded.max_by_key(|(_, grade)| *grade)
 }
 
-/// Chooses one: what is near to it gains by that.
+/// Chooses one type and raises the scores of its neighbours.
 fn take(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize, Candidate>, choice: &mut Choice) {
     let index = question.index;
     let at = candidate.at;
@@ -250,7 +250,7 @@ fn take(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize
         for edge in edges {
             let Some(other) = open.get_mut(&edge.to) else { continue };
             let counts = if edge.structure { BY_DECLARATION } else { BY_CODE };
-            // What everybody uses says little about who uses it.
+            // A type that most types use says little about its users.
             let counts = strength * counts / (std::f32::consts::E + users(edge.to) as f32).ln();
             let dependency = &mut other.factors.dependency;
             *dependency = 1.0 - (1.0 - *dependency) * (1.0 - counts);
@@ -276,11 +276,11 @@ fn take(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize
 
 #[cfg(test)]
 pub mod samples {
-    //! Choices to compose texts of.
+    //! Sample choices for tests of composing.
 
     use super::*;
 
-    /// A type that was chosen for nothing but its score.
+    /// Returns a type that was chosen by its score alone.
     pub fn chosen(at: usize, score: f32) -> Chosen {
         Chosen {
             at,

@@ -1,9 +1,9 @@
-//! The text of a context within a budget of tokens.
+//! Composes the text of a context within a budget of tokens.
 //!
-//! What the query names comes first: its members in full, then its types, each by its name alone, in brief if that fits, as outlines if they do, as
-//! code if that does. Files that it names and that no type stands in have a quarter of the budget. Then come the members that answer, with the heads
-//! of their types, and neighbours in brief and in one line ([`super::answers`]). What is left over makes forms fuller, the most important first, and
-//! then files; what fits in no form is left out and named.
+//! Order: members that the query names, in full; then its types, first by name alone, in brief if that fits, as outlines if they fit, as code if that
+//! fits. Files that it names and that contain no type get a quarter of the budget. Then members that answer the query, with the heads of their types,
+//! and neighbours in brief and in one line ([`super::answers`]). The remaining tokens make forms fuller, the most important first, and then files;
+//! types that fit in no form are left out and named.
 
 use super::attached::{Attached, Fitted};
 use super::choose::Chosen;
@@ -11,68 +11,68 @@ use super::forms::{Form, Texts, section};
 use super::members::Stretch;
 use std::collections::BTreeSet;
 
-/// Tokens that are kept for the lines that say what is not shown, and no more than one part in so many of the budget.
+/// Tokens reserved for the lines that name what is not shown, at most this fraction of the budget.
 const FOR_THE_REST: (usize, usize) = (60, 8);
-/// Files that the query names have one part in so many of the budget, beside types: as much as one type that is shown whole.
+/// Fraction of the budget for files that the query names, beside types: as much as one whole type.
 const FOR_FILES: usize = 4;
-/// What stands before types that are shown in one line.
+/// Heading of types that are shown in one line.
 const LINES: &str = "## More that may belong to it\n";
-/// Types that are named as not shown.
+/// Limit of types that are named as not shown.
 const NAMED: usize = 8;
-/// Characters of the query that the heading repeats.
+/// Limit of characters of the query in the heading.
 const HEADING: usize = 160;
 
-/// A type as it is shown.
+/// A type as shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// Its place among the chosen.
+    /// Its index among the chosen.
     pub at: usize,
-    /// How.
+    /// Its form.
     pub form: Form,
-    /// Which of the members that the query names stand there in full.
+    /// The members named by the query that are shown in full.
     pub members: Vec<usize>,
-    /// Tokens that it takes.
+    /// Its tokens.
     pub tokens: usize,
 }
 
-/// The text.
+/// The composed text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Composed {
-    /// For a model to read.
+    /// The text for the model.
     pub text: String,
-    /// The types that it holds, in its order.
+    /// The types in it, in order.
     pub placed: Vec<Placed>,
-    /// The files that it holds, by their places among those that are attached; they stand before the types.
+    /// The attached files in it, by their indices; they come before the types.
     pub files: Vec<(usize, Fitted)>,
-    /// Those of the chosen for which there was no room.
+    /// The chosen types that did not fit.
     pub left_out: Vec<usize>,
     /// Tokens of the text.
     pub tokens: usize,
 }
 
-/// What a text is made of.
+/// The input of a composition.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'m> {
     /// The types.
     pub chosen: &'m [Chosen],
-    /// What can be shown of each of them.
+    /// The texts of each type.
     pub texts: &'m [Texts],
     /// Files that the query names.
     pub files: &'m [Attached],
-    /// Types that were looked at and not chosen, by key.
+    /// Keys of types that were considered and not chosen.
     pub others: &'m [String],
 }
 
-/// A type in the form that it has so far.
+/// A type in its present form.
 pub(super) struct Section {
     pub(super) form: Form,
-    /// Which of its members stand in it, in the order of the file.
+    /// The members shown, in the order of the file.
     pub(super) members: Vec<usize>,
     text: String,
     pub(super) tokens: usize,
 }
 
-/// A text in the making: what each type has so far, and the room that is used.
+/// A draft: the sections so far, and the tokens used.
 pub(super) struct Draft<'m> {
     pub(super) material: Material<'m>,
     asked: BTreeSet<String>,
@@ -80,7 +80,7 @@ pub(super) struct Draft<'m> {
     /// Tokens for types and files.
     pub(super) room: usize,
     pub(super) used: usize,
-    /// Of each chosen type.
+    /// By chosen type.
     pub(super) sections: Vec<Option<Section>>,
 }
 
@@ -101,7 +101,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     let mut attached = vec![None; files.len()];
     give(files, &mut attached, for_files.min(draft.free()), count);
     draft.used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
-    // Nothing else takes the room for the name of a named type, nor that for the first line of a named file.
+    // Reserve room for the names of named types and for the first lines of named files.
     draft.show_names_of_named();
     for (file, shown) in files.iter().zip(&mut attached).filter(|(_, shown)| shown.is_none()) {
         *shown = file.least(draft.free(), count);
@@ -120,7 +120,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
 }
 
 impl Draft<'_> {
-    /// Tokens that nothing takes yet.
+    /// Returns the unused tokens.
     pub(super) fn free(&self) -> usize {
         self.room - self.used
     }
@@ -130,7 +130,7 @@ impl Draft<'_> {
         self.material.chosen[at].mention.is_some() || self.material.texts[at].named > 0
     }
 
-    /// A chosen type in a form with these members, if that takes at most so many tokens.
+    /// Renders a chosen type in a form with these members, if that takes at most `most` tokens.
     fn section(&self, at: usize, form: Form, members: &[usize], most: usize) -> Option<Section> {
         self.section_about(at, form, members, most, Some(&self.asked))
     }
@@ -139,7 +139,7 @@ impl Draft<'_> {
         let text = &self.material.texts[at];
         let stretches: Vec<&Stretch> = members.iter().map(|member| &text.members[*member]).collect();
         let section = section(text, form, &stretches, asked)?;
-        // A token is hardly ever more than 16 bytes: what is longer need not be counted.
+        // A token rarely has more than 16 bytes: do not count longer texts.
         let tokens = (section.len() / 16 <= most)
             .then(|| (self.count)(&section))
             .filter(|tokens| *tokens <= most)?;
@@ -151,7 +151,7 @@ impl Draft<'_> {
         })
     }
 
-    /// Shows a chosen type in another form, with other members, if the type then takes at most as much as it does now and `more` tokens.
+    /// Shows a chosen type in another form, with other members, if it then takes at most `more` tokens more than now.
     pub(super) fn show(&mut self, at: usize, form: Form, members: &[usize], more: usize) -> bool {
         let own = self.sections[at].as_ref().map_or(0, |shown| shown.tokens);
         let made = self.section(at, form, members, own + more.min(self.free()));
@@ -166,7 +166,7 @@ impl Draft<'_> {
         true
     }
 
-    /// Members that the query names come before all else, also before what else is known of their types.
+    /// Shows members that the query names before anything else, also before other parts of their types.
     fn show_named_members(&mut self) {
         for at in 0..self.sections.len() {
             for member in 0..self.material.texts[at].named {
@@ -190,7 +190,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Shows types in a fuller form where there is room for it, the most important first: those that the query names, or the others.
+    /// Shows types in a fuller form where it fits, the most important first: the named types, or the others.
     fn raise(&mut self, form: Form, named: bool) {
         for at in (0..self.sections.len())
             .filter(|at| self.is_named(*at) == named)
@@ -200,7 +200,7 @@ impl Draft<'_> {
                 Some(now) => (Some(now.form), now.members.clone()),
                 None => (None, Vec::new()),
             };
-            // In brief what is asked for comes beside members of a named type that stand there.
+            // The brief form is shown beside members of a named type that are shown already.
             if before < Some(form) || named && form == Form::Brief {
                 self.show(at, form, &members, self.free());
             }
@@ -208,7 +208,7 @@ impl Draft<'_> {
     }
 }
 
-/// Gives files so many more tokens: each an equal share of them, and what short ones leave over goes to longer ones.
+/// Gives files so many more tokens: equal shares, where short files leave the rest of theirs to longer ones.
 fn give(files: &[Attached], shown: &mut [Option<Fitted>], mut free: usize, count: &dyn Fn(&str) -> usize) {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_key(|at| files[*at].size());
@@ -221,7 +221,7 @@ fn give(files: &[Attached], shown: &mut [Option<Fitted>], mut free: usize, count
     }
 }
 
-/// Puts it together. Pieces may take a token more together than apart, so the least important go until it fits: types, and then files.
+/// Joins the pieces. Joined pieces may take a token more, so the least important are dropped until the text fits: types, then files.
 fn joined(
     heading: &str,
     mut sections: Vec<Option<Section>>,
@@ -272,7 +272,7 @@ fn joined(
             .map(|at| texts[*at].key.as_str())
             .chain(others.iter().map(String::as_str));
         let whole = format!("{}{}", made.text, rest(unshown));
-        // Whether there is room to name the rest or not, what is shown is the same.
+        // Whether the rest is named or not does not change what is shown.
         made.tokens = count(&whole);
         if made.tokens <= budget {
             made.text = whole;
@@ -298,7 +298,7 @@ fn joined(
     }
 }
 
-/// The heading: the query in one line.
+/// Returns the heading: the query in one line.
 fn heading(query: &str) -> String {
     let mut line: String = query.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > HEADING {
@@ -307,7 +307,7 @@ fn heading(query: &str) -> String {
     format!("# Context: {line}\n\n")
 }
 
-/// What is not shown, by name as far as that is of use.
+/// Names what is not shown, up to a limit.
 fn rest<'r>(mut keys: impl Iterator<Item = &'r str>) -> String {
     let named: Vec<&str> = keys.by_ref().take(NAMED).collect();
     match (named.is_empty(), keys.next().is_some()) {
@@ -413,7 +413,7 @@ mod tests {
         let mut order: Vec<Chosen> = (0..5).map(|at| chosen(at, 0.9)).collect();
         (order[0].mention, order[1].mention) = (Some("A".to_owned()), Some("B".to_owned()));
         let forms_in = |budget| forms(&composed("fill it", &order, &types, &[], budget));
-        // Code takes 65 tokens, an outline 16, and one in brief 9.
+        // Code takes 65 tokens, an outline 16, and a brief form 9.
         assert_eq!(forms_in(40)[..2], [Form::Outline, Form::Brief]);
         assert_eq!(forms_in(50)[..2], [Form::Outline, Form::Outline]);
         assert_eq!(forms_in(110)[..2], [Form::Code, Form::Outline]);
@@ -457,7 +457,7 @@ mod tests {
             made.text
                 .contains(&format!("Fill() at src/B.cs:7-9\n```csharp\n{}\n```\n", types[1].members[0].text))
         );
-        // Where its type stands whole it is not told twice.
+        // It is not repeated where its type is shown whole.
         let made = composed("it", &order, &types, &[], 10_000);
         let members = made.placed[1].members.len();
         assert_eq!((forms(&made), members), (vec![Form::Code, Form::Code], 2));
@@ -505,7 +505,7 @@ mod tests {
         assert!(of_files(&left_over) > 300, "{}", left_over.text);
         assert!(of_files(&made(&[], &[], 600)) > 500);
         assert_eq!(made(&order, &types, 4_000).files[0].1.left_out, None);
-        // A quarter of this budget is for no line of the two.
+        // A quarter of this budget is too small for a line of either.
         assert_eq!(made(&order, &types, 60).files.len(), 2);
     }
 
@@ -519,7 +519,7 @@ mod tests {
             let mut types: Vec<Texts> = sizes.iter().enumerate().map(|(at, (lines, ..))| texts(&format!("T{at}"), *lines)).collect();
             for (one, (.., members)) in types.iter_mut().zip(&sizes) {
                 one.members = members.iter().map(|words| member(&one.key, *words)).collect();
-                // Of one type in three the members may answer, and are not named.
+                // In one type of three the members may answer, and are not named.
                 let answers = one.size % 3 == 0;
                 one.named = if answers { 0 } else { members.len() };
                 one.members.iter_mut().for_each(|member| member.fit = if answers { 0.5 } else { 0.0 });
@@ -543,7 +543,7 @@ mod tests {
                     prop_assert!(made.text.contains(&types[one.at].members[*member].text));
                 }
             }
-            // The first member that fits at all is there before anything else is.
+            // The first named member that fits is shown before anything else.
             let first = types.iter().position(|text| text.named > 0);
             if let Some(first) = first
                 && types[first].members[0].text.len() / 5 + 60 + FOR_THE_REST.0 < budget

@@ -1,6 +1,5 @@
-//! What of a type is searched: the words of its names, declarations, code and documentation, each with how much it counts, and the types that it
-//! uses. It is made of `:structure`, `:impl`, `:xmldoc` and `:deps`, so comments inside bodies are not in it;
-//! its `:outline` is kept to show it.
+//! The searchable data of a type: the weighted words of its names, declarations, code and documentation, and the types that it uses. It is built from
+//! `:structure`, `:impl`, `:xmldoc` and `:deps`, so it lacks comments inside bodies; it keeps `:outline` for display.
 
 use super::words::for_each_word;
 use crate::other_languages::files::outlined;
@@ -13,13 +12,13 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How much a word counts in the name of a type.
+/// Weight of a word in the name of a type.
 const IN_NAME: u32 = 6;
-/// And in the name of a member.
+/// Weight of a word in the name of a member.
 const IN_MEMBER: u32 = 3;
-/// And in the path of a file, a namespace, a declaration, a body, documentation.
+/// Weight of a word in the path of a file, a namespace, a declaration, a body, documentation.
 const ELSEWHERE: u32 = 1;
-/// Bytes of declarations, bodies and documentation for a token of the source, about: they have no indentation and no comments.
+/// Average bytes of declarations, bodies and documentation per token of the source: they have no indentation and no comments.
 const BYTES: f64 = 3.3;
 
 /// One type.
@@ -27,29 +26,29 @@ const BYTES: f64 = 3.3;
 pub struct Document {
     /// Its key.
     pub key: String,
-    /// The files that it stands in.
+    /// Its files.
     pub files: Vec<String>,
-    /// Names that it is mentioned by: its own; of a file of another language those of what it defines first.
+    /// Names that refer to it: its own; for a file of another language those of its first definitions.
     pub names: Vec<String>,
-    /// The language of a file that is shown as a whole; `None` of a type of C#.
+    /// The language of a file that is shown as a whole; `None` for a C# type.
     pub language: Option<String>,
-    /// Whether it is generated code alone.
+    /// Whether all of it is generated code.
     pub is_generated: bool,
-    /// Digest of all that it is made of.
+    /// Digest of all its inputs.
     pub digest: Digest,
-    /// Its words in order, with how much each counts and whether the type or a member of it is named by it.
+    /// Its words, sorted, each with its weight and whether it names the type or a member.
     pub words: Vec<(Box<str>, u32, bool)>,
-    /// What all its words count together.
+    /// Sum of the weights of its words.
     pub length: u32,
-    /// About how many tokens its source is, without the types that are nested in it.
+    /// Estimated tokens of its source, without nested types.
     pub size: usize,
-    /// The types that it uses, by key; whether by declarations.
+    /// The types that it uses, by key; the flag tells whether by declarations.
     pub uses: Vec<(String, bool)>,
     /// Its outline.
     pub outline: Option<Arc<[u8]>>,
 }
 
-/// The outputs that a document is made of. Of what could not be made the bytes are missing.
+/// The outputs that a document is built from; `None` for a failed one.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// `:structure`.
@@ -69,7 +68,7 @@ impl Parts {
         [&self.structure, &self.code, &self.docs, &self.deps, &self.outline].map(|part| part.as_deref().unwrap_or_default())
     }
 
-    /// Digest of all of them and of where the type stands.
+    /// Returns the digest of all of them and of the type's files.
     pub fn digest(&self, files: &[String]) -> Digest {
         let mut hasher = blake3::Hasher::new();
         for part in self.all().into_iter().chain(files.iter().map(|file| file.as_bytes())) {
@@ -80,7 +79,7 @@ impl Parts {
     }
 }
 
-/// A line of a structure or an implementation: the little of it that is searched.
+/// The searched fields of a line of a structure or an implementation.
 #[derive(Deserialize)]
 struct Line<'l> {
     #[serde(borrow, default)]
@@ -105,7 +104,7 @@ impl Default for Body<'_> {
     }
 }
 
-/// Words with what they count.
+/// Words with their weights.
 #[derive(Default)]
 struct Tally(FxHashMap<Box<str>, (u32, bool)>);
 
@@ -121,9 +120,9 @@ impl Tally {
         });
     }
 
-    /// How many bytes of code they are.
+    /// Adds the words of lines, and returns the bytes of their code.
     fn lines(&mut self, bytes: &[u8]) -> usize {
-        // What is not of our making has no words; whoever shows the type tells of it.
+        // A malformed line has no words; showing the type reports it.
         let lines = bytes
             .split(|byte| *byte == b'\n')
             .filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
@@ -144,12 +143,12 @@ impl Tally {
 }
 
 impl Document {
-    /// Of a type in these files.
+    /// Creates the document of a type in these files.
     pub fn new(key: &str, files: &[String], parts: &Parts) -> Self {
         let mut tally = Tally::default();
         tally.add(simple_name(key), IN_NAME);
         tally.add(namespace(key), ELSEWHERE);
-        // Of a nested type also what it stands in.
+        // For a nested type also the enclosing type.
         if let Some((around, _)) = key.rsplit_once('+') {
             tally.add(simple_name(around), IN_MEMBER);
         }
@@ -178,7 +177,7 @@ impl Document {
         }
     }
 
-    /// Of a file of another language: what it defines, as its outline tells, and its text.
+    /// Creates the document of a file of another language from its definitions, as in its outline, and its text.
     pub fn of_other(file: &str, symbols: &FileSymbols, text: &str, digest: Digest) -> Self {
         let mut tally = Tally::default();
         let name = file.rsplit('/').next().unwrap_or(file);
@@ -204,13 +203,13 @@ impl Document {
         }
     }
 
-    /// Whether a word stands in it.
+    /// Whether it contains a word.
     pub fn has(&self, word: &str) -> bool {
         self.words.binary_search_by(|(known, ..)| (**known).cmp(word)).is_ok()
     }
 }
 
-/// The documentation of the type and of its members.
+/// Returns the documentation of the type and of its members.
 fn docs(bytes: &[u8]) -> Vec<String> {
     let docs = serde_json::from_slice::<producers::csharp::xmldoc::Docs>(bytes);
     docs.map_or_else(
@@ -219,7 +218,7 @@ fn docs(bytes: &[u8]) -> Vec<String> {
     )
 }
 
-/// The words of documentation, without its tags. Names that it refers to are attributes of those.
+/// Returns the words of documentation, without its tags. Names that it refers to are attributes of tags.
 fn prose(xml: &str) -> String {
     let (mut prose, mut rest) = (String::new(), xml);
     while let Some((text, behind)) = rest.split_once('<') {
@@ -236,7 +235,7 @@ fn prose(xml: &str) -> String {
     prose
 }
 
-/// What `:deps` says, without the type itself.
+/// Returns the uses in `:deps`, without the type itself.
 fn uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
     let Ok(deps) = serde_json::from_slice::<Dependencies>(bytes) else {
         return Vec::new();
@@ -244,7 +243,7 @@ fn uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
     let structure = deps.structure.into_iter().map(|to| (to, true));
     let body = deps.body.into_iter().map(|to| (to, false));
     let mut uses: Vec<(String, bool)> = structure.chain(body).filter(|(to, _)| to != key).collect();
-    // By declarations comes first, and counts.
+    // A use by declarations is sorted first and kept.
     uses.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
     uses.dedup_by(|one, other| one.0 == other.0);
     uses

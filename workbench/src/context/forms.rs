@@ -1,4 +1,4 @@
-//! What can be shown of a type, and how: its source, its outline, or in brief; before all but the source stand the members of it that the query names.
+//! The forms in which a type can be shown: its source, its outline, or in brief; named members come first in all forms but the source.
 
 use super::members::Stretch;
 use super::words::for_each_word;
@@ -7,18 +7,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Lines of members that a brief form shows.
+/// Limit of lines of members in a brief form.
 const BRIEF_LINES: usize = 4;
 
-/// How a type or a file is shown.
+/// The form of a type or a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// Lines of a file that no type stands in.
+    /// Lines of a file that contains no type.
     File,
     /// Its name and its files, in one line.
     Line,
-    /// Its name, and the lines of its outline that say a word of the query; members that answer stand there, too.
+    /// Its name, and the lines of its outline with a word of the query; answering members are shown there too.
     Brief,
     /// Its outline.
     Outline,
@@ -26,29 +26,29 @@ pub enum Form {
     Code,
 }
 
-/// What can be shown of a type.
+/// The texts of a type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texts {
     /// Its key.
     pub key: String,
-    /// Its language, where it is a file of another one than C#.
+    /// Its language, if it is a file of another language than C#.
     pub language: Option<String>,
-    /// Where it stands: `FILE:START-END`, or files alone.
+    /// Its positions: `FILE:START-END`, or files alone.
     pub places: Vec<String>,
-    /// Its outline; empty when it could not be made.
+    /// Its outline; empty when it is missing.
     pub outline: String,
-    /// Its source; `None` when it was not read, because it is larger than the whole budget.
+    /// Its source; `None` when it was not read: a named type far larger than the budget, or another type beyond the first ones.
     pub code: Option<String>,
-    /// Members of it: those that the query names, then those that may answer it.
+    /// Members: those that the query names, then those that may answer it.
     pub members: Vec<Stretch>,
-    /// How many of them the query names.
+    /// Number of them that the query names.
     pub named: usize,
-    /// About how many tokens its source is: nearly so where it was read, else as far as what was built of it tells.
+    /// Estimated tokens of its source: by its bytes where it was read, else by its outputs.
     pub size: usize,
 }
 
-/// A type in a form, with the sources of `members` of it unless all of its source is shown; `None` when there is nothing to show it by. In brief it
-/// comes with the lines that say a word of what is `asked`; its shortest form, without anything asked, is its name and place.
+/// Renders a type in a form, with the sources of `members` unless all of its source is shown; `None` when the form has no text. The brief form
+/// includes the lines with words of `asked`; without `asked` it is only its name and position.
 pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BTreeSet<String>>) -> Option<String> {
     let places = text.places.join(", ");
     let mut head = format!("## {}\n{places}\n", text.key);
@@ -79,20 +79,20 @@ pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BT
     }
 }
 
-/// A text between fences that no line of it ends.
+/// Returns a text between fences that no line of it closes.
 pub fn fenced(language: &str, text: &str) -> String {
     let fence = fence(text);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{text}{end}{fence}\n")
 }
 
-/// A fence: longer than any run of backquotes in a text.
+/// Returns a fence that is longer than any run of backquotes in a text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat(3.max(longest + 1))
 }
 
-/// An outline without its title and the line of hashes, which say nothing to a reader here.
+/// Returns an outline without its title and the line of hashes, which are of no use to a reader here.
 fn outline_body(outline: &str) -> Option<String> {
     let lines: Vec<&str> = outline
         .lines()
@@ -109,7 +109,7 @@ fn outline_body(outline: &str) -> Option<String> {
     (!body.trim().is_empty()).then_some(body)
 }
 
-/// What a type is for and its members that say most words of the query, beside those that its own name says and those whose code is shown.
+/// Returns a type's purpose and the members that match most words of the query, except words of the type's name and members whose code is shown.
 fn brief(key: &str, outline: &str, asked: &BTreeSet<String>, shown: &[&str]) -> String {
     let own: BTreeSet<String> = super::words::query_words(key).into_iter().collect();
     let said = |line: &str| {

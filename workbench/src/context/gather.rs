@@ -1,5 +1,5 @@
-//! What can be shown of chosen types: their outlines, which the index holds, and sources, read from the workspace unless the shelf has them: of types
-//! that the query names and that may fit, of members that it names, of the first others and their members.
+//! Gathers the texts of chosen types: outlines from the index, and sources from the shelf or the workspace: of named types that may fit, of named
+//! members, and of the first other types with their members.
 
 use super::answers::{LOOKED_AT, rate};
 use super::choose::Chosen;
@@ -15,27 +15,27 @@ use producers::text::decode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes of lines of C# for a token, about: indentation takes few.
+/// Average bytes per token of C#, where indentation takes few tokens.
 const BYTES: f64 = 4.6;
-/// An index may take a source for so many times what it is: one that is larger than the budget by that is not read.
+/// Factor by which the index may overestimate a source: one larger than the budget by this factor is not read.
 const OVER: usize = 2;
 
-/// What is asked, and of which types.
+/// The request: the chosen types and the query.
 #[derive(Clone, Copy)]
 pub struct Wanted<'w> {
     /// The types, the most important first.
     pub chosen: &'w [Chosen],
-    /// What the query names.
+    /// Files and types that the query names.
     pub mentions: &'w [Mention],
     /// Its words, each once.
     pub words: &'w [String],
 }
 
-/// The texts of chosen types, in their order, with sources of those that may come to be shown within a budget of tokens, of members that the query
-/// names, and of those that may answer it.
+/// Returns the texts of chosen types, in their order, with the sources of those that may be shown within a budget of tokens, of members that the
+/// query names, and of those that may answer it.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wanted<'_>, budget: usize) -> Result<Vec<Texts>, O::Error> {
     let Wanted { chosen, mentions, words } = wanted;
     let documents = || chosen.iter().filter_map(|one| Some((one, known.index.document(one.at)?)));
@@ -72,7 +72,7 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wan
     Ok(texts)
 }
 
-/// The sources of types by their places in the index: what the shelf lacks is read and put there.
+/// Returns the sources of types by their indices: reads those that the shelf lacks and stores them there.
 fn codes<'d, O: Outputs>(
     outputs: &mut O,
     known: &IndexWithSources,

@@ -1,7 +1,6 @@
-//! The types of a workspace, to be ranked for any query: their words by Okapi BM25, their dependencies both ways, the files they stand in.
+//! A search index of the workspace's types: their words for Okapi BM25, their dependencies in both directions, their files.
 //!
-//! An index is made once of the outputs of all types and asked any number of times. When some types moved, those that did not are taken over
-//! from the index before.
+//! An index is built once from the outputs of all types and then queried any number of times. After a change, unchanged types are taken over.
 
 use super::document::{Document, Parts};
 use crate::other_languages::names::OtherNames;
@@ -16,12 +15,12 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// How soon further mentions of a word count less.
+/// BM25 parameter: how soon further occurrences of a word count less.
 const K1: f32 = 1.2;
-/// How much longer types are expected to have more words.
+/// BM25 parameter: how strongly longer types are normalised.
 const B: f32 = 0.6;
 
-/// What is read of all types, and what of a document it is.
+/// The targets that are read of all types; each gives a part of a document.
 const TARGETS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "outline"];
 
 /// An edge from a type to another one that it uses, or back.
@@ -29,7 +28,7 @@ const TARGETS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "outline"];
 pub struct Edge {
     /// The other type.
     pub to: usize,
-    /// Whether declarations make it, and not code alone.
+    /// Whether declarations use it, and not only code.
     pub structure: bool,
 }
 
@@ -38,7 +37,7 @@ pub struct Edge {
 pub struct Index {
     /// In the order of their keys.
     documents: Vec<Arc<Document>>,
-    /// Of each word the types that have it, with how much it counts there.
+    /// The types that contain each word, with its weight there.
     postings: FxHashMap<Box<str>, Vec<(u32, u32)>>,
     uses: Vec<Vec<Edge>>,
     users: Vec<Vec<Edge>>,
@@ -46,12 +45,12 @@ pub struct Index {
     names: FxHashMap<String, Vec<usize>>,
     sizes: Vec<usize>,
     mean: f32,
-    /// Types of which something could not be made.
+    /// Labels of outputs that are missing.
     pub unread: Vec<String>,
 }
 
 impl Index {
-    /// Of documents.
+    /// Creates an index of documents.
     pub fn new(mut documents: Vec<Arc<Document>>) -> Self {
         documents.sort_by(|one, other| one.key.cmp(&other.key));
         let at: FxHashMap<&str, usize> = documents.iter().enumerate().map(|(at, one)| (one.key.as_str(), at)).collect();
@@ -74,7 +73,7 @@ impl Index {
                 index.files.entry(file.clone()).or_default().push(own);
             }
             let own = u32::try_from(own).expect("invariant: a workspace has fewer types than that");
-            // Generated code is found by its name alone.
+            // Generated code is found by its name only.
             for (word, counts, _) in document.words.iter().filter(|_| !document.is_generated) {
                 match index.postings.get_mut(word) {
                     Some(list) => list.push((own, *counts)),
@@ -86,7 +85,7 @@ impl Index {
         }
         index.sizes = documents.iter().map(|document| document.size).collect();
         for document in documents.iter().filter(|one| one.language.is_none()) {
-            // The source of a type holds the types that are nested in it.
+            // The source of a type contains its nested types.
             let mut key = document.key.clone();
             while let Some(around) = around(&key) {
                 if let Some(&at) = at.get(around.as_str()) {
@@ -101,10 +100,10 @@ impl Index {
         index
     }
 
-    /// Of the workspace's outputs; what has not moved since `before` is taken from there.
+    /// Builds the index from the workspace's outputs; takes unchanged documents from `before`.
     ///
     /// # Errors
-    /// When the outputs cannot be read or are not of our making.
+    /// When the outputs cannot be read or are malformed.
     pub fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, others: &OtherNames, before: Option<&Self>) -> Result<Self, O::Error> {
         let mut parts: FxHashMap<String, Parts> = FxHashMap::default();
         let mut unread = others.unread.clone();
@@ -157,22 +156,22 @@ impl Index {
         })
     }
 
-    /// How many types there are.
+    /// Returns the number of types.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no types.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// The type at a place.
+    /// Returns the type at an index.
     pub fn document(&self, at: usize) -> Option<&Arc<Document>> {
         self.documents.get(at)
     }
 
-    /// Key of the type at a place.
+    /// Returns the key of the type at an index.
     ///
     /// # Panics
     /// If there is none.
@@ -180,13 +179,13 @@ impl Index {
         &self.documents[at].key
     }
 
-    /// Where a type stands, by its key; a member stands where its type does.
+    /// Returns the index of a type, by its key; for a member that of its type.
     pub fn find(&self, path: &str) -> Option<usize> {
         let key = halves(path).map_or(path, |(key, _)| key);
         self.documents.binary_search_by(|one| one.key.as_str().cmp(key)).ok()
     }
 
-    /// About how many tokens the source of the type at a place is, with the types that are nested in it.
+    /// Estimates the tokens of the source of the type at an index, including its nested types.
     ///
     /// # Panics
     /// If there is none.
@@ -194,32 +193,32 @@ impl Index {
         self.sizes[at]
     }
 
-    /// What the type at a place uses.
+    /// Returns the types that the type at an index uses.
     pub fn uses(&self, at: usize) -> &[Edge] {
         &self.uses[at]
     }
 
-    /// What uses the type at a place.
+    /// Returns the users of the type at an index.
     pub fn users(&self, at: usize) -> &[Edge] {
         &self.users[at]
     }
 
-    /// All files that types stand in.
+    /// Returns all files that contain types.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
     }
 
-    /// The types that stand in a file.
+    /// Returns the types in a file.
     pub fn in_file(&self, file: &str) -> &[usize] {
         self.files.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// The types of a simple name.
+    /// Returns the types of a simple name.
     pub fn types_named(&self, simple: &str) -> &[usize] {
         self.names.get(simple).map_or(&[], Vec::as_slice)
     }
 
-    /// How well each type fits words by BM25; types that have none of them are left out.
+    /// Returns the BM25 score of each type for words; types without any of them are left out.
     pub fn rank(&self, words: &[String]) -> FxHashMap<usize, f32> {
         let mut scores: FxHashMap<usize, f32> = FxHashMap::default();
         let all = self.documents.len() as f32;
@@ -238,7 +237,7 @@ impl Index {
         scores
     }
 
-    /// How rare a word is: the natural logarithm of how many types there are for each that has it, 0 for a word that none has.
+    /// Returns the rarity of a word: the natural logarithm of the number of types per type that has it, 0 for an unknown word.
     pub fn rarity(&self, word: &str) -> f32 {
         let have = self.postings.get(word).map_or(0, Vec::len);
         if have == 0 {
@@ -248,12 +247,12 @@ impl Index {
         }
     }
 
-    /// What [`Self::rarity`] is of a word that one type alone has.
+    /// Returns the rarity of a word that only one type has.
     pub fn rarest(&self) -> f32 {
         (1.0 + self.documents.len() as f32).ln()
     }
 
-    /// Which share of words names the type at a place or a member of it, rare words counting more.
+    /// Returns the share of words that name the type at an index or a member of it; rare words count more.
     pub fn coverage(&self, at: usize, words: &[String]) -> f32 {
         let own = &self.documents[at].words;
         let (mut named, mut all) = (0.0, 0.0);
@@ -269,7 +268,7 @@ impl Index {
     }
 }
 
-/// The documents of files of other languages.
+/// Returns the documents of files of other languages.
 fn other_documents<O: Outputs>(
     outputs: &mut O,
     others: &OtherNames,
@@ -304,7 +303,7 @@ fn other_documents<O: Outputs>(
     Ok(documents)
 }
 
-/// The key of the type that a nested one stands in: `A+B@Tests` of `A+B+C@Tests`.
+/// Returns the key of the type around a nested one: `A+B@Tests` of `A+B+C@Tests`.
 fn around(key: &str) -> Option<String> {
     let symbol = symbol_of(key);
     let (around, _) = symbol.rsplit_once('+')?;
@@ -313,11 +312,11 @@ fn around(key: &str) -> Option<String> {
 
 #[cfg(test)]
 pub mod samples {
-    //! Small workspaces to rank.
+    //! Small workspaces for tests of ranking.
 
     use super::*;
 
-    /// A type with the words of a text in its code, and what it uses by declarations.
+    /// Returns a type with the words of a text in its code, and its uses by declarations.
     pub fn document(key: &str, text: &str, uses: &[&str]) -> Arc<Document> {
         let code = serde_json::json!({"name": "", "body": text}).to_string();
         let parts = Parts {

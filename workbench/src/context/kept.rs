@@ -1,6 +1,6 @@
-//! Where conversations are kept: `.cortex/conversations.json`. They are a person's or an agent's and not the store's, so that deleting the store
-//! loses none. A handle is given to whoever opens a conversation, and lives until [`MOST`] other conversations of the checkout were used after it;
-//! no clock ends it.
+//! Storage of conversations: `.cortex/conversations.json`. They belong to a person or an agent, not to the store, so that deleting the store loses
+//! none. The opener of a conversation gets a handle; it expires once [`MOST`] other conversations of the checkout were used after it, and not by
+//! time.
 
 use super::rounds::Conversation;
 use crate::checkout;
@@ -8,47 +8,47 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
-/// Where they are, below the workspace's root.
+/// Path of the file, below the workspace's root.
 const FILE: &str = ".cortex/conversations.json";
-/// So many conversations are kept: those used last.
+/// Number of conversations that are kept: those used last.
 pub const MOST: usize = 32;
-/// They never take more.
+/// Limit of bytes of the file.
 const MOST_BYTES: usize = 32 << 20;
 
 /// The conversations of a checkout.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conversations {
-    /// Handles given so far.
+    /// Number of handles given so far.
     pub given: u64,
-    /// Uses so far.
+    /// Number of uses so far.
     pub used: u64,
     /// The conversations, by handle.
     pub open: Vec<Conversation>,
 }
 
-/// Why a handle means no conversation.
+/// The reason why a handle refers to no conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// It was never given.
     Unknown,
-    /// It was given, and the conversation is forgotten.
+    /// It was given, and the conversation has expired.
     Expired,
 }
 
 impl Conversations {
-    /// Those of a workspace; none when there are none.
+    /// Reads the conversations of a workspace; empty when there are none.
     ///
     /// # Errors
-    /// When what is there is not of our making.
+    /// When the file is invalid.
     pub fn read(root: &Path) -> io::Result<Self> {
         parse(checkout::read(root, FILE, MOST_BYTES)?)
     }
 
-    /// Changes those of a workspace; two who do so at once do so one after the other.
+    /// Changes the conversations of a workspace; concurrent changes run one after the other.
     ///
     /// # Errors
-    /// When they cannot be written; then they are what they were.
+    /// When they cannot be written; then they are unchanged.
     pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
         let mut changed = None;
         checkout::change_private(root, FILE, MOST_BYTES, |bytes| {
@@ -64,7 +64,7 @@ impl Conversations {
     /// The conversation of a handle.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn find(&self, id: &str) -> Result<&Conversation, Absent> {
         self.open.iter().find(|one| one.id == id).ok_or_else(|| self.absent(id))
     }
@@ -72,14 +72,14 @@ impl Conversations {
     fn absent(&self, id: &str) -> Absent {
         let number: Option<u64> = id.strip_prefix('c').and_then(|number| number.parse().ok());
         let given = number.filter(|number| (1..=self.given).contains(number));
-        // `c01` was never given, whatever it counts.
+        // `c01` was never given, although its number was.
         match given.is_some_and(|number| handle(number) == id) {
             true => Absent::Expired,
             false => Absent::Unknown,
         }
     }
 
-    /// Opens a conversation under a handle that was never given.
+    /// Opens a conversation under a new handle.
     pub fn start_conversation(&mut self) -> &mut Conversation {
         self.given += 1;
         self.used += 1;
@@ -96,10 +96,10 @@ impl Conversations {
         self.open.last_mut().expect("invariant: it was just opened")
     }
 
-    /// The conversation of a handle, to go on with.
+    /// Returns the conversation of a handle and counts it as used.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn go_on(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
         let absent = self.absent(id);
         self.used += 1;

@@ -1,4 +1,4 @@
-//! Members that a query names, by `Type.Member` or by the line of a file, and their sources: they are shown before all else of their types.
+//! Members that a query names, by `Type.Member` or by the line of a file, with their sources, which are shown before other parts of their types.
 
 use super::index::Index;
 use super::mentioned::{Mention, Wanted};
@@ -16,13 +16,13 @@ use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use std::collections::BTreeMap;
 
-/// Members that one name means at most.
+/// Limit of members that one name may refer to.
 const MOST: usize = 32;
 
-/// Tells of each mention which members it means. What names a member that there is not says so.
+/// Resolves the members of each mention. A mention of a member that does not exist gets a note.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub fn find<O: Outputs>(outputs: &mut O, symbols: &Symbols, index: &Index, mentions: &mut [Mention]) -> Result<(), O::Error> {
     for mention in mentions {
         match mention.wanted.clone() {
@@ -61,7 +61,7 @@ fn is_meant(found: &Resolution, one: &Candidate) -> bool {
     matches!(found.how, Some(How::Exact | How::Suffix)) && one.member().is_some()
 }
 
-/// The members that stand in lines, the types of those first, and then the innermost that stands there; and the lines in which none stands.
+/// Sets the members of a mention of lines: the types in the lines first, then the innermost members; and the lines without any type.
 fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &mut Mention) -> Result<(), O::Error> {
     let mut first: Vec<String> = Vec::new();
     let is_other = |at: &usize| index.document(*at).is_some_and(|one| one.language.is_some());
@@ -103,7 +103,7 @@ fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &
     Ok(())
 }
 
-/// The lines before each of the types that stand in lines, in which none stands. Behind the last one nothing is declared.
+/// Returns the lines before each type in a range that belong to none. After the last type nothing is declared.
 fn gaps(spans: impl Iterator<Item = Span>, (from, _): Lines) -> Vec<Lines> {
     let mut spans: Vec<Span> = spans.collect();
     spans.sort_unstable();
@@ -132,12 +132,12 @@ pub struct Stretch {
     pub places: Vec<String>,
     /// Its lines.
     pub text: String,
-    /// How well it fits the query, of the best member 1.
+    /// How well it fits the query, relative to the best member.
     pub fit: f32,
 }
 
 impl Stretch {
-    /// Of the source of a member.
+    /// Creates it from the source of a member.
     pub fn of(source: &Source) -> Self {
         Self {
             path: source.path.clone(),
@@ -147,21 +147,21 @@ impl Stretch {
         }
     }
 
-    /// Its simple name.
+    /// Returns its simple name.
     pub fn name(&self) -> &str {
         self.member().split(['(', '<', '`']).next().unwrap_or_default()
     }
 
-    /// Its key inside its type.
+    /// Returns its key inside its type.
     pub fn member(&self) -> &str {
         halves(&self.path).map_or(&self.path, |(_, member)| member)
     }
 }
 
-/// The sources of the members that mentions mean, in their order, each once: of fields of one declaration the first tells all.
+/// Returns the sources of the members of mentions, in order, each once; fields of one declaration share the first one's.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<Stretch>, O::Error> {
     let mut wanted: Vec<Candidate> = Vec::new();
     for path in mentions.iter().flat_map(|mention| &mention.members) {
@@ -294,7 +294,7 @@ mod tests {
         for (query, expected) in [
             ("Store.cs:99", vec![("src/Store.cs", (99, 99))]),
             ("Store.cs:1-2", vec![("src/Store.cs", (1, 2))]),
-            // The documentation of a type is the type's.
+            // The documentation of a type belongs to the type.
             ("Store.cs:0-8", vec![("src/Store.cs", (1, 2))]),
             ("Store.cs:6-8", vec![]),
             ("Stores.cs:5-", vec![("src/Stores.cs", (13, 13))]),

@@ -1,8 +1,8 @@
 //! Files, types and members that a query names outright: `src/Core/NodeStore.cs:12`, `NodeStore.cs`, `NodeStore`, `NodeStore.Get`,
 //! `NodeStore#Get(NodeId)`, `README.md`.
 //!
-//! A word of prose names a type only if it looks like a name of a program: by a capital inside, by a dot or `#`, by type arguments, or by backquotes
-//! around it. Which members are meant is told by [`super::members`], and what files that no type stands in by [`super::attached`].
+//! A word of prose names a type only if it looks like a name in a program: by a capital inside, by a dot or `#`, by type arguments, or by backquotes
+//! around it. [`super::members`] resolves members, and [`super::attached`] files that contain no type.
 
 use super::index::Index;
 use super::spaced;
@@ -22,20 +22,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Mention {
     /// As written.
     pub text: String,
-    /// The files that are meant; none when there is no such file.
+    /// The files that it names; empty when there is no such file.
     pub files: Vec<String>,
-    /// The types that are meant: of that name, or in those files.
+    /// The types that it names: of that name, or in those files.
     pub types: Vec<String>,
-    /// The members that are meant: of that name, or in those lines.
+    /// The members that it names: of that name, or in those lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
-    /// Why nothing of it is shown, or not what it names.
+    /// Why all or part of it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_shown: Option<String>,
-    /// What of the types or files is meant, as far as the text tells.
+    /// The part of the types or files that it refers to, as far as the text tells.
     #[serde(skip)]
     pub wanted: Wanted,
-    /// Of the lines that are meant those in which no type stands, each with its file.
+    /// The lines that it refers to and that contain no type, each with its file.
     #[serde(skip)]
     pub outside: Vec<(String, Lines)>,
 }
@@ -47,39 +47,38 @@ impl Mention {
     }
 }
 
-/// What of its types or files a mention wants.
+/// The part of its types or files that a mention refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// All of it.
+    /// All of them.
     #[default]
     All,
     /// A member, by this name of a symbol.
     Member(String),
-    /// What stands in these lines.
+    /// The declarations in these lines.
     Lines(Lines),
-    /// A file that no type stands in, if there is one; in these lines.
+    /// A file that contains no type, if it exists; in these lines.
     File(Option<Lines>),
 }
 
-/// Of a name that means more than so many, none is meant.
+/// A name with more matches than this resolves to none.
 pub(super) const AMBIGUOUS: usize = 4;
-/// Mentions of one query that are looked at.
+/// Limit of mentions that are considered per query.
 const MOST: usize = 64;
 
-/// All mentions of a text, in its order, each once, as far as the files are known that types stand in.
+/// Returns all mentions of a text, in order, each once, as far as they concern files with types.
 pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
     mentions_among(text, index, index.files())
 }
 
-/// All mentions of a text, in its order, each once; `there` are the files that there are. Those of files that no type stands in may turn out to be
-/// none.
+/// Returns all mentions of a text, in order, each once; `there` are the existing files. A mention of a file without types may turn out to be none.
 pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<Item = &'f str>) -> Vec<Mention> {
     // Most queries name no file.
     let files = LazyCell::new(|| Files::of(index));
     let mut found: Vec<Mention> = Vec::new();
     for word in written::split_words(text, &spaced::stretches(text, there)) {
         let whole = resolve_word(word, index, &files);
-        // Chinese stands around names without spaces: what of it belongs to one is known only of files that there are.
+        // Chinese text surrounds names without spaces: which part belongs to a name is known only for existing files.
         let is_open =
             !word.is_file && word.text.contains(is_wide) && whole.as_ref().is_some_and(|one| matches!(one.wanted, Wanted::File(_)));
         let parts = written::inside(word).filter(|part| whole.is_none() || is_open && !is_rest(part.text));
@@ -110,20 +109,20 @@ fn resolve_word<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>
         let types = types.or_else(|| files.resolve_path(word.text, &written::decoded(path)?, lines, index));
         return types.or_else(|| file(word, path, lines));
     }
-    // Of files of other languages the index knows those that define something.
+    // Of files in other languages, the index knows those with definitions.
     resolve_symbol(word, index).or_else(|| {
         let asked = file(word, path, lines)?;
         Some(files.resolve_path(word.text, path, lines, index).unwrap_or(asked))
     })
 }
 
-/// Whether a part of a word is but the beginning or the end of a path.
+/// Whether a part of a word is only the beginning or the end of a path.
 fn is_rest(part: &str) -> bool {
     let is_whole = part.starts_with("./") || part.starts_with("../");
     part.ends_with('/') || part.starts_with(['/', '.']) && !is_whole
 }
 
-/// The words of a query, each once, without those of paths that it names: a path means its file and says nothing about others.
+/// Returns the words of a query, each once, without those of paths that it names: a path refers to its file and says nothing about others.
 pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
     let is_file = |mention: &Mention| {
         let (path, _) = written::split_lines_suffix(&mention.text);
@@ -133,15 +132,15 @@ pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
     distinct(&paths.fold(query.to_owned(), |query, mention| query.replace(&mention.text, " ")))
 }
 
-/// Whether a word is a file's, not a symbol's.
+/// Whether a word names a file, not a symbol.
 fn is_path(path: &str) -> bool {
     path.contains(['/', '\\']) && !path.contains("//") && !path.contains(['(', '<']) || path.to_lowercase().ends_with(".cs")
 }
 
-/// A file that no type stands in, if it is one: that is not known here.
+/// Returns the mention of a word that may be a file without types; whether it exists is not checked here.
 fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
     let is_written_so = || match written::ending(path) {
-        // Names of programs go on with capitals behind a dot, abbreviations with one letter.
+        // After a dot, names of programs continue with capitals, abbreviations with one letter.
         Some(ending) => path.starts_with('.') || ending.len() > 1 && ending.starts_with(|c: char| c.is_lowercase()),
         None => false,
     };
@@ -155,7 +154,7 @@ fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
     })
 }
 
-/// The files of an index by their names.
+/// The files of an index, by name.
 struct Files<'i>(BTreeMap<String, Vec<&'i str>>);
 
 impl<'i> Files<'i> {
@@ -169,7 +168,7 @@ impl<'i> Files<'i> {
         Self(files)
     }
 
-    /// What a path means among the files that types stand in.
+    /// Resolves a path among the files with types.
     fn resolve_path(&self, word: &str, path: &str, lines: Option<Lines>, index: &Index) -> Option<Mention> {
         let path = path.replace('\\', "/");
         let name = path.rsplit('/').next().unwrap_or(&path).to_lowercase();
@@ -196,13 +195,13 @@ impl<'i> Files<'i> {
     }
 }
 
-/// Why what is named by the name of so many is not shown.
+/// Explains why an ambiguous name is not shown.
 pub(super) fn too_many(count: usize, what: &str) -> String {
     format!("{count} {what} are called so; write more of its name")
 }
 
-/// Of files those that a path means: the one of that path, or else those whose paths end with it, or, of a path on another machine, with which
-/// it ends.
+/// Returns the files that match a path: the file with that path, or else those whose paths end with it, or, for a path of another machine, those with
+/// which it ends.
 pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
     let path = path.to_lowercase();
     let path = path.trim_start_matches("./").trim_matches('/');
@@ -219,12 +218,12 @@ pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
     found.unwrap_or_default()
 }
 
-/// What the name of a type or a member means.
+/// Resolves the name of a type or a member.
 fn resolve_symbol(word: Word<'_>, index: &Index) -> Option<Mention> {
     let text = declared(word.text.trim_start_matches('.'));
     let text = text.as_ref();
     let has_hump = |name: &str| name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
-    // Of what is cut off or misspelt behind a name the name is left.
+    // If the text after a name is incomplete or misspelt, use the name alone.
     let open = text.find(['(', '<']).unwrap_or(text.len());
     let (text, path) = [text, &text[..open]]
         .into_iter()
@@ -234,7 +233,7 @@ fn resolve_symbol(word: Word<'_>, index: &Index) -> Option<Mention> {
         return None;
     }
     let names: Vec<(&str, Option<usize>)> = path.segments.iter().map(|one| arity(&one.name, one.arguments)).collect();
-    // The type itself, or one whose member stands behind the dot.
+    // The type itself, or one whose member follows the dot.
     let mut ends = match path.member {
         Some(_) => vec![(names.len(), true)],
         None => vec![(names.len(), false), (names.len() - 1, true)],
@@ -286,12 +285,12 @@ fn resolve_symbol(word: Word<'_>, index: &Index) -> Option<Mention> {
     None
 }
 
-/// Whether a name is an interface's, as C# writes them: members that implement one explicitly bear it.
+/// Whether a name is an interface's, by the convention of C#: members that implement one explicitly have its name.
 fn is_interface(name: &str) -> bool {
     name.strip_prefix('I').is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
-/// A name of a member, of which the first so many names are its type's: with `#` behind those where the member's own name is of several.
+/// Returns the name of a member whose first `of_type` names are its type's: with `#` after those where the member's own name has several.
 fn member(text: &str, of_type: usize) -> String {
     let open = text.find('(').unwrap_or(text.len());
     let mut depth = 0_usize;
@@ -310,7 +309,7 @@ fn member(text: &str, of_type: usize) -> String {
     }
 }
 
-/// A name without its mark of arity, and how many type arguments it has by that or as it was written.
+/// Returns a name without its mark of arity, and its number of type arguments, by that mark or as written.
 fn arity(name: &str, written: Option<usize>) -> (&str, Option<usize>) {
     let name = symbol_of(name);
     match name.split_once('`') {
@@ -319,7 +318,7 @@ fn arity(name: &str, written: Option<usize>) -> (&str, Option<usize>) {
     }
 }
 
-/// A key as code writes it: without arities, with dots.
+/// Returns a key as code writes it: without arities, with dots.
 fn dotted_name(key: &str) -> String {
     let names = symbol_of(key).split(['.', '+']).map(|name| arity(name, None).0);
     names.collect::<Vec<_>>().join(".")

@@ -1,19 +1,19 @@
-//! Packages that a query names (`Core.Caching`, `src/Core/Caching`), and how well a type belongs to one: its namespace or the folder of a file of it
-//! ends with the package, holds it, or holds a part of it.
+//! Packages that a query names (`Core.Caching`, `src/Core/Caching`), and how well a type belongs to one: its namespace or the folder of one of its
+//! files ends with the package, contains it, or contains a part of it.
 
 /// How well a type belongs to a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// A name in it holds the last name of the package.
+    /// A name in it contains the last name of the package.
     Part,
-    /// All names of the package stand in it, one behind the other.
+    /// It contains all names of the package in succession.
     Whole,
     /// It ends with the package.
     Exact,
 }
 
 impl Grade {
-    /// What it counts as a factor.
+    /// Returns its value as a factor.
     pub fn counts(self) -> f32 {
         match self {
             Self::Exact => 1.0,
@@ -31,13 +31,13 @@ pub struct Package {
     names: Vec<String>,
 }
 
-/// Packages of one query that are looked at.
+/// Limit of packages of one query.
 const MOST: usize = 8;
-/// Shortest name that is looked for inside of others.
+/// Least length of a name that may match inside of others.
 const LEAST: usize = 4;
 
 impl Package {
-    /// The packages that a text names: several names joined by dots or slashes.
+    /// Returns the packages that a text names: several names joined by dots or slashes.
     pub fn packages_in_text(text: &str) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         for word in text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\'))) {
@@ -54,7 +54,7 @@ impl Package {
         found
     }
 
-    /// How well a namespace or folder belongs to it.
+    /// Returns how well a namespace or folder belongs to it.
     pub fn grade(&self, place: &str) -> Option<Grade> {
         let own: Vec<String> = names(place).collect();
         if own.ends_with(&self.names) {
@@ -68,7 +68,7 @@ impl Package {
     }
 }
 
-/// The names of a namespace or path, in lower case.
+/// Returns the names of a namespace or path, in lower case.
 fn names(text: &str) -> impl Iterator<Item = String> {
     text.split(['.', '/', '\\']).filter(|name| !name.is_empty()).map(str::to_lowercase)
 }

@@ -1,4 +1,4 @@
-//! Figures about a context, computed from what it holds.
+//! Figures about a context, computed from its contents.
 
 use super::choose::Chosen;
 use super::compose::Composed;
@@ -13,27 +13,27 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
-    /// Of the types that declarations of what is shown name, the share that is shown too.
+    /// Of the types that shown declarations refer to, the share that is shown too.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub dependency_coverage: f32,
-    /// Tokens of the text for each token that the sources of the types that it shows are; about.
+    /// Tokens of the text per estimated token of the shown types' sources.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub compression_ratio: f32,
-    /// The share of what is shown that had been shown or looked at before.
+    /// The share of shown types that were shown or viewed before.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub hit_rate: f32,
-    /// The share of the query that names, code or documentation of what is shown say, rare words counting more; one that no type says counts as much
-    /// as one that a single type says.
+    /// The share of the query that appears in names, code or documentation of shown types; rare words count more, and an unknown word counts as much
+    /// as one of a single type.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub word_coverage: f32,
 }
 
 impl Quality {
-    /// Of a text that was made of these.
+    /// Computes the figures of a composed text.
     pub fn of(index: &Index, words: &[String], log: &Log, chosen: &[Chosen], texts: &[Texts], made: &Composed) -> Self {
         let shown: BTreeSet<usize> = made.placed.iter().map(|one| chosen[one.at].at).collect();
         let needed: BTreeSet<usize> = shown
@@ -66,7 +66,7 @@ impl Quality {
     }
 }
 
-/// A part of a whole to three places, or what is said of nothing.
+/// Returns a share rounded to three decimals, or `of_nothing` if the whole is zero.
 fn share(part: f32, whole: f32, of_nothing: f32) -> f32 {
     let share = if whole > 0.0 { part / whole } else { of_nothing };
     (share * 1000.0).round() / 1000.0

@@ -1,46 +1,46 @@
-//! The five factors by which a type fits a query, and what each counts.
+//! The five factors of how well a type fits a query, and their weights.
 //!
-//! Every factor is between 0 and 1: how well its words fit (BM25, of the best), how often it was shown or looked at, how lately, how near it is to
-//! what is chosen already or to a package that the query names, and which share of the query it is named by.
+//! Every factor is between 0 and 1: how well its words fit (BM25, relative to the best), how often and how recently it was shown or viewed, how near
+//! it is to chosen types or to a package that the query names, and the share of the query that names it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// The five factors, or what they count.
+/// The five factors, or their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Factors {
     /// Words of the query in names, code and documentation.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub bm25: f32,
-    /// How often it was shown or looked at.
+    /// How often it was shown or viewed.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub access: f32,
-    /// How lately that was.
+    /// How recent that was.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub recency: f32,
-    /// Nearness to what is chosen, or belonging to a package that the query names.
+    /// Nearness to chosen types, or to a package that the query names.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub dependency: f32,
-    /// The share of the query that its names and those of its members say.
+    /// The share of the query's words that appear in its names and those of its members.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub coverage: f32,
 }
 
-/// Tells a figure to three places: further digits say nothing, and cost whoever reads them.
+/// Serializes a figure with three decimals: further digits add no information and cost tokens.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn figure<S: Serializer>(figure: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*figure) * 1000.0).round() / 1000.0)
 }
 
-/// What the factors count unless told.
+/// The default weights.
 pub const WEIGHTS: Factors = Factors {
     bm25: 0.40,
     access: 0.25,
@@ -49,20 +49,20 @@ pub const WEIGHTS: Factors = Factors {
     coverage: 0.05,
 };
 
-/// The part of their weights that access and recency give at most.
+/// The share of their weights that access and recency contribute at most.
 const OF_USE: f32 = 0.2;
 
 impl Factors {
     /// The names of the factors.
     pub const NAMES: [&'static str; 5] = ["bm25", "access", "recency", "dependency", "coverage"];
 
-    /// In the order of [`Self::NAMES`].
+    /// Returns the factors in the order of [`Self::NAMES`].
     pub fn all(&self) -> [f32; 5] {
         [self.bm25, self.access, self.recency, self.dependency, self.coverage]
     }
 
-    /// What each factor gives, by what it counts. Earlier use says little of what is asked: it gives [`OF_USE`] of what it counts, and that only as far
-    /// as the words fit, so that it decides among types that fit about equally.
+    /// Multiplies the factors by weights. Earlier use says little about a query: it contributes [`OF_USE`] of its weight, multiplied by how well the
+    /// words fit, so that it decides among types that fit about equally.
     #[must_use]
     pub fn by(&self, weights: &Self) -> Self {
         let [bm25, access, recency, dependency, coverage] = std::array::from_fn(|at| self.all()[at] * weights.all()[at]);
@@ -76,15 +76,15 @@ impl Factors {
         }
     }
 
-    /// All of them together.
+    /// Returns the sum of the factors.
     pub fn sum(&self) -> f32 {
         self.all().iter().sum()
     }
 
-    /// Weights as one writes them: `bm25=0.6,access=0`; what is not named counts as usual.
+    /// Parses weights such as `bm25=0.6,access=0`; factors that are not named have their default weight.
     ///
     /// # Errors
-    /// What of it is wrong.
+    /// The fault of the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut weights = WEIGHTS;
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -103,7 +103,7 @@ impl Factors {
                 "coverage" => &mut weights.coverage,
                 other => return Err(format!("there is no factor '{other}'; there are {}", Self::NAMES.join(", "))),
             };
-            // Of -0 no minus is told.
+            // Turns -0 into 0, which prints without a minus.
             *place = number + 0.0;
         }
         match weights.sum() > 0.0 {
@@ -113,25 +113,25 @@ impl Factors {
     }
 }
 
-/// What is known of the uses of types before a query.
+/// Uses of types before a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
     seen: BTreeMap<String, (u32, f32)>,
     most: u32,
 }
 
-/// Types that were looked at after which one counts half as recent.
+/// Number of later views after which a view counts half as recent.
 const HALF: f32 = 8.0;
-/// Rounds after which what was shown counts half as recent.
+/// Number of later rounds after which a showing counts half as recent.
 const HALF_ROUNDS: f32 = 2.0;
 
 impl Log {
-    /// A type was the `place`-th to be looked at, counted back from 0 for the last.
+    /// Records that a type was the `place`-th to be viewed, counted back from 0 for the last.
     pub fn looked_at(&mut self, path: &str, place: usize) {
         self.note(path, 1, 0.5_f32.powf(place as f32 / HALF));
     }
 
-    /// A type was shown or named so many times, the last time so many rounds before the last one.
+    /// Records that a type was shown or named so many times, the last time so many rounds ago.
     pub fn record_shown(&mut self, path: &str, times: u32, ago: u64) {
         self.note(path, times, 0.5_f32.powf(ago as f32 / HALF_ROUNDS));
     }
@@ -142,7 +142,7 @@ impl Log {
         self.most = self.most.max(seen.0);
     }
 
-    /// How often a type was used, of the most used one, and how lately.
+    /// Returns how often a type was used, relative to the most used one, and how recently.
     pub fn of(&self, path: &str) -> (f32, f32) {
         let Some((times, recency)) = self.seen.get(path) else {
             return (0.0, 0.0);

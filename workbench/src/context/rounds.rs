@@ -1,4 +1,4 @@
-//! The rounds of a conversation: what was asked, what was named, what was shown for it. Pure; where conversations are kept is [`super::kept`].
+//! The rounds of a conversation: query, named files and types, shown types. Pure; [`super::kept`] stores conversations.
 
 use super::relevance::figure;
 use super::words::distinct;
@@ -6,33 +6,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds that are remembered whole; of earlier ones it is known which types were shown.
+/// Number of rounds that are kept whole; of earlier ones only the shown types are known.
 pub const REMEMBERED: usize = 20;
-/// Types whose showing is remembered.
+/// Limit of types whose showing is recorded.
 const SEEN: usize = 512;
 
-/// How much of a round's relevance to a query comes from the words that both have.
+/// Weight of the words that a round and a query share, in the round's relevance.
 const WORDS: f32 = 0.5;
-/// And from the files that both name.
+/// Weight of the files that both name.
 const FILES: f32 = 0.3;
-/// And from how lately it was.
+/// Weight of its recency.
 const TIME: f32 = 0.2;
-/// What is left of the time's share after each further round.
+/// Factor by which the recency fades with each further round.
 const FADES: f32 = 0.8;
 /// Rounds below this relevance leave nothing to inherit.
 const THRESHOLD: f32 = 0.4;
-/// The last rounds that move the threshold, and the relevance that they need on average to lower it, and how far.
+/// Number of last rounds that can lower the threshold, and the average relevance needed with the lowered threshold.
 const RECENT: usize = 3;
 const LOWERED: [(f32, f32); 2] = [(0.6, 0.3), (0.5, 0.35)];
-/// Types that are inherited at most.
+/// Limit of inherited types.
 pub const MOST_INHERITED: usize = 20;
 
-/// A type that was shown, and how well it fitted.
+/// A type that was shown, with its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShownType {
     /// Its key.
     pub path: String,
-    /// Its score, as it was told.
+    /// Its score, as reported.
     pub score: f32,
 }
 
@@ -42,13 +42,13 @@ pub struct ShownType {
 pub struct Round {
     /// Its number, from 1.
     pub number: u64,
-    /// What was asked.
+    /// The query.
     pub query: String,
-    /// Files that the query names, or its answer.
+    /// Files that the query or its answer names.
     pub files: Vec<String>,
-    /// Types that the query names, or its answer.
+    /// Types that the query or its answer names.
     pub types: Vec<String>,
-    /// Types that were shown because an earlier round had them.
+    /// Types that were inherited from an earlier round.
     pub inherited: Vec<ShownType>,
     /// Types that were shown for the query itself.
     pub new: Vec<ShownType>,
@@ -57,7 +57,7 @@ pub struct Round {
 /// How often a type was shown or named, and in which round last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// How often.
+    /// The number of times.
     pub times: u32,
     /// The number of the last round with it.
     pub last: u64,
@@ -69,9 +69,9 @@ pub struct Seen {
 pub struct Conversation {
     /// Its handle.
     pub id: String,
-    /// Which use of any conversation of the checkout the last one of it was.
+    /// The number of its last use, among the uses of all conversations of the checkout.
     pub used: u64,
-    /// Its rounds so far, those that are forgotten included.
+    /// The number of its rounds so far, dropped ones included.
     pub count: u64,
     /// The last rounds, oldest first.
     pub rounds: Vec<Round>,
@@ -79,31 +79,31 @@ pub struct Conversation {
     pub seen: BTreeMap<String, Seen>,
 }
 
-/// A type that an earlier round leaves to this one.
+/// A type that is inherited from an earlier round.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Inherited {
     /// The number of the round.
     pub round: u64,
-    /// How relevant that round is to this query.
+    /// Relevance of that round to this query.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub relevance: f32,
-    /// What the type scored there.
+    /// Score of the type there.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub score: f32,
 }
 
-/// What a query inherits.
+/// The types that a query inherits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inheritance {
-    /// From which relevance on a round counted.
+    /// The least relevance of a round that counted.
     pub threshold: f32,
     /// The types, by key.
     pub types: BTreeMap<String, Inherited>,
 }
 
-/// What of a query rounds are compared by.
+/// The parts of a query by which rounds are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedQuery {
     words: BTreeSet<String>,
@@ -111,7 +111,7 @@ pub struct ComparedQuery {
 }
 
 impl ComparedQuery {
-    /// A query that names these files.
+    /// Creates it for a query that names these files.
     pub fn new(query: &str, files: &[String]) -> Self {
         Self {
             words: distinct(query).into_iter().collect(),
@@ -119,7 +119,7 @@ impl ComparedQuery {
         }
     }
 
-    /// How relevant a round is to it, `ago` rounds back (1 for the last one).
+    /// Returns the relevance of a round, `ago` rounds back (1 for the last one).
     fn relevance(&self, round: &Round, ago: usize) -> f32 {
         let before = Self::new(&round.query, &round.files);
         let time = FADES.powi(i32::try_from(ago.saturating_sub(1)).unwrap_or(i32::MAX));
@@ -127,7 +127,7 @@ impl ComparedQuery {
     }
 }
 
-/// What two sets have in common, of all that they have.
+/// Returns the share of common elements of two sets in their union.
 fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f32 {
     let both = one.intersection(other).count();
     let all = one.len() + other.len() - both;
@@ -135,7 +135,7 @@ fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f32 {
 }
 
 impl Conversation {
-    /// What a query inherits from the rounds so far.
+    /// Returns the types that a query inherits from the rounds so far.
     pub fn inheritance(&self, asked: &ComparedQuery) -> Inheritance {
         let rounds: Vec<(&Round, f32)> = self
             .rounds
@@ -176,7 +176,7 @@ impl Conversation {
         }
     }
 
-    /// Adds a round; its number is given to it.
+    /// Adds a round and returns its new number.
     pub fn add(&mut self, mut round: Round) -> u64 {
         self.count += 1;
         round.number = self.count;
@@ -198,7 +198,7 @@ impl Conversation {
         self.count
     }
 
-    /// Ends a round with what its answer names: a later query that names the same files is about the same.
+    /// Adds the types and files that the answer names to a round: a later query that names them is about the same.
     pub fn end_round(&mut self, number: u64, types: &[String], files: &[String]) {
         let Some(round) = self.rounds.iter_mut().find(|round| round.number == number) else {
             return;

@@ -1,5 +1,4 @@
-//! Files that no model may see, whatever link leads to them, and the types of which some file is one. Who asks about a type is told the file and the
-//! glob.
+//! Files that no model may see, also through links, and the types with such a file. The reason for an excluded type names the file and the glob.
 
 use super::index::Index;
 use producers::semantic::Withheld;
@@ -7,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The globs of what is kept from models, in a workspace.
+/// The globs of withheld files, in a workspace.
 #[derive(Debug)]
 pub struct WithheldFiles {
     globs: Withheld,
@@ -16,7 +15,7 @@ pub struct WithheldFiles {
 }
 
 impl WithheldFiles {
-    /// By these globs beside the usual ones.
+    /// Creates it from these globs and the built-in ones.
     pub fn new(root: &Path, never_send: &[String]) -> Self {
         Self {
             globs: Withheld::new(never_send),
@@ -24,7 +23,7 @@ impl WithheldFiles {
         }
     }
 
-    /// The glob that keeps a file from being sent, or the file that it is a link to, if one does.
+    /// Returns the glob that withholds a file, or the target of a link.
     pub fn by(&self, file: &str) -> Option<&str> {
         let linked = || {
             let real = self.root.join(file).canonicalize().ok()?;
@@ -34,7 +33,7 @@ impl WithheldFiles {
     }
 }
 
-/// What is kept from models, and what is known of the types of one index.
+/// The withheld files, and the known results for the types of one index.
 #[derive(Debug)]
 pub struct Secrets {
     globs: WithheldFiles,
@@ -48,7 +47,7 @@ impl Default for Secrets {
 }
 
 impl Secrets {
-    /// By what is kept from models.
+    /// Creates it from the withheld files.
     pub fn new(globs: WithheldFiles) -> Self {
         Self {
             globs,
@@ -56,7 +55,7 @@ impl Secrets {
         }
     }
 
-    /// Why the type at a place of the index is not shown, if it is not.
+    /// Returns why the type at an index is not shown, if it is not.
     pub fn of(&self, index: &Index, at: usize) -> Option<Arc<str>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let found = || {

@@ -1,5 +1,4 @@
-//! Sources of types that were shown lately, for as long as nothing moves: whoever keeps an index keeps its shelf with it, and both are made anew
-//! when something did. What was shown longest ago goes first.
+//! Sources of recently shown types, kept with their index; after a change both are replaced. The source shown longest ago is evicted first.
 
 use super::index::Index;
 use super::members::Stretch;
@@ -7,17 +6,17 @@ use super::secret::{Secrets, WithheldFiles};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Types whose source is kept.
+/// Limit of types whose source is kept.
 const MOST: usize = 512;
 
-/// The source of a type, and where it stands.
+/// The source of a type, and its position.
 #[derive(Debug, Default, PartialEq)]
 pub struct Code {
-    /// Its lines, those of its parts one behind the other; `None` when no file of it could be read.
+    /// Its lines, those of its parts in succession; `None` when none of its files could be read.
     pub text: Option<String>,
     /// `FILE:START-END` of each part, or files alone.
     pub places: Vec<String>,
-    /// Its members, in the order of its files; none fits a query yet.
+    /// Its members, in the order of its files; their fit is not set yet.
     pub members: Vec<Stretch>,
 }
 
@@ -28,12 +27,12 @@ pub struct IndexWithSources {
     pub index: Index,
     /// The sources.
     pub shelf: Shelf,
-    /// What of it no model may see.
+    /// The types that no model may see.
     pub secrets: Secrets,
 }
 
 impl IndexWithSources {
-    /// An index with an empty shelf, and what no model sees.
+    /// Creates an index with an empty shelf, and the files that no model may see.
     pub fn new(index: Index, withheld: WithheldFiles) -> Self {
         Self {
             index,
@@ -42,7 +41,7 @@ impl IndexWithSources {
         }
     }
 
-    /// The types that no model may see.
+    /// Returns the types that no model may see.
     pub fn withheld_types(&self) -> Vec<String> {
         let types = (0..self.index.len()).filter(|at| self.secrets.of(&self.index, *at).is_some());
         types.map(|at| self.index.key(at).to_owned()).collect()
@@ -60,7 +59,7 @@ struct Kept {
 }
 
 impl Shelf {
-    /// The source of the type at a place of the index, if it is kept.
+    /// Returns the source of the type at an index, if it is kept.
     pub fn get(&self, at: usize) -> Option<Arc<Code>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.now += 1;

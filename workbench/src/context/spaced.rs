@@ -1,5 +1,5 @@
-//! Names of files that are no word of a text, because what parts words stands in them: `docs/My Notes.md`, `Query (old).sql`, `[id].tsx`, and
-//! Chinese ones that no space sets off; also as links write them, `%5Bid%5D,old.tsx`. They are found by the files that there are.
+//! File names that contain separators of words: `docs/My Notes.md`, `Query (old).sql`, `[id].tsx`, and Chinese names without spaces around them; also
+//! as links encode them, `%5Bid%5D,old.tsx`. They are recognised by the existing files.
 
 use super::words::is_wide;
 use super::written::{decoded, ending, is_of_name, separates, split_lines_suffix, split_words, unescaped};
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Quotes that stand around names, the first and the last.
+/// Quotes around names: opening and closing.
 const QUOTES: [(char, char); 10] = [
     ('"', '"'),
     ('\'', '\''),
@@ -20,15 +20,14 @@ const QUOTES: [(char, char); 10] = [
     ('『', '』'),
     ('【', '】'),
 ];
-/// Bytes of a name.
+/// Limit of bytes of a name.
 const LONGEST: usize = 1024;
-/// Words of a name that stands in no quotes, before its last.
+/// Limit of words of an unquoted name, before its last.
 const WORDS: usize = 8;
-/// Letters that Chinese writes without spaces before a name, with those that the name begins with.
+/// Limit of Chinese letters that may precede a name without spaces, with those that the name begins with.
 const LETTERS: usize = 32;
 
-/// Where such names of files stand in a text, whole or by the ends of their paths, in its order. Of those that begin at one place the longest is
-/// meant.
+/// Returns the ranges of such file names in a text, in order, as whole paths or their ends. Of those with the same beginning, the longest counts.
 pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Vec<Range<usize>> {
     let plain = folded(text);
     let links = unescaped(text).map(|(text, at)| (folded(&text), at));
@@ -51,15 +50,15 @@ pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Ve
     found
 }
 
-/// Where a path stands in a text, both folded.
+/// Returns the ranges of a path in a text, both folded.
 fn ranges_of_path(text: &str, path: &str) -> impl Iterator<Item = Range<usize>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ends = text.match_indices(name).map(|(at, _)| at + name.len());
     ends.filter_map(move |end| Some(start_of_name(text, end, path)?..end))
 }
 
-/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do, or up
-/// to where Chinese goes on behind such an end, also from each letter on that Chinese begins with; as it is written, and as links mean it.
+/// Returns the parts of a text that may name such a file, each within one line: quoted texts, and words up to one with a file extension or up to
+/// Chinese text after an extension, also from each leading Chinese letter on; as written, and decoded as in links.
 pub fn possible(text: &str) -> BTreeSet<Cow<'_, str>> {
     let words = split_words(text, &[]);
     let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
@@ -85,14 +84,14 @@ pub fn possible(text: &str) -> BTreeSet<Cow<'_, str>> {
     both.flatten().filter(|name| is_parted(name)).collect()
 }
 
-/// Where a name may begin in a word: with it, or within the Chinese that it begins with.
+/// Returns where a name may begin in a word: at its beginning, or within its leading Chinese letters.
 fn starts(word: &str) -> impl Iterator<Item = usize> {
     let wide: Vec<usize> = word.char_indices().take_while(|(_, c)| is_wide(*c)).map(|(at, _)| at).collect();
     let within = wide[wide.len().saturating_sub(LETTERS)..].to_vec();
     std::iter::once(0).chain(within)
 }
 
-/// What stands between quotes in one line of a text.
+/// Returns the quoted texts, each within one line.
 fn quoted(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -108,19 +107,19 @@ fn quoted(text: &str) -> Vec<&str> {
     found
 }
 
-/// In small letters and with slashes, every byte where it was.
+/// Folds case and separators; every byte keeps its position.
 fn folded(text: &str) -> String {
     text.replace('\\', "/").to_ascii_lowercase()
 }
 
-/// Whether a name is no word, or a part of one.
+/// Whether a path contains separators of words.
 fn is_parted(path: &str) -> bool {
-    // Hardly any path is, and there are many.
+    // Check cheaply first: few of the many paths have any.
     let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'.' | b'_' | b'-');
     !path.bytes().all(is_plain) && path.contains(|c: char| separates(c) || is_wide(c) || matches!(c, '(' | ')' | '<' | '>' | '`'))
 }
 
-/// Where the name of a file begins that may end there: the whole path, also of another machine, or an end of it that is parted, too.
+/// Returns the beginning of a file name with this end: the whole path, also of another machine, or an end of it that has separators too.
 fn start_of_name(text: &str, end: usize, path: &str) -> Option<usize> {
     let behind = &text[end..];
     let goes_on = |c: char| is_of_name(c) && !is_wide(c);

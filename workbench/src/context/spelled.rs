@@ -1,13 +1,13 @@
-//! Names of members as people, stack traces and documentation comments write them, as names of symbols: the ways in which one member is written.
+//! Spellings of members' names in prose, stack traces and documentation comments: converts them to names of symbols.
 
 use super::written::{is_of_name, operator};
 use crate::symbols::operators::{OPERATORS, member_of, type_of_parameter};
 use crate::symbols::path::SymbolPath;
 use std::borrow::Cow;
 
-/// A name as source has it: without the kind that documentation comments write before it (`M:Store.Get`), and of what the compiler makes of a
-/// method, as stack traces tell it (`Store.<>c.<Get>b__3_0`, `Store.<Get>d__7.MoveNext`, `Store.<Get>g__Local|5_0`), that of the method; of
-/// operators and finalizers the names of their members.
+/// Returns a name as in source: without the kind in documentation comments (`M:Store.Get`); for compiler-generated parts of a method in stack traces
+/// (`Store.<>c.<Get>b__3_0`, `Store.<Get>d__7.MoveNext`, `Store.<Get>g__Local|5_0`) that of the method; for operators and finalizers the names of
+/// their members.
 pub fn declared(text: &str) -> Cow<'_, str> {
     let plain = match text.split_once(':') {
         Some(("T" | "M" | "P" | "F" | "E", name)) => name,
@@ -28,7 +28,7 @@ pub fn declared(text: &str) -> Cow<'_, str> {
     method.map_or(Cow::Borrowed(plain), |method| Cow::Owned(format!("{owner}.{method}")))
 }
 
-/// The name of the member that an operator is: with parameters told apart by how many they are, without them that of two operands if there is one.
+/// Returns the name of an operator's member: the number of parameters decides; without parameters that of two operands, if it exists.
 fn of_operator(owner: &str, behind: &str) -> Option<String> {
     let (symbol, parameters) = behind.split_at(behind.find('(').unwrap_or(behind.len()));
     let is_unary = !parameters.is_empty() && !parameters.contains(',');
@@ -36,9 +36,9 @@ fn of_operator(owner: &str, behind: &str) -> Option<String> {
     Some(format!("{owner}.op_{name}{parameters}"))
 }
 
-/// A name of a member as it was written, with the types of its parameters where a stack trace or a declaration has their names too, without
-/// parameters; as the property, event or indexer that it reads or changes, as the operator of one operand, and as the implementation of an interface
-/// that is written with fewer of its namespaces or with none.
+/// Returns the spellings of a member's name: as written; with only the types of parameters where a stack trace or a declaration has their names too;
+/// without parameters; as the property, event or indexer that it accesses; as the unary operator; and as the implementation of an interface written
+/// with fewer of its namespaces or none.
 pub fn spellings(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     let path = SymbolPath::parse(name).ok();
@@ -57,7 +57,7 @@ pub fn spellings(name: &str) -> Vec<String> {
             member = shorter;
         }
     }
-    // What stands between the brackets of an indexer may have dots.
+    // The text between the brackets of an indexer may have dots.
     let plain = plain.find("this[").map_or(plain.as_str(), |at| &plain[..at + "this[".len()]);
     let (owner, member) = plain.split_at(plain.rfind(['.', '#']).map_or(0, |at| at + 1));
     let accessed = ["get_", "set_", "add_", "remove_"]
@@ -65,7 +65,7 @@ pub fn spellings(name: &str) -> Vec<String> {
         .find_map(|kind| member.strip_prefix(kind));
     all.extend(accessed.map(|member| format!("{owner}{member}")));
     let of = owner.trim_end_matches(['.', '#']);
-    // What languages without indexers call `Item` (the usual value of `IndexerName`).
+    // Languages without indexers call it `Item` (the usual value of `IndexerName`).
     if accessed.unwrap_or(member) == "Item" || member == "this[" {
         all.push(format!("{of}#this[]({})", types.join(",")));
         all.push(format!("{of}#this[]"));

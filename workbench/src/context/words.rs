@@ -1,10 +1,10 @@
-//! Words of texts and names: what a query and the types that may answer it are compared by.
+//! Words of texts and names, by which a query and the types that may answer it are compared.
 //!
 //! An identifier counts as a whole and by its humps: `HttpClient2Factory` is also `http`, `client`, `2` and `factory`. Letters are folded to lower
-//! case, an English plural to its singular. Chinese, Japanese and Korean, which set no spaces, count by pairs of neighbouring characters. Words
-//! that say nothing about a program are left out, and the keywords of C# where code has them as such.
+//! case, an English plural to its singular. Chinese, Japanese and Korean, which have no spaces, count by pairs of neighbouring characters. Words that
+//! say nothing about a program are left out, and in code also the keywords of C#.
 
-/// Longest word; what is longer is data.
+/// Limit of bytes of a word; longer ones are data.
 const LONGEST: usize = 64;
 
 /// Words that are left out: those of English prose and of requests.
@@ -17,8 +17,8 @@ const STOP: &[&str] = &[
     "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Keywords that nearly every C# file has. In code they are left out where they stand alone; in a name of several words they say something about it
-/// (`LevelOverrideMap`), and so they do in a query.
+/// Keywords that nearly every C# file has. In code they are left out where they are alone; in a name of several words (`LevelOverrideMap`) and in a
+/// query they carry meaning.
 const KEYWORDS: &[&str] = &[
     "abstract",
     "async",
@@ -53,7 +53,7 @@ const KEYWORDS: &[&str] = &[
     "void",
 ];
 
-/// Where a text stands.
+/// The context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In code and its documentation.
@@ -62,7 +62,7 @@ enum Place {
     Query,
 }
 
-/// Calls `each` for every word of code or documentation, in its order.
+/// Calls `each` for every word of code or documentation, in order.
 pub fn for_each_word(text: &str, each: impl FnMut(&str)) {
     split(text, Place::Code, each);
 }
@@ -86,14 +86,14 @@ fn split(text: &str, place: Place, mut each: impl FnMut(&str)) {
     }
 }
 
-/// The words of a query, in its order.
+/// Returns the words of a query, in order.
 pub fn query_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     split(text, Place::Query, |word| found.push(word.to_owned()));
     found
 }
 
-/// The words of a query once each, in the order of their first places.
+/// Returns the words of a query once each, in the order of first occurrence.
 pub fn distinct(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
@@ -105,7 +105,7 @@ pub fn distinct(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of one identifier.
+/// Passes on the words of one identifier.
 fn identifier(name: &str, place: Place, each: &mut impl FnMut(&str)) {
     let mut humps = humps(name);
     if humps.len() > 1 {
@@ -117,7 +117,7 @@ fn identifier(name: &str, place: Place, each: &mut impl FnMut(&str)) {
     let is_alone = humps.len() == 1;
     humps.retain(|hump| hump.len() <= LONGEST);
     for hump in humps {
-        // One letter is a variable, a type parameter or the end of "it's".
+        // A single letter is a variable, a type parameter or the end of "it's".
         let is_letter = hump.chars().count() == 1 && !hump.starts_with(|c: char| c.is_ascii_digit());
         let says_nothing = |words: &[&str]| words.binary_search(&hump.as_str()).is_ok();
         if is_letter || says_nothing(STOP) || place == Place::Code && is_alone && says_nothing(KEYWORDS) {
@@ -127,8 +127,8 @@ fn identifier(name: &str, place: Place, each: &mut impl FnMut(&str)) {
     }
 }
 
-/// The humps of an identifier in lower case: they begin at capitals, behind `_`, and between letters and digits; of several capitals before a small
-/// letter the last one begins one (`XMLReader`).
+/// Returns the humps of an identifier in lower case: they begin at capitals, after `_`, and between letters and digits; of several capitals before a
+/// small letter the last one begins a hump (`XMLReader`).
 fn humps(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut humps: Vec<String> = Vec::new();
@@ -152,7 +152,7 @@ fn humps(name: &str) -> Vec<String> {
     humps
 }
 
-/// An English word without the ending of its plural.
+/// Returns an English word without its plural ending.
 fn singular(word: &str) -> String {
     let ends = |ending: &str, least: usize| word.len() >= least && word.ends_with(ending);
     if ends("ies", 5) {
@@ -167,7 +167,7 @@ fn singular(word: &str) -> String {
     word.to_owned()
 }
 
-/// Neighbours of a run of characters without spaces; a single one stands for itself.
+/// Passes on pairs of neighbours of a run of characters without spaces; a single one is passed on alone.
 fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(&str)) {
     if let [one] = run.as_slice() {
         each(one.encode_utf8(&mut [0; 4]));
@@ -178,7 +178,7 @@ fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(&str)) {
     run.clear();
 }
 
-/// Whether a character belongs to a script that sets no spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 pub(super) fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{323af}')

@@ -1,5 +1,5 @@
-//! What in a text may be the name of a file, a type or a member, and how it is written: cut out of prose, code, tables, links, stack traces and the
-//! messages of compilers. What it means is for others to say.
+//! Finds the words in a text that may name a file, a type or a member: cuts them out of prose, code, tables, links, stack traces and compiler
+//! messages. Other modules resolve them.
 
 use super::words::is_wide;
 use percent_encoding::percent_decode_str;
@@ -11,26 +11,26 @@ use std::ops::Range;
 pub struct Word<'t> {
     /// As written.
     pub text: &'t str,
-    /// Whether backquotes stand around it.
+    /// Whether it is in backquotes.
     pub quoted: bool,
-    /// Whether it begins with the name of a file that there is.
+    /// Whether it begins with the name of an existing file.
     pub is_file: bool,
 }
 
-/// Bytes of a word: what is longer is no name.
+/// Limit of bytes of a name.
 const LONGEST: usize = 1024;
-/// Bytes that brackets behind a name may hold to belong to it: parameters, type arguments, a line and a column.
+/// Limit of bytes of brackets that belong to a name: parameters, type arguments, a line and a column.
 const IN_BRACKETS: usize = 200;
-/// Bytes that stand in a link for one.
+/// Bytes of the encoding of one byte in a link.
 const ESCAPE: usize = 3;
 
-/// The words of a text, in its order; `names` are those of files that are one word whatever stands in them.
+/// Returns the words of a text, in order; `names` are the ranges of file names, which are one word whatever they contain.
 pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
     let mut found: Vec<(Range<usize>, bool, Option<usize>)> = Vec::new();
     for (base, stretch, quoted) in stretches(text, names) {
         let mut start = None;
         let mut behind = 0;
-        // Where the name of the file ends that the word is.
+        // The end of the file name that begins the word.
         let mut name = None;
         for (at, c) in stretch.char_indices() {
             if at < behind {
@@ -68,14 +68,14 @@ pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
     words.filter(|word| !word.text.is_empty()).collect()
 }
 
-/// The name of a file of so many bytes with the lines that stand behind it, without the marks of a sentence.
+/// Returns a file name of so many bytes with the line numbers after it, without the punctuation of a sentence.
 fn with_lines(word: &str, name: usize) -> &str {
     let ends = (name..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
     let mut fits = ends.map(|end| &word[..end]).filter(|word| split_lines_suffix(word).0.len() == name);
     fits.next().unwrap_or(&word[..name])
 }
 
-/// The names inside of a word that is none: `NodeStore` in `Task<NodeStore>`, and where Chinese stands around it without spaces.
+/// Returns the names inside of a word that is not a name: `NodeStore` in `Task<NodeStore>`, and in Chinese text around it without spaces.
 pub fn inside(word: Word<'_>) -> impl Iterator<Item = Word<'_>> {
     let divides = |c: char| matches!(c, '(' | ')' | '<' | '>' | ',' | ' ' | '&' | '?') || is_wide(c);
     let has = word.text.contains(divides);
@@ -83,8 +83,8 @@ pub fn inside(word: Word<'_>) -> impl Iterator<Item = Word<'_>> {
     parts.map(move |text| Word { text, ..word })
 }
 
-/// The text between backquotes and outside of them, with the byte that it begins at. One that writes an arity, as in `` Cache`2 ``, is no quote,
-/// nor is one in the name of a file.
+/// Splits a text at backquotes, each part with its first byte and whether it is quoted. A backquote of an arity, as in `` Cache`2 ``, or in the name
+/// of a file does not count.
 fn stretches<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<(usize, &'t str, bool)> {
     let (mut found, mut from, mut quoted) = (Vec::new(), 0, false);
     for (at, _) in text.match_indices('`') {
@@ -101,12 +101,12 @@ fn stretches<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<(usize, &'t str, 
     found
 }
 
-/// Whether names of programs are made of such characters.
+/// Whether names in programs consist of such characters.
 pub(super) fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a bracket behind a name may belong to it; behind type arguments those of parameters do.
+/// Whether a bracket after a name may belong to it; after type arguments those of parameters may.
 fn may_open(word: &str, bracket: char) -> bool {
     match bracket {
         '(' => word.ends_with(|c| is_of_name(c) || c == '>') || operator(word).is_some(),
@@ -116,7 +116,7 @@ fn may_open(word: &str, bracket: char) -> bool {
     }
 }
 
-/// Whether a character parts words.
+/// Whether a character separates words.
 pub(super) fn separates(c: char) -> bool {
     c.is_whitespace()
         || matches!(
@@ -160,17 +160,16 @@ pub(super) fn separates(c: char) -> bool {
         )
 }
 
-/// What operators are written with.
+/// Characters of operators.
 const OPERATORS: [char; 13] = ['+', '-', '!', '~', '*', '/', '%', '&', '|', '^', '<', '>', '='];
 
-/// The type of an operator, `Store.operator +`, and what stands behind the word.
+/// Splits an operator such as `Store.operator +` into its type and the text after the word.
 pub(super) fn operator(name: &str) -> Option<(&str, &str)> {
     let (owner, behind) = name.split_once("operator ")?;
     Some((owner.strip_suffix(['.', '#'])?, behind)).filter(|(owner, _)| owner.ends_with(|c| is_of_name(c) || c == '>'))
 }
 
-/// Whether a word goes on behind what parts others: `Store.cs:line 12`, as .NET writes the places of a stack trace, `Store.this[int]` and
-/// `Store.operator ==`.
+/// Whether a word continues after a separator: `Store.cs:line 12`, as in stack traces of .NET, `Store.this[int]` and `Store.operator ==`.
 fn goes_on(word: &str, rest: &str) -> bool {
     let behind = rest.strip_prefix(' ');
     let is_line = word.ends_with(":line") && behind.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -182,7 +181,7 @@ fn goes_on(word: &str, rest: &str) -> bool {
     is_line || is_indexer || is_operator
 }
 
-/// Where a word ends that is an operator, with its parameters.
+/// Returns the end of an operator's name, with its parameters.
 fn end_of_operator(word: &str) -> Option<usize> {
     let (_, behind) = operator(word)?;
     let parameters = behind.trim_start_matches(OPERATORS);
@@ -190,7 +189,7 @@ fn end_of_operator(word: &str) -> Option<usize> {
     Some(word.len() - parameters.len() + length.unwrap_or_default())
 }
 
-/// How long the brackets are that a text begins with, if they are closed soon and hold what may stand in those of a name.
+/// Returns the length of the brackets at the beginning of a text, if they are closed soon and contain only characters of names.
 fn brackets(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices().take_while(|(at, _)| *at < IN_BRACKETS) {
@@ -208,7 +207,7 @@ fn brackets(text: &str) -> Option<usize> {
     None
 }
 
-/// A word without the marks of a sentence and of emphasis around it. What a path begins with stays: `./a`, `../a`, `.editorconfig`.
+/// Returns a word without punctuation and emphasis around it. The beginning of a path stays: `./a`, `../a`, `.editorconfig`.
 fn bare(word: &str) -> &str {
     let marks = |c: char| matches!(c, ':' | '!' | '?' | '*' | '-' | '@');
     let ends =
@@ -226,7 +225,7 @@ fn bare(word: &str) -> &str {
         while !is_open(word) && word.ends_with(|c| marks(c) || c == '.') {
             word = &word[..word.len() - 1];
         }
-        // "(see NodeStore)", but NodeStore#Get(NodeId) keeps its brackets.
+        // "(see NodeStore)" loses its brackets, but NodeStore#Get(NodeId) keeps them.
         for (open, close) in [('(', ')'), ('<', '>')] {
             if !ends(word, open, close) {
                 word = word.trim_matches([open, close]);
@@ -253,7 +252,7 @@ fn is_open(word: &str) -> bool {
 /// First and last line.
 pub type Lines = (u64, u64);
 
-/// A path and the lines behind it: `:12`, `:12:5`, `:12-20`, `:12-`, `:line 12`, `:L12-L20`, `(12,5)`, `#L12-L20`.
+/// Splits a path and the lines after it: `:12`, `:12:5`, `:12-20`, `:12-`, `:line 12`, `:L12-L20`, `(12,5)`, `#L12-L20`.
 pub fn split_lines_suffix(word: &str) -> (&str, Option<Lines>) {
     let number = |text: &str| -> Option<u64> {
         let text = text.strip_prefix('L').unwrap_or(text);
@@ -271,7 +270,7 @@ pub fn split_lines_suffix(word: &str) -> (&str, Option<Lines>) {
     if let Some((path, lines)) = word.rsplit_once("#L") {
         let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
         let to = to.strip_prefix('L').unwrap_or(to);
-        // GitHub writes columns, too: #L12C5-L20C9.
+        // GitHub writes columns too: #L12C5-L20C9.
         let line = |text: &str| number(text.split('C').next().unwrap_or(text));
         if let (Some(from), Some(to)) = (line(from), line(to)) {
             return (path, Some((from.min(to), from.max(to))));
@@ -284,24 +283,24 @@ pub fn split_lines_suffix(word: &str) -> (&str, Option<Lines>) {
         let Some(from) = number(from) else { break };
         let to = if to.is_empty() { Some(u64::MAX) } else { number(to) };
         let Some(to) = to else { break };
-        // The number next to the path is the line, the one behind it a column.
+        // The number next to the path is the line, the one after it a column.
         (path, lines) = (front, Some((from.min(to), from.max(to))));
     }
     (path, lines)
 }
 
-/// What of an address is a path on some machine: `github.com/o/r/blob/main/a.md` of one of the web.
+/// Returns the path of an address: `github.com/o/r/blob/main/a.md` of one of the web.
 pub fn local(path: &str) -> &str {
     path.split_once("://").map_or(path, |(_, path)| path)
 }
 
-/// A path as links write it, `My%20Notes.md`, decoded; `None` when nothing of it is encoded.
+/// Decodes a path of a link, such as `My%20Notes.md`; `None` when it has no encoded character.
 pub fn decoded(path: &str) -> Option<String> {
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
     (decoded != path).then(|| decoded.into_owned())
 }
 
-/// A text in which what links encode is decoded, and where each byte of it, and its end, stood; `None` when nothing of it is encoded.
+/// Decodes the encoded characters of a text, with the original position of each byte and of the end; `None` when there are none.
 pub fn unescaped(text: &str) -> Option<(String, Vec<usize>)> {
     let (mut plain, mut places, mut at) = (String::new(), Vec::new(), 0);
     while at < text.len() {
@@ -318,13 +317,13 @@ pub fn unescaped(text: &str) -> Option<(String, Vec<usize>)> {
     (plain != text).then_some((plain, places))
 }
 
-/// How many bytes stand at the beginning of a text for others: `%20%5B`.
+/// Returns the number of bytes of encoded characters at the beginning of a text: `%20%5B`.
 fn escapes(text: &str) -> usize {
     let is_one = |three: &&[u8]| three[0] == b'%' && three[1..].iter().all(u8::is_ascii_hexdigit);
     text.as_bytes().chunks_exact(ESCAPE).take_while(is_one).count() * ESCAPE
 }
 
-/// What a path ends with behind its last dot: what kind of a file it is. Names of programs look like that, too, but begin large.
+/// Returns the extension of a path, which tells the kind of file. Names in programs look similar, but begin with a capital.
 pub fn ending(path: &str) -> Option<&str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.')?;

@@ -1,4 +1,4 @@
-//! One member in comparable form: the key it is found by and everything a caller can see of it.
+//! One member in comparable form: its key and everything a caller can see of it.
 
 use super::written::{
     Aliases, canonical_tokens, is_name, mate, mate_back, path_start, simple, simple_text, spaced, split, without_at_sign,
@@ -6,10 +6,10 @@ use super::written::{
 use producers::csharp::hashes::member_access;
 use producers::csharp::model::{Member, MemberKind, TypeKind};
 
-/// A member as it is compared.
+/// A member in comparable form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Canonical {
-    /// Name, arity and parameter types: what the compiler tells overloads apart by.
+    /// Name, arity and parameter types, by which the compiler distinguishes overloads.
     pub(super) key: String,
     /// Accessibility in effect.
     pub(super) access: String,
@@ -19,7 +19,7 @@ pub(super) struct Canonical {
     pub(super) id: String,
 }
 
-/// Modifiers that the compiler knows of a member; the others say how it is written.
+/// Modifiers that the compiler stores for a member; the others concern its spelling only.
 const MODIFIERS: [&str; 10] = [
     "abstract", "const", "extern", "override", "readonly", "required", "sealed", "static", "virtual", "volatile",
 ];
@@ -34,7 +34,7 @@ struct Shape {
     constraints: Vec<String>,
 }
 
-/// Brings a member of a type (its documentation identifier without `T:`, its kind) into comparable form.
+/// Converts a member of a type (its documentation identifier without `T:`, its kind) into comparable form.
 pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Aliases) -> Canonical {
     let tokens = without_block(canonical_tokens(&member.signature));
     let start = after_modifiers(&tokens, &member.modifiers);
@@ -89,14 +89,14 @@ fn text(member: &Member, owner: TypeKind, access: &str, name: &str, shape: &Shap
     if !shape.accessors.is_empty() {
         parts.push(format!("{{{}}}", shape.accessors.join(";")));
     }
-    // Overriding and explicitly implementing methods inherit constraints, whether they are written again or not.
+    // Overriding and explicitly implementing methods inherit constraints, whether they are repeated or not.
     if !member.modifiers.iter().any(|word| word == "override") && !name.contains('.') || name.starts_with('.') {
         parts.extend(shape.constraints.iter().cloned());
     }
     parts.join(" ")
 }
 
-/// The modifiers to compare, sorted. Instance members of interfaces are abstract or virtual without saying so.
+/// Returns the modifiers to compare, sorted. Instance members of interfaces are implicitly abstract or virtual.
 fn modifiers(member: &Member, owner: TypeKind) -> Vec<String> {
     let has = |word: &str| member.modifiers.iter().any(|other| other == word);
     let implied = owner == TypeKind::Interface && !has("static");
@@ -113,8 +113,8 @@ fn modifiers(member: &Member, owner: TypeKind) -> Vec<String> {
     found
 }
 
-/// The tokens of a member without the extension block it stands in: `extension<T>(…).` before its name and the block's constraints, which
-/// stand behind it. The compiler says those of the block.
+/// Returns the tokens of a member without its extension block: `extension<T>(…).` before its name and the block's constraints after it. The compiler
+/// reports those with the block.
 fn without_block(mut tokens: Vec<&str>) -> Vec<&str> {
     let block = |at: usize| tokens[at] == "extension" && matches!(tokens.get(at + 1), Some(&("(" | "<")));
     let Some(start) = (0..tokens.len()).find(|at| block(*at)) else {
@@ -174,7 +174,7 @@ fn shape(member: &Member, tokens: &[&str], aliases: &Aliases) -> Shape {
     }
 }
 
-/// Where the declared name stands: the last one outside brackets (`fixed byte name[16]`).
+/// Returns the index of the declared name: the last one outside of brackets (`fixed byte name[16]`).
 fn field_name(tokens: &[&str], name: &str) -> usize {
     tokens
         .iter()
@@ -253,7 +253,7 @@ fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
     shape
 }
 
-/// Where the parameter list opens: the first round bracket outside brackets that stands behind a name; of a conversion the last one.
+/// Returns the index of the parameter list: the first round bracket outside of brackets after a name; for a conversion the last one.
 fn parameter_list_start(kind: MemberKind, tokens: &[&str], from: usize) -> Option<usize> {
     let mut at = from;
     let mut found = None;
@@ -272,7 +272,7 @@ fn parameter_list_start(kind: MemberKind, tokens: &[&str], from: usize) -> Optio
                 }
                 at = mate(tokens, at)?;
             }
-            // The operators `<` and `>` are no brackets.
+            // The operators `<` and `>` are not brackets.
             "<" | "[" if kind != MemberKind::Operator => at = mate(tokens, at)?,
             _ => {}
         }
@@ -281,7 +281,7 @@ fn parameter_list_start(kind: MemberKind, tokens: &[&str], from: usize) -> Optio
     found
 }
 
-/// The parameters of a list: what each is passed as and its type.
+/// Returns the parameters of a list: passing mode and type.
 pub(super) fn parameters(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
     split(tokens).into_iter().map(|one| parameter(one, aliases)).collect()
 }
@@ -300,14 +300,14 @@ fn parameter(tokens: &[&str], aliases: &Aliases) -> String {
     words.join(" ")
 }
 
-/// A parameter without what overloads do not differ by.
+/// Returns a parameter without the words that do not distinguish overloads.
 pub(super) fn bare(parameter: &str) -> &str {
     ["this ", "params "]
         .iter()
         .fold(parameter, |rest, word| rest.strip_prefix(word).unwrap_or(rest))
 }
 
-/// `where` clauses, sorted; those that only repeat an inherited one (`default`) are left out.
+/// Returns the `where` clauses, sorted; leaves out those that only repeat an inherited one (`default`).
 pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
     let opens = |at: usize| tokens[at] == "where" && tokens.get(at + 2) == Some(&":");
     let starts: Vec<usize> = (0..tokens.len()).filter(|at| opens(*at)).collect();
@@ -336,7 +336,7 @@ pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
     found
 }
 
-/// A member's name with the simple name of the interface it implements explicitly.
+/// Returns a member's name with the simple name of the interface that it implements explicitly.
 fn name(written: &str, aliases: &Aliases) -> String {
     if written.starts_with('.') {
         return written.to_owned();
@@ -356,7 +356,7 @@ fn name(written: &str, aliases: &Aliases) -> String {
     }
 }
 
-/// The documentation identifier as far as written types give it.
+/// Returns the documentation identifier, as far as written types allow.
 fn identifier(kind: MemberKind, of: &str, key: &str) -> String {
     let letter = match kind {
         MemberKind::Field | MemberKind::Constant | MemberKind::EnumMember => 'F',
@@ -375,7 +375,7 @@ fn identifier(kind: MemberKind, of: &str, key: &str) -> String {
     format!("{letter}:{of}.{name}{rest}")
 }
 
-/// What a type's header says beyond its name: type parameters with their variance; of a delegate the whole call.
+/// Returns the parts of a type's header after its name: type parameters with their variance; for a delegate the whole signature.
 pub(super) fn head(kind: TypeKind, header: &str, clauses: &[String], aliases: &Aliases) -> String {
     let tokens = canonical_tokens(header);
     let mut constraints: Vec<String> = clauses
@@ -407,14 +407,14 @@ pub(super) fn head(kind: TypeKind, header: &str, clauses: &[String], aliases: &A
     out.trim().to_owned()
 }
 
-/// The type parameter list that ends the tokens.
+/// Returns the type parameter list at the end of the tokens.
 fn generics(tokens: &[&str]) -> String {
     let open = tokens.iter().position(|word| *word == "<" && tokens.last() == Some(&">"));
     let open = open.and_then(|first| (first..tokens.len()).find(|at| tokens[*at] == "<" && mate(tokens, *at) == Some(tokens.len() - 1)));
     open.map_or_else(String::new, |open| spaced(&tokens[open..]))
 }
 
-/// The constructor that a primary parameter list declares, as a member's parameters.
+/// Returns the parameters of the constructor that a primary parameter list declares.
 pub(super) fn primary(header: &str, aliases: &Aliases) -> Option<Vec<String>> {
     let tokens = canonical_tokens(header);
     let open = tokens.iter().position(|word| *word == "(")?;
@@ -422,7 +422,7 @@ pub(super) fn primary(header: &str, aliases: &Aliases) -> Option<Vec<String>> {
     Some(parameters(&tokens[open + 1..close], aliases))
 }
 
-/// The comparable name of an attribute: simple, without `Attribute` and arguments; `None` if it belongs to something else than the
+/// Returns the comparable name of an attribute: simple, without `Attribute` and arguments; `None` if it applies to something else than the
 /// declaration (`return: X`).
 pub(super) fn attribute(written: &str) -> Option<String> {
     let tokens = canonical_tokens(written);

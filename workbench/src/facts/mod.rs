@@ -1,7 +1,7 @@
-//! What cortex knows of a C# workspace in the record shape of the compiler's facts, as JSON lines: projects, types, members, edges.
+//! Facts about a C# workspace in the record shape of the compiler's facts, as JSON lines: projects, types, members, edges.
 //!
-//! It reads outputs of nodes and adds nothing: the same nodes give the same lines in any folder. Signatures are in the comparable form
-//! of [`written`] because a reader without references cannot know the full names of external types.
+//! They depend only on outputs of nodes: the same nodes give the same lines in any folder. Signatures are in the comparable form of [`written`],
+//! because a reader without references cannot know the full names of external types.
 
 mod member;
 mod written;
@@ -36,13 +36,13 @@ pub const TARGETS: [&str; 8] = [
     "//types/...:usages",
 ];
 
-/// Why there are no facts.
+/// The error that an output cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the output of {label} cannot be read: {reason}")]
 pub struct FactsError {
-    /// Whose output.
+    /// Label of the output.
     pub label: String,
-    /// What is wrong with it.
+    /// The cause.
     pub reason: String,
 }
 
@@ -60,10 +60,10 @@ struct Outputs {
     uses: BTreeMap<String, Arc<[u8]>>,
 }
 
-/// The facts as JSON lines, sorted by kind of record and then by what they are about.
+/// Returns the facts as JSON lines, sorted by kind of record and then by subject.
 ///
 /// # Errors
-/// When an output is not what its target makes.
+/// When an output is malformed.
 pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<String, FactsError> {
     let mut read = Outputs::default();
     for (label, bytes) in outputs {
@@ -136,7 +136,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Aliases in effect: of the project, of its files' global usings, of the type's own files.
+    /// Returns the aliases in effect: of the project, of its files' global usings, of the type's own files.
     fn aliases(&self, of: &str, layout: &Layout, whole: &Complete) -> Aliases {
         let mut found = Aliases::new();
         let project = layout.projects.iter().find(|project| project.path == of);
@@ -159,7 +159,7 @@ impl Outputs {
     }
 }
 
-/// What a failure says.
+/// Returns the message of a failure.
 fn failure_message(failure: Failure) -> String {
     match failure {
         Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) | Failure::Limit(diagnostic) => diagnostic.message,
@@ -181,7 +181,7 @@ fn project_path<'l>(row: &TypeRow, layout: &'l Layout) -> &'l str {
     of.map_or("", |project| project.path.as_str())
 }
 
-/// One record for each project and, under the name `""`, one for loose files.
+/// Writes one record for each project and, under the name `""`, one for loose files.
 fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
     let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut linked: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -203,7 +203,7 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
             .collect();
         let own = files.remove(project.path.as_str()).unwrap_or_default();
         let linked = linked.remove(project.path.as_str()).unwrap_or_default();
-        // What another framework than the main one compiles is read under its symbols.
+        // Files that only another framework compiles are read under its symbols.
         let under: BTreeMap<&str, &[String]> = own
             .iter()
             .chain(&linked)
@@ -245,7 +245,7 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
             "head": member::head(whole.kind, &whole.header, &whole.constraints, aliases)}),
     );
     let mut constructors = BTreeSet::new();
-    // The method that top-level statements become has no name that code could use.
+    // The method of top-level statements has no name that code could use.
     for placed in whole.members.iter().filter(|placed| !placed.member.name.starts_with('<')) {
         let found = canonical(&placed.member, &name, whole.kind, aliases);
         constructors.insert(found.key.clone());
@@ -288,7 +288,7 @@ fn member_line(of: &str, id: &str, kind: &str, found: &Canonical, marks: &[Strin
     );
 }
 
-/// Bases that everything of the kind has.
+/// Whether every type of the kind has this base.
 fn is_trivial(kind: TypeKind, base: &str) -> bool {
     base == "object" || kind == TypeKind::Enum && base == "int"
 }
@@ -316,7 +316,7 @@ fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
     }
 }
 
-/// A record for each place that uses a type or a member, or may: `to` is the type, and behind `#` the member; `?` is a type that is not known.
+/// Writes a record for each certain or possible use of a type or a member: `to` is the type, and after `#` the member; `?` is an unknown type.
 fn uses(of: &str, table: &Table<'_>, out: &mut String) {
     for (key, places) in table.rows() {
         let (owner, member) = key.split_once('#').map_or((key, None), |(owner, member)| (owner, Some(member)));
@@ -325,7 +325,7 @@ fn uses(of: &str, table: &Table<'_>, out: &mut String) {
         };
         let owner_name = symbol_of(owner).replace('+', ".");
         let to = member.map_or(owner_name.clone(), |member| format!("{owner_name}#{member}"));
-        // What .NET declares is no part of these facts.
+        // These facts exclude symbols that .NET declares.
         for place in places.iter().filter(|_| !owner.starts_with('~')) {
             let maybe = place.elsewhere || owner == "?";
             push(

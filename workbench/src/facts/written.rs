@@ -1,20 +1,20 @@
-//! Types as written, brought to the form in which the compiler's names and ours can be compared: simple names, keywords for built-in
-//! types, `T?` for `Nullable<T>`, aliases replaced, one spacing.
+//! Written types in a form that is comparable with the compiler's names: simple names, keywords for built-in types, `T?` for `Nullable<T>`, aliases
+//! replaced, uniform spacing.
 //!
-//! It does not know what a name means: two types of one simple name look alike here. Which type is meant is told by the edges.
+//! It does not resolve names: two types of one simple name look alike here. The edges tell which type is used.
 
 use producers::csharp::lexer;
 use std::collections::BTreeMap;
 
-/// What `using X = …` stands for, in the form that [`simple`] gives.
+/// The target of each `using X = …`, in the form of [`simple`].
 pub(super) type Aliases = BTreeMap<String, String>;
 
-/// The tokens of a canonical text.
+/// Returns the tokens of a canonical text.
 pub(super) fn canonical_tokens(text: &str) -> Vec<&str> {
     lexer::lex(text).tokens.iter().map(|token| token.text(text)).collect()
 }
 
-/// A written type in comparable form.
+/// Returns a written type in comparable form.
 pub(super) fn simple(words: &[&str], aliases: &Aliases) -> String {
     let mut out: Vec<&str> = Vec::with_capacity(words.len());
     let mut at = 0;
@@ -42,12 +42,12 @@ pub(super) fn simple(words: &[&str], aliases: &Aliases) -> String {
     spaced(&out)
 }
 
-/// The comparable form without aliases, for a text.
+/// Returns the comparable form of a text.
 pub(super) fn simple_text(text: &str, aliases: &Aliases) -> String {
     simple(&canonical_tokens(text), aliases)
 }
 
-/// Closes type arguments, writing `Nullable<T>` and `ValueTuple<…>` as the language does.
+/// Closes type arguments; writes `Nullable<T>` and `ValueTuple<…>` as the language does.
 fn close(out: &mut Vec<&str>) {
     let Some(open) = mate_back(out, out.len()) else {
         out.push(">");
@@ -81,7 +81,7 @@ fn commas(words: &[&str]) -> usize {
     found
 }
 
-/// Index of the `<` that is still open before `end`.
+/// Returns the index of the `<` that is still open before `end`.
 pub(super) fn mate_back(words: &[&str], end: usize) -> Option<usize> {
     let mut depth = 0_i32;
     for at in (0..end).rev() {
@@ -95,7 +95,7 @@ pub(super) fn mate_back(words: &[&str], end: usize) -> Option<usize> {
     None
 }
 
-/// Where the name that ends before `end` begins, type arguments included, qualifiers not.
+/// Returns the start of the name that ends before `end`, with type arguments and without qualifiers.
 fn name_start(words: &[&str], end: usize) -> usize {
     let Some(last) = end.checked_sub(1) else { return 0 };
     if words[last] == ">" {
@@ -104,7 +104,7 @@ fn name_start(words: &[&str], end: usize) -> usize {
     last
 }
 
-/// Where the qualified name that ends before `end` begins.
+/// Returns the start of the qualified name that ends before `end`.
 pub(super) fn path_start(words: &[&str], end: usize) -> usize {
     let mut start = name_start(words, end);
     while start > 1 && matches!(words[start - 1], "." | "::") {
@@ -113,7 +113,7 @@ pub(super) fn path_start(words: &[&str], end: usize) -> usize {
     start
 }
 
-/// The closing bracket of the one at `open`.
+/// Returns the closing bracket of the one at `open`.
 pub(super) fn mate(words: &[&str], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, word) in words.iter().enumerate().skip(open) {
@@ -131,7 +131,7 @@ pub(super) fn mate(words: &[&str], open: usize) -> Option<usize> {
     None
 }
 
-/// The parts between commas outside brackets.
+/// Returns the parts between commas outside of brackets.
 pub(super) fn split<'w, 't>(words: &'w [&'t str]) -> Vec<&'w [&'t str]> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0_i32);
@@ -157,12 +157,12 @@ pub(super) fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '@')
 }
 
-/// A name without its `@`.
+/// Returns a name without its `@`.
 pub(super) fn without_at_sign(word: &str) -> &str {
     word.strip_prefix('@').unwrap_or(word)
 }
 
-/// The keyword for a built-in type.
+/// Returns the keyword for a built-in type.
 fn keyword(name: &str) -> &str {
     match name {
         "Boolean" => "bool",
@@ -186,7 +186,7 @@ fn keyword(name: &str) -> &str {
     }
 }
 
-/// Tokens joined without spaces but where a word follows a word or a closing bracket.
+/// Joins tokens without spaces except where a word follows a word or a closing bracket.
 pub(super) fn spaced(words: &[&str]) -> String {
     let mut out = String::new();
     for word in words {

@@ -1,4 +1,4 @@
-//! Whoever writes what in whatever order, each version tells the lines of one author.
+//! Each version shows the lines of one author, in any order of writes and authors.
 
 use super::edits::{self, PERSON};
 use super::journal::{Journal, SOMEBODY, Said, Version};
@@ -13,20 +13,20 @@ use std::path::Path;
 
 const FILE: &str = "a.cs";
 
-/// Something that happens.
+/// An event of the test.
 #[derive(Clone, Debug)]
 enum Act {
-    /// A person writes a line below such a one of the file.
+    /// A person inserts a line below a given line of the file.
     Person(usize),
-    /// A session puts a line of its own below such a one.
+    /// A session inserts a line below a given line.
     Edit(usize, usize),
-    /// A session commits, or whatever else it can do.
+    /// A session commits, or runs another order.
     Ask(usize, Order),
-    /// An edit that is saved at once, in a session of its own, by a process that is killed before it tells, or is not.
+    /// An edit that is saved at once, in its own session; the process is killed before it reports the edit if the flag is set.
     Once(usize, bool),
-    /// Somebody looks on.
+    /// An observer looks at the document.
     Look,
-    /// A second goes by.
+    /// A second passes.
     Wait,
 }
 
@@ -73,7 +73,7 @@ impl World<'_> {
         edits::hand_over(&self.files, self.root, session, self.now).expect("told");
     }
 
-    /// A new line of an author, below one of the file's first: the text that is to be replaced, and what by.
+    /// Returns a new line of an author below one of the first lines: the text to replace and its replacement.
     fn line(&mut self, author: &str, below: usize) -> (String, String) {
         self.lines += 1;
         (format!("m{below}\n"), format!("m{below}\n{author} {}\n", self.lines))
@@ -115,7 +115,7 @@ impl World<'_> {
                 let session = self.ask(None, Order::Replace { old, new });
                 match session.filter(|_| !dies) {
                     Some(session) => self.record_edits(&session),
-                    // What is told later is put in its order by the second in which it was done.
+                    // A change that is reported later is sorted by the second of its save.
                     None => self.now += 1,
                 }
             }
@@ -125,7 +125,7 @@ impl World<'_> {
     }
 }
 
-/// Whose lines a version changed.
+/// Returns the authors of the lines that a version changed.
 fn authors(version: &Version) -> Vec<String> {
     let lines = version.change.patch.lines().filter(|line| !line.starts_with("@@"));
     let changed = lines.filter_map(|line| line.strip_prefix(['+', '-'])?.split_once(' '));
@@ -149,7 +149,7 @@ proptest! {
         for act in &acts {
             world.act(act);
         }
-        // With a session goes nothing of what it did.
+        // When a session ends, no change of it is lost.
         let known = kept::read(world.root, FILE).expect("readable").versions;
         let dies = acts.iter().any(|act| matches!(act, Act::Once(_, true)));
         if !dies {
@@ -167,9 +167,9 @@ proptest! {
             }
         }
         for session in world.sessions.iter().filter(|_| dies) {
-            // What was only looked at and written over since is kept nowhere.
+            // The text of a document that was only read and overwritten since is not stored.
             let buffer = edits::buffer(&world.files, session, FILE, world.now).expect("a session");
-            // What is taken back over what others wrote at its place takes the buffer to before that, and is not saved.
+            // An undo over other writes at the same lines resets the buffer to the state before them, and is not saved.
             let versions = buffer.iter().flat_map(|buffer| &buffer.versions);
             for version in versions.filter(|version| !matches!(version.what.as_deref(), Some("undo" | "redo"))) {
                 for author in authors(version) {
@@ -181,7 +181,7 @@ proptest! {
     }
 }
 
-/// Many edits of one second, each in a session of its own, are told once, in their order, whether somebody looks on or comes later.
+/// Many edits of one second, each in its own session, are recorded once, in order, whether an observer looks meanwhile or later.
 #[test]
 fn quick_edits_are_told_once() {
     let folder = tempfile::tempdir().expect("folder");
@@ -224,7 +224,7 @@ fn quick_edits_are_told_once() {
         let journal = kept::read(world.root, FILE).expect("readable");
         assert_eq!((journal.given, patches(&journal)), (117, wanted(76..140)));
     }
-    // Nobody was told of these, who were killed.
+    // The processes of these edits were killed before reporting them.
     for number in 140..150 {
         edit(&world, number);
     }

@@ -1,27 +1,27 @@
-//! How much may be shown, and what a text takes of it.
+//! Budgets of tokens, and the cost of texts.
 
-/// About how many tokens a text is: 3.3 bytes each.
+/// Estimates the tokens of a text: 3.3 bytes each.
 pub fn tokens(text: &str) -> usize {
     text.len().saturating_mul(10).div_ceil(33)
 }
 
-/// About how many bytes so many tokens are.
+/// Estimates the bytes of so many tokens.
 pub(super) fn bytes(tokens: usize) -> usize {
     tokens.saturating_mul(33) / 10
 }
 
-/// The room of an answer that is counted in another way.
+/// The size limit of an answer in another unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// How much fits, in whatever it counts.
+    /// The limit, in that unit.
     pub most: usize,
-    /// What a text takes of it.
+    /// Returns the size of a text in that unit.
     pub taken: fn(&str) -> usize,
     /// Whether the answer is sent as data, and not as text.
     pub sends_data: bool,
 }
 
-/// Tokens at most, and where the answer has a room, not more than fits there.
+/// A limit of tokens, and optionally the room of the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     tokens: usize,
@@ -29,22 +29,22 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many tokens, and no more than the room has.
+    /// Creates a budget of so many tokens, at most those of the room.
     pub fn of_tokens(tokens: usize, room: Option<Room>) -> Self {
         let tokens = room.map_or(tokens, |room| tokens.min(room.most));
         Self { tokens, room }
     }
 
-    /// Tokens at most.
+    /// Returns the limit of tokens.
     pub fn tokens(&self) -> usize {
         self.tokens
     }
 
-    /// What a text takes of the budget, in tokens of it: a text that fills the room takes all of them.
+    /// Returns the cost of a text in tokens of the budget: a text that fills the room costs all of them.
     pub fn cost(&self, text: &str) -> usize {
         let plain = tokens(text);
         match self.room {
-            // What is counted exactly takes long to count.
+            // Exact counting is slow, so it is skipped for texts that do not fit anyway.
             Some(room) if plain <= self.tokens => {
                 let taken = (room.taken)(text).saturating_mul(self.tokens);
                 plain.max(taken.div_ceil(room.most.max(1)))

@@ -1,13 +1,13 @@
-//! What two versions of a document differ in, as a unified diff, and which lines of the later one that touches.
+//! The difference between two versions of a document, as a unified diff, with the lines of the later one that it touches.
 
 use crate::edit::lines::split;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, TextDiff};
 
-/// Lines around a change.
+/// Context lines around a change.
 const AROUND: usize = 3;
-/// Bytes of a patch that is cut: a line may be as long as its file.
+/// Limit of bytes of a patch: a line may be as long as its file.
 const LONGEST: usize = 32 << 10;
 
 /// A difference.
@@ -15,16 +15,16 @@ const LONGEST: usize = 32 << 10;
 pub struct Difference {
     /// The hunks of a unified diff; empty when nothing differs.
     pub patch: String,
-    /// First and last line of the later version that it touches, from 1; of what was only taken away the line before.
+    /// First and last line of the later version that it touches, from 1; for a mere removal the line before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
-    /// Of the first of them, the column of the first character that differs, from 1; none where it differs from its beginning.
+    /// Column of the first differing character in the first of these lines, from 1; `None` where the line differs from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
 }
 
 impl Difference {
-    /// Between two texts.
+    /// Computes the difference between two texts.
     pub fn of(before: &str, after: &str) -> Self {
         if before == after {
             return Self::default();
@@ -47,7 +47,7 @@ impl Difference {
         }
     }
 
-    /// With so many lines of the patch at most and no more than 32 KiB, and a line that says that something is left out.
+    /// Limits the patch to so many lines and to 32 KiB, and adds a line that says so.
     #[must_use]
     pub fn with_line_limit(mut self, most: usize) -> Self {
         let all = self.patch.split_inclusive('\n').count();
@@ -64,7 +64,7 @@ impl Difference {
     }
 }
 
-/// The line and the column at which the later of two texts begins to differ, from 1.
+/// Returns the line and the column at which the later of two texts begins to differ, from 1.
 fn parting(before: &str, after: &str) -> (usize, usize) {
     let same = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
     let same = after.floor_char_boundary(same);

@@ -1,7 +1,7 @@
-//! The document itself, as it is shown: all of it, what was changed, or a window of it with an outline.
+//! Renders the document itself: all of it, its changes, or a window of it with an outline.
 //!
-//! A window is made of whole blocks, and where a block ends depends on the text and the room alone: a cursor that moves within its block leaves
-//! the window as it is, byte by byte.
+//! A window consists of whole blocks, and the end of a block depends only on the text and the room: a cursor that moves within its block leaves the
+//! window unchanged, byte by byte.
 
 use super::budget::{Budget, bytes, tokens};
 use super::render::{Live, RenderedDocument};
@@ -11,28 +11,28 @@ use crate::context::forms::fenced;
 use crate::edit::lines::{body, split};
 use std::ops::Range;
 
-/// Lines of an outline.
+/// Limit of lines of an outline.
 const OUTLINE: usize = 120;
-/// Tokens of an outline are a part of the room like this one, at most.
+/// An outline gets at most this fraction of the room.
 const OUTLINE_PART: usize = 4;
-/// A window has so many blocks at least, where that leaves room for a line of [`LINE`] bytes in each.
+/// Least number of blocks of a window, if a line of [`LINE`] bytes fits into each.
 const BLOCKS: usize = 8;
-/// Bytes of a line that is not to be parted for the sake of blocks.
+/// Bytes of a line up to which it is not split into blocks.
 const LINE: usize = 120;
-/// So many of them stand before the one that matters, where there are so many.
+/// Number of blocks before the focus, where there are as many.
 const BEFORE: usize = 2;
 /// Tokens for the title without its path, the fences and the words around a window.
 const AROUND: usize = 48;
-/// Less of a line says nothing.
+/// Least bytes of a line that are worth showing.
 const LEAST: usize = 8;
 
-/// The document as it is shown.
+/// The rendered document.
 pub(super) struct Body {
     pub(super) text: String,
     pub(super) shown: RenderedDocument,
     /// First and last line that are shown.
     pub(super) lines: Option<(usize, usize)>,
-    /// What was cut of it.
+    /// The cuts.
     pub(super) cut: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Live<'_> {
         format!("## Current Document\n\n{path}, version {version}, {all} line{plural}")
     }
 
-    /// The document in a share of the budget: what was changed since the reader's version, or else all of it, or else a window.
+    /// Renders the document in a share of the budget: the changes since the reader's version, or else all of it, or else a window.
     pub(super) fn document(&self, budget: &Budget, share: usize) -> Body {
         let fits = |text: &str| tokens(text) <= share && budget.cost(text) <= share;
         let made = |text: String, shown, lines| Body {
@@ -89,7 +89,7 @@ impl Live<'_> {
         }
     }
 
-    /// A window of about so many tokens around what matters most, and an outline.
+    /// Renders a window of about so many tokens around the focus, and an outline.
     fn window(&self, room: usize) -> Body {
         let title = self.title(self.made);
         let outline = self.outline(room / OUTLINE_PART);
@@ -116,7 +116,7 @@ impl Live<'_> {
         }
     }
 
-    /// An outline in so many tokens.
+    /// Renders an outline in at most so many tokens.
     fn outline(&self, most: usize) -> String {
         let mut kept = String::new();
         for (number, line) in skeleton(self.text, OUTLINE) {
@@ -132,7 +132,7 @@ impl Live<'_> {
         }
     }
 
-    /// The line and the column that matter most: the cursor's, else those of what was changed since the reader's version or last.
+    /// Returns the line and column of the focus: the cursor's, else those of the changes since the reader's version, else of the last change.
     fn focus(&self) -> (usize, usize) {
         if let Some(line) = self.editor.line {
             return (line, self.editor.column.unwrap_or(1));
@@ -145,7 +145,7 @@ impl Live<'_> {
     }
 }
 
-/// The byte of a text at which a line and a column stand; what lies outside is the nearest that is there.
+/// Returns the byte of a line and column; outside of the text the nearest one.
 fn byte_at(text: &str, (number, column): (usize, usize)) -> usize {
     let mut begin = 0;
     for (at, line) in (1..).zip(split(text)) {
@@ -158,7 +158,7 @@ fn byte_at(text: &str, (number, column): (usize, usize)) -> usize {
     begin
 }
 
-/// A text in blocks of at most so many bytes: of whole lines, and of parts of lines that are longer.
+/// Splits a text into blocks of at most so many bytes: of whole lines, and of parts of longer lines.
 fn blocks(text: &str, most: usize) -> Vec<Range<usize>> {
     let most = most.max(4);
     let mut blocks = Vec::new();
@@ -183,7 +183,7 @@ fn blocks(text: &str, most: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// The blocks around a byte that are so many bytes together, as one range: a few before it, then what follows, then what stands before.
+/// Returns a range of blocks around a byte within so many bytes: a few before it, then those after it, then more before it.
 fn around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize> {
     let Some(most) = blocks.len().checked_sub(1) else {
         return 0..0;
@@ -203,11 +203,11 @@ fn around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize> {
     blocks[first].start..blocks[last].end
 }
 
-/// What a part of a text is, in words; its first and last line; what is cut.
+/// Describes a part of a text: words, its first and last line, the cuts.
 fn described(text: &str, shown: &Range<usize>) -> (String, (usize, usize), Vec<String>) {
     let mut cut = Vec::new();
     let (mut begin, mut first, mut last) = (0, 1, 1);
-    // The first and the last character that are shown of a line, and how many it has.
+    // The first and the last character that are shown of a line, and its number of characters.
     let (mut from, mut to) = (None, None);
     let mut all = 0;
     for (number, line) in (1..).zip(split(text)) {

@@ -1,10 +1,10 @@
-//! Where an editor stands in a document: its cursor and what it has selected, by lines and characters from 1.
+//! The state of an editor in a document: its cursor and selection, by lines and characters from 1.
 
 use crate::edit::lines::{body, split};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where an editor stands.
+/// The state of an editor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Editor {
     /// Line of the cursor, from 1.
@@ -13,7 +13,7 @@ pub struct Editor {
     /// Its column, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// What is selected: `LINE:COLUMN-LINE:COLUMN`.
+    /// Its selection: `LINE:COLUMN-LINE:COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<String>,
 }
@@ -21,7 +21,7 @@ pub struct Editor {
 /// A line, and a column of it if one is named.
 type Place = (usize, Option<usize>);
 
-/// The place that `12` or `12:5` names.
+/// Parses a place such as `12` or `12:5`.
 pub fn parse_place(text: &str) -> Option<Place> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     match text.split_once(':') {
@@ -30,7 +30,7 @@ pub fn parse_place(text: &str) -> Option<Place> {
     }
 }
 
-/// The two places that `12:5-14:1` names, the first no later than the second.
+/// Parses a range such as `12:5-14:1`, whose start must not be after its end.
 pub fn range(text: &str) -> Option<(Place, Place)> {
     let (from, to) = text
         .split_once('-')
@@ -40,8 +40,8 @@ pub fn range(text: &str) -> Option<(Place, Place)> {
 }
 
 impl Editor {
-    /// The editor as it can stand in a text, and what had to be corrected for that, in sentences. Behind the last line end a line begins, and
-    /// behind the last character of a line there is a place.
+    /// Returns the state within the bounds of a text, and the corrections in sentences. A line begins after the last line end, and a column exists
+    /// after the last character of a line.
     pub fn clamp_to_text(&self, text: &str) -> (Self, Vec<String>) {
         let lines: Vec<&str> = split(text).collect();
         let ends = lines.last().is_none_or(|last| body(last) != *last);

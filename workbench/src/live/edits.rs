@@ -1,5 +1,5 @@
-//! What cortex itself did to a document. Of the file what edit sessions saved and overlays merged is versions of it, and tries of sessions that
-//! failed are told; of a session its own steps are the versions.
+//! Changes of a document by cortex itself. Saves of edit sessions and merges of overlays become versions of the file, failed tries are recorded too;
+//! the versions of a session's buffer are its own steps.
 
 use super::difference::Difference;
 use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest, operation};
@@ -15,19 +15,19 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// Who edits in sessions and overlays.
+/// Author of edits in sessions and overlays.
 const AGENT: &str = "agent";
-/// Who changed a file unless told.
+/// Author of a file's change unless another one is reported.
 pub const PERSON: &str = "person";
 
-/// So many steps are taken over by the first look: no more would be shown.
+/// Limit of steps that the first look takes over: no more would be shown.
 const STEPS: usize = 16;
 
-/// Takes over what sessions saved of a document since it was last looked at, and what they failed to do, as versions of it. Gives the handles of
-/// those that hold edits of it which are not saved, that of the last used first.
+/// Records the saves and failed tries of sessions since the last look at a document as versions of it. Returns the handles of the sessions that have
+/// unsaved edits of it, the last used first.
 ///
 /// # Errors
-/// When what is kept of sessions or of the document cannot be read or written.
+/// When stored data of sessions or of the document cannot be read or written.
 pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> io::Result<Vec<String>> {
     let names = Names::of(files, root, path)?;
     let mut sessions = session::all(files)?;
@@ -45,10 +45,10 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
 }
 
-/// What a session did so far is told where somebody looks on, so that nothing of it is lost when the session ends.
+/// Records the steps of a session in the journals of observed documents, so that none is lost when the session ends.
 ///
 /// # Errors
-/// When what is kept of the session or of its documents cannot be read or written.
+/// When stored data of the session or of its documents cannot be read or written.
 pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io::Result<()> {
     let session = match Session::load(files, handle, now) {
         Ok(session) => session,
@@ -66,7 +66,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     Ok(())
 }
 
-/// Tells what is new of sessions.
+/// Records new steps of sessions.
 fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
     let mut journal = kept::read(root, path)?;
     let digest_of = |content: &Content| text_of(files, content).map(|text| digest(&text));
@@ -90,7 +90,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
                 let texts = [text_of(files, &over), text_of(files, &to)];
                 saved(root, held, path, texts.each_ref().map(Option::as_deref), step.at, &said)?
             }
-            // What failed left the document as it was.
+            // A failed try left the document unchanged.
             Did::Failed(why) => match journal.current().and_then(|current| kept::text(root, path, &current.digest)) {
                 Some(text) => {
                     let failed = Some(why);
@@ -110,7 +110,7 @@ fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, 
     })
 }
 
-/// A file was written: what it held before, if nobody looked since, is a person's version, what it holds after is that of who wrote it.
+/// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
 fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, said: &Said) -> io::Result<Journal> {
     let journal = kept::read(root, path)?;
     let Some(after) = after else { return Ok(journal) };
@@ -127,11 +127,11 @@ fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2
     record_found_text(root, held, path, after, at, said)
 }
 
-/// A file was written by a merge of an overlay: what it held `before`, if nobody looked since, is a person's version, what it holds `after` is
-/// the agent's. Of a document that nobody looks on at nothing is remembered.
+/// Records the merge of an overlay into a file: its text `before`, if not yet recorded, is a person's version; its text `after` is the agent's. Does
+/// nothing for a document that is not observed.
 ///
 /// # Errors
-/// When what is kept of the document cannot be read or written.
+/// When stored data of the document cannot be read or written.
 pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
     let path = &Names::of(files, root, path)?.path;
     if kept::read(root, path)?.current().is_none() {
@@ -148,10 +148,10 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
     saved(root, &held, path, texts.each_ref().map(Option::as_deref), now, &said).map(drop)
 }
 
-/// An edit without a session failed: no session remembers it. Of a document that nobody looks on at nothing is remembered.
+/// Records a failed edit without a session, which no session remembers. Does nothing for a document that is not observed.
 ///
 /// # Errors
-/// When the document, or what is kept of it, cannot be read or written.
+/// When the document, or stored data of it, cannot be read or written.
 pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let path = &Names::of(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
@@ -176,18 +176,18 @@ pub struct Buffer {
     pub path: String,
     /// Its text.
     pub text: String,
-    /// The session's steps; the number of a version is that of the operation which made it.
+    /// The session's steps; the number of a version is that of its operation.
     pub versions: Vec<Version>,
-    /// The texts of the versions, in their order, where they are kept.
+    /// The texts of the versions, in their order; `None` where a text is not stored.
     texts: Vec<Option<String>>,
-    /// The number from which on versions are remembered, and the text of then: 0, and what the session was begun with, unless it has done much.
+    /// The first remembered version number and its text: 0 and the initial text, unless the session has dropped early steps.
     first: (u64, Option<String>),
-    /// The digest of what the buffer was made of, as [`digest`] has it; `None` where there was no file.
+    /// The digest of the base of the buffer, as [`digest`] returns it; `None` where there was no file.
     pub base: Option<String>,
 }
 
 impl Buffer {
-    /// The text of a version: as it was after that operation of the session.
+    /// Returns the text of a version: the text after that operation of the session.
     pub fn text_of(&self, number: u64) -> Option<&str> {
         if number < self.first.0 || number > self.version() {
             return None;
@@ -199,24 +199,24 @@ impl Buffer {
         text.as_deref()
     }
 
-    /// The number of the first version that is remembered.
+    /// Returns the number of the first version that is remembered.
     pub fn first(&self) -> u64 {
         self.first.0
     }
 
-    /// The number of the version that is shown.
+    /// Returns the number of the version that is shown.
     pub fn version(&self) -> u64 {
         self.versions.last().map_or(self.first.0, |version| version.number)
     }
 
-    /// The version to compare with unless one is named: the newest that is 30 minutes old, or else the first.
+    /// Returns the version to compare with unless one is named: the newest that is at least 30 minutes old, or else the first.
     pub fn anchor(&self, now: u64) -> u64 {
         let old = self.versions.iter().rev().find(|version| now.saturating_sub(version.at) >= BETWEEN);
         old.map_or(self.first.0, |version| version.number)
     }
 }
 
-/// The first of some names of a file under which a session has it.
+/// Returns the first of several names of a file under which a session has it.
 ///
 /// # Errors
 /// When there is no such session.
@@ -231,7 +231,7 @@ pub fn called<'n, F: Files>(
     Ok(names.into_iter().find(known).map(String::as_str))
 }
 
-/// A document as it is in a session; `None` where it is no document of it, or has no text there.
+/// Returns a document as it is in a session; `None` where the session does not have it, or it has no text there.
 ///
 /// # Errors
 /// When there is no such session.
@@ -240,7 +240,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(document) = session.documents.get(path) else {
         return Ok(None);
     };
-    // What was only looked at is kept nowhere but in the file.
+    // The text of a document that was only read is stored nowhere but in the file.
     let file = files.read(path).ok().flatten().map(|found| found.bytes);
     let content = session::content(file.as_deref());
     let known = |wanted: &Content| match wanted {
@@ -306,7 +306,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         text,
     };
     for (version, text) in told {
-        // What failed left the text as it was.
+        // A failed step left the text unchanged.
         let text = match version.failed {
             Some(_) => buffer.texts.last().unwrap_or(&buffer.first.1).clone(),
             None => text,
@@ -320,18 +320,18 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     Ok(Some(buffer))
 }
 
-/// Why a session has no text under a path.
+/// The reason why a session has no text under a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It is no document of the session.
+    /// It is not a document of the session.
     Unknown,
-    /// It was taken away there, or is not made yet.
+    /// It was removed there, or is not created yet.
     Away,
-    /// It was only looked at, and somebody else wrote the file since: what it was is kept nowhere.
+    /// It was only read, and the file was written since: its earlier text is not stored.
     Moved,
 }
 
-/// Why [`buffer`] has nothing under a path.
+/// Returns why [`buffer`] returns nothing for a path.
 ///
 /// # Errors
 /// When there is no such session.

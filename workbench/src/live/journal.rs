@@ -1,7 +1,7 @@
-//! What is remembered of one document. Every state in which it was found is a version with a number, who made it and what that changed; tries that
-//! failed are versions without a change. Anchors are versions to compare with later: one every 30 minutes, and those that were given a name.
+//! The journal of one document. Every state in which a look finds the document is a version: number, author, change. A failed try is a version
+//! without a change. Anchors are versions for later comparison: one every 30 minutes, and those that have a name.
 //!
-//! Pure: moments, in seconds since 1970, and texts are given.
+//! Pure: the caller passes moments, in seconds since 1970, and texts.
 
 use super::difference::Difference;
 use super::editor::Editor;
@@ -10,43 +10,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Versions that are remembered.
+/// Limit of versions in a journal.
 const VERSIONS: usize = 64;
-/// Anchors of the file that came by time, those of it with names, and those of each session.
+/// Limit per kind of anchor: timed anchors of the file, named anchors of the file, anchors of each session.
 pub const ANCHORS: usize = 16;
 /// Seconds from one anchor to the next.
 pub const BETWEEN: u64 = 30 * 60;
-/// Who moved a document that nobody says to have moved.
+/// Author of a change that no edit session, overlay or caller claims.
 pub(super) const SOMEBODY: &str = "somebody else";
-/// Plans that are remembered.
+/// Limit of plans in a journal.
 const PLANS: usize = 8;
-/// Lines of a patch that are remembered.
+/// Limit of lines that a version keeps of its patch.
 pub const PATCH: usize = 200;
 
-/// A state of a document, or a try that failed to change it.
+/// A state of a document, or a failed try to change it.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Version {
     /// Its number, from 1.
     pub number: u64,
     /// When it was found, in seconds since 1970.
     pub at: u64,
-    /// Who made it: agent, person, tool, or a name.
+    /// Author: agent, person, tool, or a name.
     pub author: String,
-    /// What it was made for.
+    /// Purpose of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
-    /// Why the try failed, if it did; the document is that of the version before.
+    /// Why the try failed, if it did; the text is then that of the version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// The operation of an edit session that made it or failed.
+    /// Operation of an edit session that made the version or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<String>,
-    /// Whether its text is that of the version before, and was only saved.
+    /// Whether its text equals that of the version before: the document was only saved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same: bool,
     /// Digest of its text.
     pub digest: String,
-    /// What it changed.
+    /// Its change against the version before.
     #[serde(flatten)]
     pub change: Difference,
 }
@@ -54,43 +54,43 @@ pub struct Version {
 /// A version to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// Its name; none for one that came by time.
+    /// Its name; `None` for a timed anchor.
     pub name: Option<String>,
-    /// The edit session whose version it is; none for one of the file.
+    /// The edit session whose version it is; `None` for a version of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Its number.
+    /// Number of the version.
     pub version: u64,
-    /// When it was set.
+    /// When it was set, in seconds since 1970.
     pub at: u64,
     /// Digest of its text.
     pub digest: String,
 }
 
-/// What somebody meant to do, and what came of it.
+/// An intention with its result.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Plan {
-    /// What was meant.
+    /// The intention.
     pub plan: String,
-    /// What came of it, once that is known.
+    /// The result, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// The version of then.
+    /// The version at the time of the plan.
     pub version: u64,
-    /// The edit session that it is about, whose version that is; none for the file.
+    /// The edit session that the plan and its version belong to; `None` for the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-/// All that is remembered of a document.
+/// Everything that is stored about a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Journal {
     /// Its path below the workspace's root.
     pub path: String,
-    /// Numbers given so far.
+    /// Number of the newest version.
     pub given: u64,
-    /// Of each edit session the last operation that was told: none up to it is told again, also when its version is forgotten.
+    /// The last recorded operation of each edit session: operations up to it are never recorded again, even after their versions are dropped.
     pub told: BTreeMap<String, u64>,
     /// Versions, oldest first.
     pub versions: Vec<Version>,
@@ -98,53 +98,53 @@ pub struct Journal {
     pub anchors: Vec<Anchor>,
     /// Plans, oldest first.
     pub plans: Vec<Plan>,
-    /// The editor, as it was told last.
+    /// The last reported state of the editor.
     pub editor: Editor,
 }
 
-/// Digest of a text, as versions have it.
+/// Returns the digest of a text in the form that versions store.
 pub fn digest(text: &str) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
 
-/// The session of an operation and its number there: its name is both.
+/// Splits the name of an operation into its session and its number there.
 pub(super) fn operation(edit: &str) -> (&str, u64) {
     let (session, number) = edit.rsplit_once('-').unwrap_or((edit, ""));
     (session, number.parse().unwrap_or(0))
 }
 
-/// What is said of a change.
+/// Description of a change by its reporter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Who made it.
+    /// Author of the change.
     pub author: String,
-    /// What for.
+    /// Purpose of the change.
     pub what: Option<String>,
-    /// Why it failed, if it did.
+    /// Why the try failed, if it did.
     pub failed: Option<String>,
-    /// The operation of an edit session that it is.
+    /// The operation of an edit session that made the change.
     pub edit: Option<String>,
 }
 
 impl Journal {
-    /// The last version in which the document is as it was found last.
+    /// Returns the newest version: the document as the last look found it.
     pub fn current(&self) -> Option<&Version> {
         self.versions.last()
     }
 
-    /// The digest of the text of a version of the file, if it is remembered, or an anchor has it.
+    /// Returns the text digest of a version of the file, from the versions or the anchors.
     pub fn version(&self, number: u64) -> Option<&str> {
         let version = self.versions.iter().find(|version| version.number == number);
         version.map_or_else(|| self.anchored(number, None), |version| Some(&version.digest))
     }
 
-    /// The digest of the text of a version, of a session or of the file, that an anchor has.
+    /// Returns the text digest that an anchor keeps of a version of a session or of the file.
     pub fn anchored(&self, number: u64, session: Option<&str>) -> Option<&str> {
         let mut anchors = self.anchors_of(session);
         anchors.find(|anchor| anchor.version == number).map(|anchor| anchor.digest.as_str())
     }
 
-    /// The numbers of versions before `first`, of a session or of the file, that anchors have.
+    /// Returns the numbers of versions before `first`, of a session or of the file, that anchors keep.
     pub fn anchored_before(&self, first: u64, session: Option<&str>) -> BTreeSet<u64> {
         let numbers = self.anchors_of(session).map(|anchor| anchor.version);
         numbers.filter(|number| *number < first).collect()
@@ -154,11 +154,11 @@ impl Journal {
         self.anchors.iter().filter(move |anchor| anchor.session.as_deref() == session)
     }
 
-    /// The document was found as `text`; `before` is the text of the current version. Where it moved although what is told of failed, somebody else
-    /// moved it, and both are versions. Whether there is a version more.
+    /// Records that the document was found as `text`; `before` is the text of the current version. If the text changed although the reported
+    /// try failed, another author changed it: the change and the try each become a version. Returns whether a version was added.
     pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
         let digest = digest(text);
-        // Of two who look at once the second would tell it once more.
+        // Of two concurrent looks, the second would record the operation again.
         if said.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
             return false;
         }
@@ -216,13 +216,13 @@ impl Journal {
         true
     }
 
-    /// Whether an operation of an edit session was told.
+    /// Whether an operation of an edit session is recorded.
     pub fn knows(&self, edit: &str) -> bool {
         let (session, number) = operation(edit);
         self.told.get(session).is_some_and(|last| number <= *last)
     }
 
-    /// An operation of an edit session is told, or never will be.
+    /// Marks an operation of an edit session as recorded, or as never to be recorded.
     pub fn know(&mut self, edit: Option<&str>) {
         if let Some((session, number)) = edit.map(operation) {
             let last = self.told.entry(session.to_owned()).or_default();
@@ -230,7 +230,7 @@ impl Journal {
         }
     }
 
-    /// Whether the last version is what came of a save at a moment, and was found before anybody knew whose work it is.
+    /// Whether the last version is the result of a save at a moment, recorded before its author was known.
     pub fn is_last(&self, before: Option<&str>, after: &str, at: u64) -> bool {
         let mut last = self.versions.iter().rev();
         let is_open = |last: &Version| at <= last.at && last.edit.is_none() && last.failed.is_none() && last.digest == digest(after);
@@ -238,7 +238,7 @@ impl Journal {
         last.next().is_some_and(is_open) && last.next().is_none_or(follows)
     }
 
-    /// The last version was seen before it was known whose work it is.
+    /// Sets the author of the last version, which was recorded before its author was known.
     pub fn claim(&mut self, said: &Said) {
         self.know(said.edit.as_deref());
         if let Some(last) = self.versions.last_mut() {
@@ -246,8 +246,7 @@ impl Journal {
         }
     }
 
-    /// A version is one to compare with; a name means one of each session and one of the file. The one that is forgotten for it, where there are too
-    /// many.
+    /// Adds an anchor; a name refers to one anchor of each session and one of the file. Returns the anchor that is dropped for it above the limit.
     pub fn set_anchor(&mut self, anchor: Anchor) -> Option<Anchor> {
         if anchor.name.is_some() {
             self.anchors
@@ -261,7 +260,7 @@ impl Journal {
         (of_its_kind.count() >= ANCHORS).then(|| self.anchors.remove(oldest))
     }
 
-    /// Whether something is remembered of a session that is not among these.
+    /// Whether the journal has entries of a session that is not in `sessions`.
     pub fn has_ended(&self, sessions: &BTreeSet<String>) -> bool {
         let anchors = self.anchors.iter().filter_map(|anchor| anchor.session.as_ref());
         let plans = self.plans.iter().filter_map(|plan| plan.session.as_ref());
@@ -271,7 +270,7 @@ impl Journal {
             .any(|session| !sessions.contains(session))
     }
 
-    /// Forgets what belongs to sessions that are not among these: they have ended.
+    /// Drops the entries of sessions that are not in `sessions`: they have ended.
     pub fn forget(&mut self, sessions: &BTreeSet<String>) {
         let lasts = |session: &Option<String>| session.as_ref().is_none_or(|session| sessions.contains(session));
         self.anchors.retain(|anchor| lasts(&anchor.session));
@@ -279,22 +278,22 @@ impl Journal {
         self.told.retain(|session, _| sessions.contains(session));
     }
 
-    /// The anchor of a name that was set in a session; where that has none, of the file.
+    /// Returns the anchor with a name in a session, or else that of the file.
     pub fn anchor(&self, name: &str, session: Option<&str>) -> Option<&Anchor> {
         let mut named = self.anchors.iter().filter(|anchor| anchor.name.as_deref() == Some(name));
         let own = named.clone().find(|anchor| anchor.session.as_deref() == session);
         own.or_else(|| named.find(|anchor| anchor.session.is_none()))
     }
 
-    /// Of the file's anchors that came by time the newest that is 30 minutes old; the oldest of them when none is.
+    /// Returns the newest timed anchor of the file that is at least 30 minutes old, or else the oldest one.
     pub fn timed(&self, now: u64) -> Option<&Anchor> {
         let mut timed = self.anchors.iter().rev().filter(|anchor| anchor.name.is_none());
         let old = timed.clone().find(|anchor| now.saturating_sub(anchor.at) >= BETWEEN);
         old.or_else(|| timed.next_back())
     }
 
-    /// Somebody says what came of what he meant to do last, with a session or with the file, and what he means to do next with a version of it.
-    /// Whether there was something that this can have come of.
+    /// Records the result of the last plan for a session or for the file, and the next plan at a version. Returns whether a plan existed that the
+    /// result can belong to.
     pub fn plan(&mut self, session: Option<&str>, version: u64, plan: Option<&str>, result: Option<&str>) -> bool {
         let last = self.plans.iter_mut().rev().find(|plan| plan.session.as_deref() == session);
         let has_cause = last.is_some();
@@ -317,7 +316,7 @@ impl Journal {
         has_cause
     }
 
-    /// Digests of all texts that are needed: those of versions and anchors.
+    /// Returns the digests of all texts that versions and anchors refer to.
     pub fn digests(&self) -> BTreeSet<&str> {
         let versions = self.versions.iter().map(|version| version.digest.as_str());
         versions.chain(self.anchors.iter().map(|anchor| anchor.digest.as_str())).collect()
@@ -404,7 +403,7 @@ mod tests {
         assert_eq!(journal.anchors.iter().filter(|anchor| anchor.name.is_none()).count(), 4);
         // Anchors of the minutes 0, 30, 60 and 90 are versions 1, 31, 61 and 91.
         assert_eq!((at(100), at(120), at(10)), (Some(61), Some(91), Some(1)));
-        // An anchor outlives its version, and has its text.
+        // An anchor outlives its version and keeps its text.
         assert_eq!(journal.version(6), Some(digest("5").as_str()));
         assert!(journal.digests().contains(digest("0").as_str()) && journal.version(7).is_none());
         let version = |journal: &Journal, name: &str, session: Option<&str>| journal.anchor(name, session).map(|anchor| anchor.version);
@@ -419,7 +418,7 @@ mod tests {
         assert_eq!((journal.anchors.len(), forgotten.len()), (4 + ANCHORS + 1, 25));
         assert_eq!(forgotten.last().and_then(|anchor| anchor.name.as_deref()), Some("23"));
         assert_eq!((version(&journal, "23", None), version(&journal, "24", None)), (None, Some(101)));
-        // A session has as many of its own, which go with it.
+        // A session has its own limit of anchors, which are dropped with it.
         assert_eq!(version(&journal, "green", Some("s")), Some(101));
         let sessions = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
         assert!(!journal.has_ended(&sessions(&["s"])) && journal.has_ended(&sessions(&["t"])));
@@ -437,7 +436,7 @@ mod tests {
         let mut journal = Journal::default();
         assert!(!journal.plan(None, 1, None, Some("of nothing")));
         journal.plan(None, 1, Some("rename"), None);
-        // What came of one is told with what is meant next.
+        // One call reports the result of a plan and the next plan.
         assert!(journal.plan(None, 1, Some("test"), Some("done")));
         assert!(journal.plan(None, 1, None, Some("two fail")));
         journal.plan(None, 1, Some("mend"), None);

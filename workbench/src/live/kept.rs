@@ -1,5 +1,5 @@
-//! Where documents are remembered: `.cortex/live/KEY/journal.json`, and beside it each text that a version or an anchor has, under its digest. A
-//! text lies there before the journal names it, so that whoever is killed leaves a journal that is whole.
+//! Storage of journals: `.cortex/live/KEY/journal.json`, and beside it each text of a version or an anchor, under its digest. A text is written
+//! before the journal refers to it, so that a kill leaves a complete journal.
 
 use super::journal::Journal;
 use crate::checkout::{self, Held};
@@ -9,29 +9,29 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// No document is longer, in bytes.
+/// Longest document, in bytes.
 pub const LONGEST: usize = 32 << 20;
-/// No journal is.
+/// Limit of bytes of a journal.
 const JOURNAL: usize = 16 << 20;
 
-/// Where all of it lies.
+/// The folder of all journals.
 const FOLDER: &str = ".cortex/live";
 
-/// The folder of a document, by its path below the workspace's root.
+/// Returns the folder of a document, by its path below the workspace's root.
 fn folder(path: &str) -> String {
     let key = Digest::of(path.as_bytes()).to_string();
     format!("{FOLDER}/{}", &key[..16])
 }
 
-/// What is remembered of a document; an empty journal when nothing is.
+/// Reads the journal of a document; empty when there is none.
 ///
 /// # Errors
-/// When what is there is not of our making.
+/// When the file is not a valid journal.
 pub fn read(root: &Path, path: &str) -> io::Result<Journal> {
     parse(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
 }
 
-/// The paths of all documents that are remembered. What is not of our making is none.
+/// Returns the paths of all documents with a journal. Skips files that are not valid journals.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -46,7 +46,7 @@ pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(named.map(|journal| journal.path).collect())
 }
 
-/// The text of a digest; `None` when it is remembered no more or damaged.
+/// Returns the text of a digest; `None` when it is no longer stored or is damaged.
 pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
     let is_digest = !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     let bytes = checkout::read(root, &format!("{}/{digest}", folder(path)), LONGEST)
@@ -55,19 +55,19 @@ pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| super::journal::digest(text) == digest)
 }
 
-/// Keeps others from changing what is remembered of any document of the checkout, from looking at the document to noting what it is: or else the
-/// later of two may note the text that it saw earlier. Its owner alone may look at what is remembered.
+/// Locks the journals of the checkout. Hold the lock from reading a document to recording it, or the later of two writers may record the text that it
+/// read earlier. Makes the folder private to its owner.
 ///
 /// # Errors
-/// When the folder cannot be made, or is a link.
+/// When the folder cannot be created, or is a link.
 pub fn lock_journal(root: &Path) -> io::Result<Held> {
     checkout::hold_private(root, FOLDER)
 }
 
-/// Changes what is remembered of a document, alone; `texts` are those that it may name then. The journal as it is then.
+/// Changes the journal of a document; `texts` are those that the new journal may refer to. Returns the new journal.
 ///
 /// # Errors
-/// When it cannot be written; then it is what it was.
+/// When it cannot be written; then it is unchanged.
 pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
     let folder = folder(path);
     let before = read(root, path)?;
@@ -91,7 +91,7 @@ pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl Fn
         Ok(Some(serde_json::to_vec(&changed)?))
     })?;
     for digest in gone {
-        // One that stays takes room and harms nobody.
+        // A file that stays takes room and does no harm.
         let _ = checkout::remove(root, &format!("{folder}/{digest}"));
     }
     Ok(changed)
@@ -138,7 +138,7 @@ mod tests {
         let files = std::fs::read_dir(&place).expect("folder").count();
         assert_eq!(files, journal.digests().len() + 1);
         assert_eq!(read(root, "b.cs").expect("readable").given, 0, "another document");
-        // What was damaged is not taken for the text.
+        // A damaged file is not returned as the text.
         let digest = journal.current().expect("a version").digest.clone();
         std::fs::write(place.join(&digest), "other").expect("file");
         assert_eq!(text(root, "a.cs", &digest), None);

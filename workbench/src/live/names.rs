@@ -1,4 +1,4 @@
-//! The names of a file: one that has several (hard links) is one document under all of them.
+//! The names of a file: a file with several names (hard links) is one document.
 
 use super::kept;
 use crate::edit::files::Files;
@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// Under which names a document is known.
+/// The names of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// The one under which it is remembered, or will be: its own, unless only another one is.
+    /// The name of its journal: the requested one, unless only another one has a journal.
     pub path: String,
-    /// All of them: its own, and those under which it is remembered or edited in sessions.
+    /// All names: the requested one, and those with a journal or edited in sessions.
     pub all: BTreeSet<String>,
 }
 
 impl Names {
-    /// Of the file at a path of the workspace.
+    /// Returns the names of the file at a path of the workspace.
     ///
     /// # Errors
-    /// When what is kept of documents or sessions cannot be read.
+    /// When stored data of documents or sessions cannot be read.
     pub fn of<F: Files>(files: &F, root: &Path, path: &str) -> io::Result<Self> {
         let own = Self {
             path: path.to_owned(),
@@ -30,7 +30,7 @@ impl Names {
         if !files.is_in_place(path) {
             return Ok(own);
         }
-        // Whoever made the checkout may have made what is kept in it, too.
+        // Check the paths: the checkout's author may have written the stored data, too.
         let is_meant = |other: &String| is_one(&root.join(path), &root.join(other)) && files.resolve(other).as_ref() == Ok(other);
         let mut remembered = kept::paths(root)?;
         remembered.retain(is_meant);
@@ -51,7 +51,7 @@ impl Names {
         })
     }
 
-    /// Whether a path is one of them.
+    /// Whether a path is one of the names.
     pub fn has(&self, path: &str) -> bool {
         self.all.contains(path)
     }

@@ -1,33 +1,33 @@
-//! In what order sessions did what they did to a file. Moments are whole seconds: of one second it is told by what each save took the place of.
+//! Orders the steps of several sessions on a file. Times are whole seconds: within a second the order follows from the text that each save replaced.
 
 use super::journal::{Journal, Version, operation};
 use super::names::Names;
 use crate::edit::session::{Content, Session};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing that a session did, or tried.
+/// A step, or a failed try, of a session.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// When, in seconds.
+    /// Time in seconds since 1970.
     pub at: u64,
     /// The operation: its session and its number there.
     pub id: String,
-    /// What kind of operation it is.
+    /// The kind of operation.
     pub what: String,
-    /// What it did to the file.
+    /// Its effect on the file.
     pub did: Did,
 }
 
-/// What a step did to the file.
+/// The effect of a step on a file.
 #[derive(Clone, Debug)]
 pub(super) enum Did {
-    /// The file became another text; what it held before, where there was a file.
+    /// The file got another text, over the earlier one if there was a file.
     Saved { over: Content, to: Content },
-    /// Nothing, and why.
+    /// None; with the reason.
     Failed(String),
 }
 
-/// What sessions did to a document, under whichever of its names, that its journal was not told of, by seconds.
+/// Returns the steps of sessions on a document, under any of its names, that its journal has not recorded, by seconds.
 pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> Vec<Step> {
     let mut steps = Vec::new();
     for session in sessions {
@@ -54,8 +54,8 @@ pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> V
     steps
 }
 
-/// Steps, given by seconds, in the order in which they were done from the version that the document has. Those of a session are in their order, and
-/// what was saved over a text came behind that text.
+/// Orders steps, which are sorted by seconds, starting from the document's current version. Steps of a session keep their order, and a save over a
+/// text comes after that text.
 pub(super) fn in_order(mut steps: Vec<Step>, current: Option<&Version>, digest_of: impl Fn(&Content) -> Option<String>) -> Vec<Step> {
     let mut digests: BTreeMap<Content, Option<String>> = BTreeMap::new();
     let mut digest_of = move |content: &Content| digests.entry(content.clone()).or_insert_with(|| digest_of(content)).clone();
@@ -93,7 +93,7 @@ pub(super) fn in_order(mut steps: Vec<Step>, current: Option<&Version>, digest_o
 }
 
 impl Step {
-    /// What the file holds since, if it was written.
+    /// Returns the content of the file after the step, if it was written.
     fn to(&self) -> Option<&Content> {
         match &self.did {
             Did::Saved { to, .. } => Some(to),

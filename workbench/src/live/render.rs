@@ -1,10 +1,10 @@
-//! The live context as sections of Markdown, in an order that never changes, within a budget of tokens.
+//! Renders the live context as sections of Markdown, in a fixed order, within a budget of tokens.
 //!
-//! Three quarters of the budget are for the document: what was changed since the reader's version, or else all of it, or else a window around the
-//! cursor or the last change with an outline. The rest is for the rest, and what does not fit is cut in this order: recent differences but the
-//! last, oldest first; the anchor's difference; plans but the last; the last difference; the last plan. What was cut is said.
+//! Three quarters of the budget are for the document: the changes since the reader's version, or else all of it, or else a window around the cursor
+//! or the last change with an outline. The other sections share the rest; if they do not fit, they are cut in this order: recent differences but the
+//! last, oldest first; the anchor's difference; plans but the last; the last difference; the last plan. The output names the cuts.
 //!
-//! Caches of models know a text by its beginning: what stands below the document, such as a try that failed or a plan, leaves it as it is.
+//! Prompt caches match a text by its beginning: sections after the document, such as a failed try or a plan, leave that unchanged.
 
 use super::budget::{Budget, tokens};
 use super::difference::Difference;
@@ -16,12 +16,12 @@ use crate::context::forms::fenced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Recent differences that are shown.
+/// Number of recent differences that are shown.
 pub const RECENT: usize = 5;
 /// Tokens of the titles that are always there, without the path.
 const FRAME: usize = 40;
 
-/// What is known of a document, to be shown.
+/// A document with everything that a rendering can show.
 #[derive(Clone, Debug)]
 pub struct Live<'l> {
     /// Its path.
@@ -30,21 +30,21 @@ pub struct Live<'l> {
     pub text: &'l str,
     /// The number of its version.
     pub version: u64,
-    /// The number of the version that its text came with: tries that failed since left it.
+    /// The number of the version that its text came with; later versions are failed tries.
     pub made: u64,
-    /// The version that the reader has, with what was changed since; then the text itself is not shown.
+    /// The version that the reader has, with the changes since; then the text itself is not shown.
     pub since: Option<(u64, Difference)>,
-    /// What was changed last.
+    /// The last change.
     pub changed: Option<&'l Difference>,
     /// Versions, newest first.
     pub recent: Vec<&'l Version>,
-    /// The anchor: what it is called, its number, and what was changed since.
+    /// The anchor: its name, its number, and the changes since.
     pub anchor: Option<(String, u64, Difference)>,
     /// The editor.
     pub editor: &'l Editor,
     /// Plans, newest first.
     pub plans: Vec<&'l Plan>,
-    /// A moment in words.
+    /// Formats a moment.
     pub moment: fn(u64) -> String,
 }
 
@@ -58,7 +58,7 @@ pub struct Section {
     pub text: String,
 }
 
-/// How the document itself is shown.
+/// The form in which the document is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RenderedDocument {
@@ -66,29 +66,29 @@ pub enum RenderedDocument {
     Whole,
     /// Some lines of it, and an outline.
     Window,
-    /// What was changed since the version that the reader has.
+    /// The changes since the reader's version.
     Delta,
-    /// It is as the reader has it.
+    /// The reader's version is current.
     Unchanged,
 }
 
-/// The sections.
+/// The rendered sections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     /// In their order.
     pub sections: Vec<Section>,
-    /// How the document is shown.
+    /// The form of the document.
     pub shown: RenderedDocument,
-    /// First and last line that are shown of it.
+    /// First and last line of it that are shown.
     pub lines: Option<(usize, usize)>,
-    /// What was cut.
+    /// The cuts.
     pub cut: Vec<String>,
-    /// About how many tokens they are.
+    /// Estimated tokens of the sections.
     pub tokens: usize,
 }
 
 impl Live<'_> {
-    /// The sections within a budget.
+    /// Renders the sections within a budget.
     pub fn render(&self, budget: &Budget) -> Rendered {
         let frame = FRAME + tokens(self.path);
         let document = self.document(budget, budget.tokens().saturating_sub(frame) / 4 * 3);
@@ -118,7 +118,7 @@ impl Live<'_> {
         }
     }
 
-    /// The document alone, for which is all of the budget.
+    /// Renders the document alone, with all of the budget.
     pub fn render_only(&self, budget: &Budget) -> Rendered {
         let document = self.document(budget, budget.tokens());
         rendered(vec![section(document.text.clone())], document, Vec::new())
@@ -139,7 +139,7 @@ impl Live<'_> {
                 Some(why) => recent.push_str(&format!("  FAILED, nothing was changed: {}\n", line(why))),
                 None if version.same => recent.push_str("  saved, the text is as before\n"),
                 None if version.change.patch.is_empty() => recent.push_str("  first seen\n"),
-                // The document's own section shows all that changed since the reader's version.
+                // The document's section shows all changes since the reader's version.
                 None if self.since.is_some() => recent.push_str("  part of the changes above\n"),
                 None => recent.push_str(&fenced("diff", &version.change.patch)),
             }
@@ -317,7 +317,7 @@ mod tests {
         - At version 2: rename
           Result: not known yet
         ");
-        // Nothing that is told opens a block or a section.
+        // No text of the input opens a block or a section.
         (live.path, live.anchor) = ("```x.txt", Some(("x\n\n## Plan Hints".to_owned(), 1, Difference::default())));
         let told = joined(&live.render(&Budget::of_tokens(10_000, None)));
         assert!(
@@ -394,7 +394,7 @@ mod tests {
             let told = joined(&made);
             assert!(made.tokens <= 800 && made.tokens > 500, "{}", made.tokens);
             assert!(made.cut.contains(&"the rest of line 2".to_owned()), "{made:?}");
-            // What stands before and behind it fills the room.
+            // Lines before and after it fill the room.
             let neighbours = match column {
                 1 => "Lines 1 to 2, line 2 to character ",
                 2500 => "Line 2, characters ",

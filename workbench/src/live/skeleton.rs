@@ -1,11 +1,11 @@
-//! The outline of a document of any language, by its indentation: lines behind which what stands is deeper, and headings of Markdown.
+//! The outline of a document of any language, by its indentation: lines that are followed by deeper ones, and headings of Markdown.
 
 use crate::edit::lines::{body, split};
 
-/// Depth down to which lines are told.
+/// Limit of depth of the lines.
 const DEEPEST: usize = 3;
 
-/// The lines that others hang on, each with its number from 1; at most `most`, the outer ones first.
+/// Returns the outline's lines, each with its number from 1; at most `most`, the outer ones first.
 pub fn skeleton(text: &str, most: usize) -> Vec<(usize, &str)> {
     let lines: Vec<(usize, usize, &str)> = (1..)
         .zip(split(text).map(body))
@@ -20,7 +20,7 @@ pub fn skeleton(text: &str, most: usize) -> Vec<(usize, &str)> {
         }
         levels.push(*depth);
         let words = line.trim();
-        // A brace of its own opens what the line before began.
+        // A separate brace belongs to the line before it.
         let behind = lines[at + 1..].iter().find(|(_, _, line)| !matches!(line.trim(), "{" | "("));
         let opens = behind.is_some_and(|(_, behind, _)| behind > depth);
         let says = words.chars().any(char::is_alphanumeric) && !words.starts_with("//") && !words.starts_with('*');
@@ -39,7 +39,7 @@ pub fn skeleton(text: &str, most: usize) -> Vec<(usize, &str)> {
     found.into_iter().map(|(_, number, line)| (number, line)).collect()
 }
 
-/// How far a line is indented; a tab counts as four.
+/// Returns the indentation of a line; a tab counts as four.
 fn depth(line: &str) -> usize {
     let blank = line.chars().take_while(|c| c.is_whitespace());
     blank.map(|c| if c == '\t' { 4 } else { 1 }).sum()

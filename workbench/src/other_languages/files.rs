@@ -1,14 +1,14 @@
-//! What one file of another language defines, read from the target that tells of it, and who told.
+//! Facts about one file of another language, read from its target, and their source.
 
 use super::names::{OtherNames, OtherSymbol};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
 use producers::languages::model::{Definition, FileSymbols};
 use producers::languages::{outline, tags};
 
-/// What a file defines and uses; `None` of one that nothing tells of.
+/// Returns the definitions and uses of a file; `None` if no target describes it.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub fn read<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
     let Some(target) = names.teller(file) else { return Ok(None) };
     let label = file_label(file, target);
@@ -19,7 +19,7 @@ pub fn read<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Resu
     Ok(Some(symbols))
 }
 
-/// The outline of a file, or of one definition in it.
+/// Returns the outline of a file, or of one definition in it.
 pub fn outlined(file: &str, symbols: &FileSymbols, within: Option<&str>) -> String {
     match within {
         Some(within) => outline::render_one(file, symbols, within),
@@ -27,12 +27,12 @@ pub fn outlined(file: &str, symbols: &FileSymbols, within: Option<&str>) -> Stri
     }
 }
 
-/// The definitions that a symbol means in its file: of overloads and accessors, which have one path, all.
+/// Returns the definitions of a symbol in its file: overloads and accessors, which share a path, are all returned.
 pub fn definitions<'s>(symbols: &'s FileSymbols, symbol: &'s OtherSymbol) -> impl Iterator<Item = &'s Definition> {
     symbols.definitions.iter().filter(|one| one.path == symbol.within)
 }
 
-/// Who told what is known of a file, and what that means for an answer: sentences for its notes.
+/// Returns the source of the facts about a file, and its consequences for an answer: sentences for its notes.
 pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
     if symbols.source == tags::SOURCE {
         let language = &symbols.language;

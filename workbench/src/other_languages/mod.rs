@@ -1,8 +1,7 @@
-//! Files of other languages than C#: what they define and use, as the rulesets of languages (`//files/F:tags`) and of indexes
-//! (`//files/F:scip`) tell it.
+//! Files of other languages than C#: their definitions and uses, from the rulesets of languages (`//files/F:tags`) and of indexes (`//files/F:scip`).
 //!
-//! A definition is named by its file and its path in it: `web/src/api.ts#Client.get`. Every answer says who told: a grammar, which finds uses by
-//! name alone, or an indexer, whose index may be older than the file. Of a file that both speak of, the index counts.
+//! A definition is named by its file and its path in it: `web/src/api.ts#Client.get`. Every answer names its source: a grammar, which finds uses by
+//! name only, or an indexer, whose index may be older than the file. For a file that both describe, the index counts.
 
 pub mod files;
 pub mod names;

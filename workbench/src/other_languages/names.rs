@@ -1,4 +1,4 @@
-//! The definitions of other languages by name, opened over the tables `//index/LANGUAGE:names`.
+//! The definitions of other languages by name, read from the tables `//index/LANGUAGE:names`.
 
 use crate::symbols::outputs::{Outputs, SymbolError, read_one};
 use engine::values::fold::folded;
@@ -23,7 +23,7 @@ pub struct OtherSymbol {
 }
 
 impl OtherSymbol {
-    /// As it is asked for: `FILE#PATH`.
+    /// Returns its name in requests: `FILE#PATH`.
     pub fn path(&self) -> String {
         format!("{}#{}", self.file, self.within)
     }
@@ -34,15 +34,15 @@ impl OtherSymbol {
 pub struct OtherNames {
     /// By file, path, name and kind.
     all: Vec<OtherSymbol>,
-    /// By file the target that tells of it: `tags` or `scip`.
+    /// The target that describes each file: `tags` or `scip`.
     targets: BTreeMap<String, &'static str>,
-    /// Files that a grammar reads, whether they define something or not.
+    /// Files that a grammar reads, also those without definitions.
     grammar_files: BTreeSet<String>,
-    /// Labels of tables that could not be made.
+    /// Labels of missing tables.
     pub unread: Vec<String>,
 }
 
-/// The table of what grammars define, and that of the files that they read.
+/// The table of definitions by grammars, and that of the files that they read.
 const GRAMMARS: &str = "//index/grammars:names";
 const GRAMMAR_FILES: &str = "//index/grammars:files";
 
@@ -53,11 +53,11 @@ impl OtherNames {
     /// Reads the tables.
     ///
     /// # Errors
-    /// When the outputs cannot be read or are not of our making.
+    /// When the outputs cannot be read or are malformed.
     pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut names = Self::default();
         let mut read = outputs.read(&[TABLES.to_owned()])?;
-        // What an index says of a file counts before what its grammar says.
+        // An index takes precedence over a grammar for the same file.
         read.sort_by_key(|output| output.label != SCIP);
         if read.iter().any(|output| output.label == GRAMMARS)
             && let Some(bytes) = read_one(outputs, GRAMMAR_FILES.to_owned())?
@@ -91,33 +91,33 @@ impl OtherNames {
         Ok(names)
     }
 
-    /// Whether there is none.
+    /// Whether there are no definitions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// All of them, in order.
+    /// Returns all definitions, in order.
     pub fn iter(&self) -> impl Iterator<Item = &OtherSymbol> {
         self.all.iter()
     }
 
-    /// The target that tells of a file; `None` of one that defines nothing.
+    /// Returns the target that describes a file; `None` for one without definitions.
     pub fn target(&self, file: &str) -> Option<&'static str> {
         self.targets.get(file).copied()
     }
 
-    /// The target that can tell of a file, even that it defines nothing.
+    /// Returns the target that can describe a file, also one without definitions.
     pub fn teller(&self, file: &str) -> Option<&'static str> {
         self.target(file).or_else(|| self.grammar_files.contains(file).then_some("tags"))
     }
 
-    /// The files that define something.
+    /// Returns the files with definitions.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.targets.keys().map(String::as_str)
     }
 
-    /// The definitions that a text means: `FILE#PATH`, the end of a path (`Client.get`, `get`), before which the end of a file's path may stand
-    /// (`api.ts#Client`). Letters in any case count where none are in the same.
+    /// Resolves a text to definitions: `FILE#PATH`, or the end of a path (`Client.get`, `get`), optionally after the end of a file's path
+    /// (`api.ts#Client`). Ignores case if there is no exact match.
     pub fn resolve(&self, text: &str) -> Vec<&OtherSymbol> {
         let (file, path) = match text.split_once('#') {
             Some((file, path)) => (Some(file), path),
@@ -140,7 +140,7 @@ impl OtherNames {
         self.all.iter().filter(in_file).filter(in_any_case).collect()
     }
 
-    /// The file that a path means, if something is known of it.
+    /// Resolves a path to a known file.
     pub fn file(&self, path: &str) -> Option<&str> {
         let path = path.replace('\\', "/");
         let path = path.trim_start_matches("./");
@@ -149,7 +149,7 @@ impl OtherNames {
     }
 }
 
-/// Whether a text is another one or ends with it behind a mark.
+/// Whether a text equals `end` or ends with it after a mark.
 fn ends(text: &str, end: &str, mark: char) -> bool {
     text.strip_suffix(end)
         .is_some_and(|before| before.is_empty() || before.ends_with(mark))

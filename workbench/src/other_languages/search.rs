@@ -1,4 +1,4 @@
-//! Search among the definitions of other languages, in the same order of matches as among C#'s, and as pages behind these.
+//! Search among the definitions of other languages, with the same order of matches as among C#'s; their pages follow those.
 
 use super::names::{OtherNames, OtherSymbol};
 use crate::symbols::humps::Humps;
@@ -6,7 +6,7 @@ use crate::symbols::path::{Glob, is_wild};
 use crate::symbols::search::{Hit, Matched};
 use engine::values::fold::folded;
 
-/// The definitions whose names a query matches, best first. `kind`: `type` and `member` are any that hold others, or stand in others.
+/// Returns the definitions whose names match a query, best first. `kind`: `type` and `member` match any definition with, or inside of, another one.
 pub fn search<'n>(names: &'n OtherNames, text: &str, kind: Option<&str>) -> Vec<(Matched, &'n OtherSymbol)> {
     let text = text.trim();
     let (around, name) = match text.rfind(['.', '#']) {
@@ -50,7 +50,7 @@ fn is_type(kind: &str) -> bool {
     )
 }
 
-/// A definition as a hit of a page.
+/// Converts a definition to a hit of a page.
 pub fn hit(matched: Matched, one: &OtherSymbol) -> Hit {
     Hit {
         path: one.path(),

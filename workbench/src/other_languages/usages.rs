@@ -1,4 +1,4 @@
-//! Where a definition of another language is used: what an index bound is certain; what bears the name is possible, and says so.
+//! Usages of a definition of another language: a use that an index bound is certain; a use found by name is possible and marked so.
 
 use super::files;
 use super::names::{OtherNames, OtherSymbol};
@@ -14,15 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The tables of used names of all languages and indexes.
 const TABLES: &str = "//index/...:uses";
 
-/// Finds the places. An index that bound the definition is believed in the files that it speaks of; elsewhere, and where nothing is bound, uses
-/// bear the name.
+/// Finds the usages. An index that bound the definition is trusted for its own files; elsewhere, and where nothing is bound, uses are found by name.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSymbol) -> Result<Usages, O::Error> {
     let mut found = Usages::default();
     let own = files::read(outputs, names, &symbol.file)?.unwrap_or_default();
-    // Overloads and accessors of one path are symbols of their own.
+    // Overloads and accessors of one path are separate symbols.
     let all = files::definitions(&own, symbol).map(|one| one.symbol.as_str());
     let bound: BTreeSet<&str> = all.filter(|symbol| !symbol.is_empty()).collect();
     let written: BTreeSet<String> = bound
@@ -62,7 +61,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
     Ok(found)
 }
 
-/// The files that use one of these names, with the target that tells where.
+/// Returns the files that use one of these names, each with its target.
 fn users<O: Outputs>(
     outputs: &mut O,
     names: &OtherNames,
@@ -80,7 +79,7 @@ fn users<O: Outputs>(
         let table = Table::open(&bytes).ok_or_else(damaged)?;
         for row in written.iter().filter_map(|name| table.get(name)) {
             let row: Uses = serde_json::from_slice(row).map_err(|_| damaged())?;
-            // A file that defines nothing is told of by whoever knows its uses.
+            // A file without definitions is described by any table that has its uses.
             let told = row.into_keys().filter(|file| names.target(file).is_none_or(|own| own == target));
             users.extend(told.map(|file| (file, target)));
         }

@@ -1,5 +1,5 @@
-//! Builds in overlays: the engine with documents in place of files. What is built shares every result with the workspace and with other overlays;
-//! of the checkout itself (its graph, History, files laid out) nothing moves.
+//! Builds in overlays: the engine reads documents instead of files. Such a build shares every result with the workspace and with other overlays; it
+//! changes nothing of the checkout itself (graph, History, laid-out files).
 
 use super::OverlayError;
 use super::record::{LIFETIME, is_session, lives, seen, used};
@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What an overlay puts in place of files; from now on it counts as used.
+/// Returns the documents that an overlay puts in place of files, and counts the overlay as used.
 ///
 /// # Errors
-/// When there is no such overlay, or its texts are gone.
+/// When there is no such overlay, or its texts are missing.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
     used(files, name, now)?;
     let _alone = files.lock_for_editing()?;
@@ -31,23 +31,22 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
     texts::documents(files, &seen(files, name, now)?.documents)
 }
 
-/// A store as a build beside its checkout sees it: the checkout may be built meanwhile.
+/// Returns a store for a build beside its checkout: another process may build the checkout meanwhile.
 pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
     Arc::new(SnapshotStore::of(store, view))
 }
 
-/// The engine of an overlay over that of its workspace at a root. What it builds is held for as long as the overlay lives; nothing is sent to other
-/// machines.
+/// Returns the engine of an overlay over that of its workspace at a root. The overlay keeps its results; nothing is sent to other machines.
 pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
     let (files, name) = (Disk::new(root), name.to_owned());
     let told = move |keys: &[ActionKey]| {
-        // What is not written down here may be collected, and made again.
+        // Results that are not recorded may be evicted, and are then built again.
         let _ = note_needed_results(&files, &name, keys);
     };
     stacked(engine, documents, Box::new(told))
 }
 
-/// The engine of one who reads the workspace itself while others build it: an overlay without documents, for which no results are held.
+/// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which keeps no results.
 pub fn reading(engine: Engine) -> Engine {
     stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }
@@ -62,14 +61,13 @@ fn stacked(engine: Engine, documents: Documents, told: OnResults) -> Engine {
     }
 }
 
-/// Notes results that an overlay needs.
+/// Records results that an overlay needs.
 fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
     let _alone = files.lock_for_editing()?;
     texts::add_results(files, name, keys)
 }
 
-/// The results that the living overlays and sessions of the workspace at a root need, and those of merged and closed ones that it has not been built
-/// with since.
+/// Returns the results that living overlays and sessions of the workspace at a root need, and those of merged and closed ones since its last build.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -90,10 +88,10 @@ pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> 
     Ok(held)
 }
 
-/// A session that is about to end leaves what was built of its edits to the workspace, as an overlay does that is merged.
+/// Leaves the results of an ending session to the workspace, as a merged overlay does.
 ///
 /// # Errors
-/// When that cannot be noted.
+/// When that cannot be recorded.
 pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     let files = Disk::new(root);
     if Session::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
@@ -103,8 +101,9 @@ pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     texts::leave_merged(&files, handle, now.saturating_add(LIFETIME))
 }
 
-/// Lets go of the results of merged overlays and closed sessions if the workspace at a root, which was built, is up to date: its graph has those that it needs.
-///
+/// Releases the results of merged overlays and closed sessions if the graph of the workspace at a root, just built, is current: it then refers to
+/// Releases the results of merged overlays and closed sessions, if the graph of the workspace at a root, just built, is current: it refers to those
+/// it needs.
 /// # Errors
 /// When they cannot be read or removed.
 pub fn settle(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {

@@ -1,5 +1,5 @@
-//! Builds in overlays against builds of folders with the same files: whatever was put, dropped, merged, edited and built before, the outputs are the
-//! same bytes, nothing of the checkout moves, and what an overlay made is found once it is merged.
+//! Compares builds in overlays with builds of folders with the same files: after any puts, drops, merges, edits and builds, the outputs are the same
+//! bytes, nothing of the checkout changes, and results of an overlay are found after its merge.
 
 use super::merge::merge;
 use super::put::{Put, put_document, put_over};
@@ -107,7 +107,7 @@ impl Place {
         session.build(&request(), &Silent, &Cancel::default()).expect("a build")
     }
 
-    /// What may be out of date without an overlay.
+    /// Returns the number of possibly stale targets without an overlay.
     fn stale(&self) -> usize {
         self.workspace(None).session().expect("a session").marked().len()
     }
@@ -135,7 +135,7 @@ fn outputs(report: &Report) -> Vec<Option<Vec<u8>>> {
         .collect()
 }
 
-/// The outputs of a folder that holds these files and nothing else, built from nothing.
+/// Returns the outputs of a folder with only these files, built from nothing.
 fn clean(folder: &Path, files: &Files) -> Vec<Option<Vec<u8>>> {
     let place = Place::new(folder.to_owned(), StoreChoice::None);
     files.iter().for_each(|(path, bytes)| place.write(path, Some(bytes)));
@@ -144,7 +144,7 @@ fn clean(folder: &Path, files: &Files) -> Vec<Option<Vec<u8>>> {
     made
 }
 
-/// What an overlay shows of a workspace.
+/// Returns the files that an overlay shows of a workspace.
 fn files_in_overlay(disk: &Disk, files: &Files, name: &str) -> Files {
     let mut shown = files.clone();
     for (path, bytes) in super::build::documents(disk, name, NOW).expect("documents") {
@@ -172,7 +172,7 @@ fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
         ("a.cs".to_owned(), class("C0", "public int M() => 0;")),
         ("src/b.cs".to_owned(), class("C1", "public C0 Other => new();")),
     ]);
-    // As many as have records on several pages.
+    // Enough files for records on several pages.
     let others = (0..40).map(|at| {
         (
             format!("src/Other{at}.cs"),
@@ -190,7 +190,7 @@ fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
     let alone = place.build(Some("one")).tally;
     let workspace = place.workspace(Some("one"));
     let mut session = workspace.session().expect("a session");
-    // Others have the store between two of its steps: the checkout is another one afterwards, with other nodes under the same numbers.
+    // Another process uses the store between two of its steps: afterwards the checkout differs, with other nodes under the same numbers.
     workspace.engine.store.let_go();
     place.write("a.cs", Some(&class("D0", "public string M() => \"\";")));
     place.write("src/b.cs", None);
@@ -200,10 +200,10 @@ fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
     let report = session.build(&request(), &Silent, &Cancel::default()).expect("a build");
     assert_eq!(outputs(&report), clean(&base.join("clean"), &within), "{:?}", report.failures);
     assert_ne!(outputs(&report), outputs(&built));
-    // It went on with the graph that it had begun with, not with one planned anew.
+    // It continued with its original graph, not with a newly planned one.
     assert_eq!((report.tally.ran, report.tally.cached), (0, alone.cached));
     drop((session, workspace));
-    // And what it left is what the checkout's build left.
+    // And it left the rows of the checkout's build.
     assert_eq!((place.stale(), outputs(&place.build(None))), (0, outputs(&built)));
 }
 
@@ -221,7 +221,7 @@ proptest! {
             let opened = |name: usize| open(&disk, NAMES[name], None, NOW).map(|_| NAMES[name]).expect("open");
             match step {
                 Step::Put(name, path, bytes) => {
-                    // That there is no file to take away is no matter here.
+                    // A missing file is fine here.
                     let _ = put_over(&disk, opened(name), PATHS[path], &bytes.map_or(Put::Delete, Put::Bytes), true, NOW);
                 }
                 Step::Drop(name, path) => drop(put_document(&disk, opened(name), PATHS[path], &Put::Drop, NOW)),

@@ -1,4 +1,4 @@
-//! What an overlay holds against what it was made of and against the workspace as it is.
+//! Compares the documents of an overlay with their bases and with the present workspace.
 
 use super::OverlayError;
 use super::merge::{Outcome, outcome, standing};
@@ -9,51 +9,51 @@ use crate::edit::files::Files;
 use crate::edit::merge::unified_for_git;
 use engine::values::digest::Digest;
 
-/// A document compared.
+/// A compared document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
     /// The file.
     pub path: String,
     /// Whether the overlay changes, adds or removes it.
     pub kind: Kind,
-    /// A unified diff from what the document was made of to what it is; a sentence where that was no text.
+    /// A unified diff from the base to the document; a sentence where either is not text.
     pub diff: String,
-    /// What became of the file since the document was first put.
+    /// Change of the file since the document was first put.
     pub since: Since,
-    /// Why nothing can be merged there, where something is in the way.
+    /// Why the document cannot be merged, if something blocks it.
     pub blocked: Option<String>,
 }
 
-/// What an overlay does to a file.
+/// The change of a file by an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It has another text.
     Changed,
     /// It is new.
     Added,
-    /// It is gone.
+    /// It is removed.
     Removed,
-    /// It is as it was.
+    /// It is unchanged.
     Same,
 }
 
-/// What became of the file of a document meanwhile.
+/// The change of a document's file meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// It is what it was.
+    /// It is unchanged.
     Same,
-    /// It moved, and a merge joins both.
+    /// It changed, and a merge joins both.
     Moved,
-    /// It moved, and a merge would conflict.
+    /// It changed, and a merge would conflict.
     Conflict,
-    /// Something else is in its place, and a merge would be refused.
+    /// Another entry is in its place, and a merge would be refused.
     Blocked,
 }
 
 /// Compares the documents of an overlay, in order of their paths.
 ///
 /// # Errors
-/// When there is no such overlay, or its texts are gone.
+/// When there is no such overlay, or its texts are missing.
 pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared>, OverlayError> {
     seen(files, name, now)?;
     let _alone = files.lock_for_editing()?;
@@ -93,7 +93,7 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
     Ok(compared)
 }
 
-/// A diff as git has it: a byte order mark is a character of the first line, and of an empty file only its coming and going is told.
+/// Returns a diff in the form of git: a byte order mark is part of the first line; an empty file shows only as added or removed.
 fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8]>) -> String {
     let text = |bytes: Option<&[u8]>| {
         let (text, encoding) = decode(bytes.unwrap_or_default())?;
@@ -128,7 +128,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
     }
 }
 
-/// A name as git writes it: in quotes where it has signs that need them.
+/// Returns a name in the form of git: in quotes if it has special characters.
 fn quoted_name(name: &str) -> String {
     match name.contains(['"', '\\']) {
         true => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),

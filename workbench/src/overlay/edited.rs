@@ -1,5 +1,5 @@
-//! Edit sessions seen as overlays: what a session has not saved stands in place of files. So its edits can be built, asked about and compared before
-//! they are saved. They are changed and saved by `edit` alone.
+//! Edit sessions as overlays: the unsaved documents of a session replace files. So its edits can be built, queried and compared before they are
+//! saved. Only `edit` changes and saves them.
 
 use super::OverlayError;
 use super::put::rules;
@@ -13,10 +13,10 @@ use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The overlay that the edits of a session are; `None` when there is no session of that handle.
+/// Returns the overlay of a session's edits; `None` when there is no session of that handle.
 ///
 /// # Errors
-/// When the session cannot be read, or its time is over.
+/// When the session cannot be read, or has expired.
 pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Option<Overlay>, OverlayError> {
     let session = match Session::load(files, handle, now) {
         Ok(session) => session,
@@ -47,25 +47,25 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
     }))
 }
 
-/// Whether a file is the manifest, which is for those alone who say so.
+/// Whether a file is the manifest, which needs explicit permission to edit.
 fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
     matches!(files.resolve(path), Err(Refused::Manifest(_)))
 }
 
-/// Has a session meet what others wrote, as its next operation would: what it shows then is what saving it would come to. The lock is not held.
+/// Makes a session take over the writes of other processes, as its next operation would: it then shows the result of saving. Call it unlocked.
 pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
     if let Ok(session) = Session::load(files, handle, now) {
         let paths = session.documents.keys().filter(|path| !is_manifest(files, path));
         let paths: BTreeSet<String> = paths.cloned().collect();
-        // Where nothing can be written it shows what it last knew.
+        // If nothing can be written, it shows its last known state.
         let _ = notice(files, Some(&paths), now);
     }
 }
 
-/// Whether what a session has not saved can stand in place of files: it can be saved, and says not which files are sources, nor what is built of them.
+/// Checks that the unsaved documents of a session can replace files: they can be saved, and define neither the sources nor the targets.
 ///
 /// # Errors
-/// When it cannot, with the file.
+/// When they cannot, with the file.
 pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), OverlayError> {
     let Ok(session) = Session::load(files, handle, now) else {
         return Ok(());
@@ -86,7 +86,7 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
     Ok(())
 }
 
-/// A text that a session keeps.
+/// Reads a text that a session keeps.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -94,7 +94,7 @@ pub(super) fn text<F: Files>(files: &F, digest: &Digest) -> Result<Option<Vec<u8
     Ok(session::read_kept_content(files, &digest.to_string())?)
 }
 
-/// That a name is that of a session, where an overlay of its own was asked for.
+/// Creates the error that a name belongs to a session, where an overlay was requested.
 pub(super) fn no_overlay(handle: &str) -> OverlayError {
     let why = format!("{handle} is an edit session, which is changed and saved by `cortex edit`");
     let hint = format!(

@@ -1,4 +1,4 @@
-//! Why an overlay cannot be used.
+//! Errors of overlays.
 
 use crate::edit::files::SaveError;
 use crate::edit::place::Refused;
@@ -6,16 +6,16 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io;
 
-/// Longest piece of what was asked for that is shown again, in characters.
+/// Limit of characters of the user's input that an error repeats.
 const SHOWN: usize = 120;
 
-/// Why an overlay cannot be used.
+/// An error of an overlay.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
-    /// What was asked for cannot be.
+    /// The request is invalid.
     #[error("{}", .0.message)]
     Asked(Box<Diagnostic>),
-    /// What is kept of overlays cannot be read or written.
+    /// Stored data of overlays cannot be read or written.
     #[error("what is kept of overlays in .cortex/edit cannot be read or written: {0}")]
     Io(#[from] io::Error),
     /// Files of the workspace cannot be written.
@@ -24,7 +24,7 @@ pub enum OverlayError {
 }
 
 impl OverlayError {
-    /// What was asked for cannot be: a sentence, what was found, what to do.
+    /// Creates the error of an invalid request: a sentence, the offending text, the remedy.
     pub(super) fn refused(code: ErrorCode, message: impl Into<String>, found: &str, hint: impl Into<String>) -> Self {
         let why = Diagnostic::error(code, message).hint(hint);
         Self::Asked(Box::new(match found {
@@ -33,7 +33,7 @@ impl OverlayError {
         }))
     }
 
-    /// No overlay stands over this path.
+    /// Creates the error that no overlay can have this path.
     pub(super) fn path(path: &str, why: &Refused) -> Self {
         let hint = "an overlay holds text files of the workspace, named from its root";
         Self::refused(ErrorCode::E_PATH, why.to_string(), path, hint)

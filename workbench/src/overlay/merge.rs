@@ -1,7 +1,7 @@
-//! Merging an overlay into its workspace: each document three ways against what it was made of. Either all files are written and the overlay ends, or
-//! none is, and what stands in the way is told by its lines.
+//! Merges an overlay into its workspace: a three-way merge of each document against its base. Either all files are written and the overlay ends, or
+//! no file is written and the merge reports the conflicts by their lines.
 //!
-//! What is being written is noted first, so that a merge that is cut short is brought to its end by the next one.
+//! Files to be written are recorded first, so that the next merge completes one that was interrupted.
 
 use super::OverlayError;
 use super::record::{Document, LIFETIME, Overlay, find, remove_record, store};
@@ -15,41 +15,41 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// So often a merge is tried again that somebody else's write came between.
+/// Retries of a merge when another process wrote a file in between.
 const TRIES: usize = 3;
 /// Lines of each side that a conflict shows.
 const SHOWN: usize = 12;
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// The files, in order, and what became of each; where there are conflicts, what would.
+    /// The files, in order, each with its result; with conflicts, the result that it would have.
     pub files: Vec<(String, How)>,
-    /// What stands in the way; if anything does, nothing was written.
+    /// The conflicts; if there are any, nothing was written.
     pub conflicts: Vec<Conflict>,
-    /// The files that were there and were written anew, for who looks on.
+    /// The existing files that were rewritten, for observers of the document.
     pub writes: Vec<Write>,
 }
 
-/// What a file held before, and since.
+/// The bytes of a file before and after a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The file.
     pub path: String,
-    /// Its bytes of before.
+    /// Its bytes before.
     pub before: Vec<u8>,
-    /// Its bytes of now.
+    /// Its bytes after.
     pub after: Rc<Vec<u8>>,
 }
 
-/// What a merge does with a file.
+/// The result of a merge for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// The file becomes the document.
     Written,
-    /// The file has what was changed on both sides.
+    /// The file gets the changes of both sides.
     Joined,
-    /// The file goes.
+    /// The file is removed.
     Removed,
     /// The file is so already.
     Same,
@@ -58,30 +58,30 @@ pub enum How {
 /// Lines of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first, from 1.
+    /// The first line, from 1.
     pub line: usize,
-    /// How many.
+    /// The number of lines.
     pub lines: usize,
-    /// The first of them, as text.
+    /// The first of the lines, as text.
     pub text: String,
 }
 
-/// A place that both sides changed.
+/// A region that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The file.
     pub path: String,
-    /// What is wrong, in a sentence.
+    /// The cause, in one sentence.
     pub why: String,
-    /// The lines that both were made of; `None` where it is not about lines.
+    /// The lines of the common base; `None` where the conflict is not about lines.
     pub base: Option<Span>,
-    /// Those of the overlay.
+    /// The lines of the overlay.
     pub ours: Option<Span>,
-    /// Those of the workspace.
+    /// The lines of the workspace.
     pub theirs: Option<Span>,
 }
 
-/// How one document merges: the bytes that its file is to have, if it is to have others.
+/// The result of merging one document: the new bytes of its file, if they change.
 pub(super) enum Outcome {
     Leave,
     Become(How, Option<Vec<u8>>),
@@ -91,14 +91,14 @@ pub(super) enum Outcome {
 /// Merges an overlay and ends it, unless there are conflicts.
 ///
 /// # Errors
-/// When there is no such overlay, its texts are gone, or files cannot be written; then none is.
+/// When there is no such overlay, its texts are missing, or files cannot be written; then no file is written.
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
     find(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     let mut tries = TRIES;
     loop {
         let mut overlay = find(files, name, now)?;
-        // Where a merge was cut short, what it was writing is what is left to write: the workspace has some of it.
+        // An interrupted merge may have written some files already: only its recorded documents are left to merge.
         let documents = match overlay.merging.is_empty() {
             true => overlay.documents.clone(),
             false => overlay.merging.clone(),
@@ -132,10 +132,10 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
     }
 }
 
-/// A save, and what it replaces.
+/// A save with the contents that it replaces.
 struct Planned {
     save: Save,
-    /// What the file holds before, and its permissions.
+    /// The bytes of the file before, and its permissions.
     before: Option<(Vec<u8>, u32)>,
 }
 
@@ -153,7 +153,7 @@ impl Planned {
     }
 }
 
-/// What a merge of documents would do.
+/// Computes the merge of documents without writing files.
 fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<(Merged, Vec<Planned>), OverlayError> {
     let (mut merged, mut saves) = (Merged::default(), Vec::new());
     for (path, document) in documents {
@@ -193,8 +193,8 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
     Ok((merged, saves))
 }
 
-/// What stands in the place of a document now; `Err`: why nothing can be merged there, in a sentence. Whoever made the checkout may have made the
-/// record, and what was a file may be a link by now.
+/// Returns the file in the place of a document; `Err`: why the document cannot be merged there, in a sentence. Do not trust the path: the checkout's
+/// author may have written the record, and a link may have replaced the file.
 pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<FileWithBytes>, String> {
     match files.resolve(path) {
         Ok(real) if real == path => {}
@@ -204,7 +204,7 @@ pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<FileWit
     files.read(path).map_err(|error| format!("it cannot be read: {error}"))
 }
 
-/// Notes what is about to be written, with what each file holds.
+/// Records the files that a merge is about to write, with their present contents.
 fn note<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned]) -> Result<(), OverlayError> {
     let mut merging = BTreeMap::new();
     for planned in saves {
@@ -220,9 +220,9 @@ fn note<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned
     store(files, name, overlay)
 }
 
-/// Takes back what was written before something could not be. Whether all is as it was.
+/// Restores the files that a failed save has written. Returns whether all files are as before.
 fn back<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
-    // The one that could not be written may hold all of it, or some.
+    // The file whose write failed may have all of the new bytes, or some.
     let tried = match error {
         SaveError::Io { saved, .. } => saves.len().min(saved + 1),
         _ => 0,
@@ -249,7 +249,7 @@ fn back<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
     is_known && is_back
 }
 
-/// How a document merges with what its file is now.
+/// Merges a document with the present bytes of its file.
 pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &Document, theirs: Option<&[u8]>) -> Result<Outcome, OverlayError> {
     let is = theirs.map(Digest::of);
     if is == document.now || document.now == document.base {
@@ -281,7 +281,7 @@ pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &Document, thei
     }]))
 }
 
-/// Joins three texts; they are read as they are written.
+/// Joins three texts, compared in their encoded form.
 fn joined(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Outcome {
     let clash = |why: String| {
         Outcome::Clash(vec![Conflict {
@@ -323,7 +323,7 @@ fn joined(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Outcome {
     }
 }
 
-/// What both sides did to some lines, of which they have these now.
+/// Describes how both sides changed the same lines, given the present lines of each.
 fn why(ours: &[&str], theirs: &[&str]) -> String {
     let bodies = |lines: &[&str]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
     match bodies(ours) == bodies(theirs) {

@@ -1,12 +1,11 @@
-//! Overlays: named views over a workspace in which some documents stand in place of files. Several live side by side, and none sees what another
-//! holds; a file that an overlay does not hold is that of the workspace, as it is.
+//! Overlays: named views over a workspace in which documents replace some files. Several may exist at once, and none shows the documents of another;
+//! all other files are those of the workspace, as they are.
 //!
-//! What an edit session has not saved is one, too, by its handle.
+//! The unsaved documents of an edit session also form an overlay, under its handle.
 //!
-//! They are kept beside edit sessions, because texts that nobody saved are a person's: `overlays/NAME.json` says which documents there are,
-//! `texts/DIGEST` are the texts of all of them, `results/NAME` names what was built, `merged/results` what overlays built that were merged, and
-//! sessions that were closed. A text is written
-//! before the record that names it.
+//! They are stored beside edit sessions, because unsaved texts belong to a person: `overlays/NAME.json` lists the documents, `texts/DIGEST` are the
+//! texts of all overlays, `results/NAME` lists results, `merged/results` those of merged overlays and closed sessions. A text is written before the
+//! record that refers to it.
 
 pub mod build;
 #[cfg(test)]

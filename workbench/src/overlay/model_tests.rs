@@ -1,5 +1,5 @@
-//! Overlays against a naive model: any sequence of opening, putting, dropping, patching, merging, discarding, edits of the workspace and kills on a real disk
-//! gives the documents and files that the model has, and no overlay sees what another holds.
+//! Compares overlays with a naive model: any sequence of opening, putting, dropping, patching, merging, discarding, edits of the workspace and kills
+//! on a real disk gives the documents and files of the model, and no overlay shows the documents of another.
 
 use super::build::documents;
 use super::merge::merge;
@@ -21,7 +21,7 @@ type Text = Option<String>;
 #[derive(Clone, Debug)]
 enum Step {
     Open(usize),
-    /// Puts a text, and whether it was made of the file as it is now.
+    /// Puts a text; the flag tells whether its base is the present file.
     Put(usize, usize, Text, bool),
     Drop(usize, usize),
     /// Puts a line before the first one by a patch.
@@ -32,7 +32,7 @@ enum Step {
 }
 
 fn text() -> impl Strategy<Value = Text> {
-    // Lines of their own in each place, so that some merges are clean.
+    // Distinct lines at each position, so that some merges are clean.
     let line = |names: &'static str| prop::sample::select(vec![format!("{names}\n"), format!("{names}!\n"), String::new()]);
     let lines = (line("first"), line("second"), line("third"), line("fourth"));
     let text = lines.prop_map(|(a, b, c, d)| format!("{a}-\n{b}-\n{c}-\n{d}"));
@@ -64,7 +64,7 @@ fn digest(text: &String) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-/// What a text was made of.
+/// The base of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Opening,
@@ -73,7 +73,7 @@ enum Of {
 }
 
 impl Model {
-    /// What an overlay shows of a path.
+    /// Returns the text of a path in an overlay.
     fn text_in_overlay(&self, name: &str, path: &str) -> Text {
         let document = self.overlays.get(name).and_then(|documents| documents.get(path));
         document.map_or_else(|| self.files.get(path).cloned(), |(_, now)| now.clone())
@@ -86,7 +86,7 @@ impl Model {
         }
     }
 
-    /// Puts a document; whether it can be.
+    /// Puts a document. Returns whether that is possible.
     fn put_document(&mut self, name: &str, path: &str, now: &Text, of: Of) -> bool {
         let file = self.files.get(path).cloned();
         let Some(documents) = self.overlays.get_mut(name) else {
@@ -106,7 +106,7 @@ impl Model {
         true
     }
 
-    /// The files after a merge; `None` where it conflicts.
+    /// Returns the files after a merge; `None` where it conflicts.
     fn merged(&self, name: &str) -> Option<BTreeMap<String, String>> {
         let mut files = self.files.clone();
         for (path, (base, ours)) in &self.overlays[name] {
@@ -129,7 +129,7 @@ impl Model {
         self.overlays.remove(name).is_some()
     }
 
-    /// What a step makes of it; whether the step can be done.
+    /// Returns the model after a step, and whether the step is possible.
     fn apply_step(&self, step: &Step) -> (Self, bool) {
         let mut next = self.clone();
         let done = match step {
@@ -177,7 +177,7 @@ impl Model {
     }
 }
 
-/// Does a step; whether it was done.
+/// Runs a step. Returns whether it was possible.
 fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
     match step {
         Step::Open(name) => open(&files.disk, NAMES[*name], None, now).is_ok(),
@@ -205,7 +205,7 @@ fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
     }
 }
 
-/// What there is, as the model has it.
+/// Reads the actual state into a model.
 fn seen(files: &Real, now: u64) -> Model {
     let mut model = Model::default();
     for path in PATHS {
@@ -244,7 +244,7 @@ proptest! {
             model = next;
             prop_assert_eq!(&seen(&files, now), &model, "after {:?}", step);
         }
-        // What no overlay needs is gone.
+        // Texts that no overlay needs are removed.
         let texts: std::collections::BTreeSet<&String> =
             model.overlays.values().flat_map(BTreeMap::values).flat_map(|(base, now)| base.iter().chain(now)).collect();
         open(&files.disk, "last", None, 2_000).expect("open");
@@ -274,7 +274,7 @@ proptest! {
             prop_assert!(file == model.files.get(path) || file == next.files.get(path), "{} is {:?}", path, file);
         }
         if let Step::Merge(name) = last && found.overlays.contains_key(NAMES[name]) {
-            // Brought to its end by the next try, or refused as before.
+            // The next try completes it, or refuses it as before.
             prop_assert_eq!(merge(&files.disk, NAMES[name], 2_002).is_ok_and(|merged| merged.conflicts.is_empty()), model.apply_step(&last).1);
             prop_assert_eq!(&seen(&files, 2_003), &next);
         } else {

@@ -1,6 +1,6 @@
-//! What the files of the workspace were when an overlay was opened: by that it is known whether others changed, added or removed a file since.
+//! The files of the workspace when an overlay was opened. They show whether other writers changed, added or removed a file since.
 //!
-//! Overlays that were opened on nearly the same files share one list of them, and have what was different for themselves.
+//! Overlays opened on nearly the same files share one list, and each stores its differences.
 
 use super::OverlayError;
 use super::record::list_overlays;
@@ -12,22 +12,22 @@ use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A list is shared where no more than one file in so many is different.
+/// A list is shared where at most one file in this many differs.
 const SHARED: usize = 16;
 
-/// What the files were.
+/// The files at the opening of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenedOn {
-    /// The list, a text: lines of a digest and a path.
+    /// The list, stored as a text: lines of a digest and a path.
     pub tree: Digest,
-    /// Files that were others than in the list; `None`: there was none.
+    /// Files that differ from the list; `None`: there was no file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub but: BTreeMap<String, Option<Digest>>,
 }
 
 impl OpenedOn {
-    /// As they are now. The lock is held.
+    /// Records the present files. The caller holds the editing lock.
     pub(super) fn now<F: Files>(files: &F) -> Result<Self, OverlayError> {
         let now = files.tree()?;
         let opened = list_overlays(files)?.into_iter().filter_map(|listed| listed.overlay);
@@ -49,7 +49,7 @@ impl OpenedOn {
         })
     }
 
-    /// What a file was; `None`: there was none, or it was not in the list.
+    /// Returns the digest of a file at the opening; `None`: there was none, or it is not recorded.
     pub(super) fn file<F: Files>(&self, files: &F, path: &str) -> Result<Option<Digest>, OverlayError> {
         if let Some(other) = self.but.get(path) {
             return Ok(*other);

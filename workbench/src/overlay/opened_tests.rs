@@ -1,4 +1,4 @@
-//! What is known of the files that an overlay was opened on, and what is left of one that was merged.
+//! Tests of the files that an overlay was opened on, and of what stays after a merge.
 
 use super::build::{held, leave, settle};
 use super::merge::merge;
@@ -13,7 +13,7 @@ use crate::edit::state::Mode;
 use engine::values::digest::{ActionKey, Digest};
 use std::fs;
 
-/// Whose text was made of the file as it was at the opening takes nothing of others back.
+/// A text based on the file as it was at the opening does not revert changes of other writers.
 #[test]
 fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     let place = Place::new();
@@ -21,7 +21,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     place.write("b.cs", "b\n");
     place.open("o");
     place.write("a.cs", "one\n2\n3\n4\n5\n");
-    // It was written, and is what it was.
+    // It was written again with the same bytes.
     fs::remove_file(place.root.join("b.cs")).expect("removed");
     place.write("b.cs", "b\n");
     let mine = "1\n2\n3\n4\nfive\n";
@@ -35,7 +35,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     }
     assert_eq!(place.put_document("o", "b.cs", "bb\n").expect("as it was"), Became::Changed);
     apply(&place.disk, "o", "--- a/a.cs\n+++ b/a.cs\n@@ -5 +5 @@\n-5\n+five\n", NOW).expect("it says what it changes");
-    // From here on it is known what the document is made of.
+    // From now on the base of the document is known.
     assert_eq!(
         place.put_document("o", "a.cs", "one\n2\n3\n4\nfive!\n").expect("put"),
         Became::Changed
@@ -45,7 +45,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
         (place.read("a.cs"), place.read("b.cs")),
         (b"one\n2\n3\n4\nfive!\n".to_vec(), b"bb\n".to_vec())
     );
-    // What goes whatever it holds is not known to be what it was, in whichever way a patch has it go.
+    // A removal without given contents has an unknown base, in whichever form a patch requests it.
     place.open("gone");
     place.write("a.cs", "others'\n");
     let sections = |text: &str| format!("*** Begin Patch\n{text}*** End Patch\n");
@@ -62,7 +62,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     apply_over(&place.disk, "gone", &goes, true, NOW).expect("it was looked at");
     assert!(merge(&place.disk, "gone", NOW).expect("merged").conflicts.is_empty());
     place.write("a.cs", "one\n2\n3\n4\nfive!\n");
-    // An overlay that is opened later knows it.
+    // An overlay that is opened later is based on it.
     place.open("p");
     assert_eq!(place.put_document("p", "a.cs", "p\n").expect("put"), Became::Changed);
 }
@@ -94,7 +94,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
     assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
     assert_eq!(place.put_document("o", "src/fresh.cs", "x").expect("put"), Became::Added);
-    // What is put again after it was dropped is made of what it was at the opening, too.
+    // A document that is put again after a drop also has the base of the opening.
     assert_eq!(place.put_document("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
     place.write("src/kept.cs", "others'");
     put_document(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
@@ -106,7 +106,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     );
 }
 
-/// Whoever was told of a conflict puts what has both sides, and says so.
+/// A caller that was told of a conflict puts the joined text with `onto_now`.
 #[test]
 fn a_conflict_is_ended_by_a_document_made_of_now() {
     let place = Place::new();
@@ -130,7 +130,7 @@ fn a_conflict_is_ended_by_a_document_made_of_now() {
     assert!(!place.root.join("c.cs").exists());
 }
 
-/// Files that ignore files leave out are not noted: they are taken as they are.
+/// Files that ignore files exclude are not recorded: their present state is the base.
 #[test]
 fn a_file_that_is_not_noted_is_taken_as_it_is() {
     let place = Place::new();
@@ -156,7 +156,7 @@ fn overlays_share_what_they_were_opened_on() {
         place.open(&format!("o{at}"));
     }
     assert_eq!(place.disk.notes("texts").expect("texts").len(), 1, "they share a list");
-    // Each of them knows what it was opened on.
+    // Each overlay has its own base.
     for at in 0..3 {
         let name = format!("o{at}");
         let put = |file: u32| {
@@ -202,7 +202,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     assert_eq!(held(NOW), sorted);
     settle(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
-    // A session leaves what was built of it as well, when it is closed.
+    // A session also leaves its results to the workspace when it is closed.
     let session = Session::new("s1".to_owned(), Mode::Manual, NOW);
     session.store(&place.disk).expect("stored");
     texts::add_results(&place.disk, "s1", &results).expect("noted");
@@ -212,7 +212,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
     settle(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
-    // What is discarded is garbage at once, and what nobody built for leaves with the next that is opened.
+    // A discarded overlay is garbage at once; unused results are dropped when the next overlay is opened.
     place.open("three");
     texts::add_results(&place.disk, "three", &results).expect("noted");
     discard(&place.disk, "three", NOW).expect("discarded");

@@ -1,4 +1,4 @@
-//! Patches applied to an overlay: the edits of sessions, made on the documents in place of the files. Nothing of such a session is kept.
+//! Applies patches to an overlay: edits of a temporary session on the documents instead of the files. The session is not stored.
 
 use super::OverlayError;
 use super::put::{MadeOf, Putting, put_all};
@@ -23,41 +23,41 @@ use std::io;
 /// Permissions of a document of which none are known.
 const USUAL: u32 = 0o644;
 
-/// The files of a workspace as an overlay shows them. What is saved becomes documents, all of it or nothing.
+/// The files of a workspace as an overlay shows them. A save creates documents, all or none.
 struct Within<'f, F: Files> {
     files: &'f F,
     name: &'f str,
     now: u64,
-    /// Files of which the patch does not say what they hold, unless it was made of them as they are now.
+    /// Files whose contents the patch does not show, unless it is based on the present files.
     unsaid: BTreeSet<String>,
     overlay: RefCell<Option<Overlay>>,
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// Why what was to be saved cannot be.
+    /// Why the save was refused.
     refused: RefCell<Option<OverlayError>>,
 }
 
-/// The files that a patch is about.
+/// The files of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Patched {
     /// It changed these.
     Changed(Vec<String>),
-    /// They were so already, and no document came of it.
+    /// They were so already, and no document was created.
     Same(Vec<String>),
 }
 
 /// Applies a patch, whole or not at all.
 ///
 /// # Errors
-/// When there is no such overlay, or what of the patch fits nowhere, with the place; or when it takes away, whatever it holds, a file that was
-/// changed since the overlay was opened.
+/// When there is no such overlay, or a part of the patch does not fit, with its position; or when it deletes, without showing the contents, a file
+/// that was changed since the overlay was opened.
 pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<Patched, OverlayError> {
     apply_over(files, name, patch, false, now)
 }
 
-/// As [`apply`]; of a patch that was made of the files as they are now, if `onto_now`.
+/// As [`apply`]; with `onto_now` the patch is based on the present files.
 ///
 /// # Errors
-/// As of that.
+/// As [`apply`].
 pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, now: u64) -> Result<Patched, OverlayError> {
     find(files, name, now)?;
     let unsaid = if onto_now { BTreeSet::new() } else { unsaid(files, patch) };
@@ -88,9 +88,9 @@ pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, 
     }
 }
 
-/// The files that a patch takes away by `*** Delete File`. All else that it does tells by its lines what it was made of, or moves what is there.
+/// Returns the files that a patch removes by `*** Delete File`. Every other part shows its base by its lines, or moves a present file.
 fn unsaid<F: Files>(files: &F, patch: &str) -> BTreeSet<String> {
-    // Who applies it says what is wrong with it.
+    // Applying the patch reports its faults.
     let parts = patch::parse(patch).unwrap_or_default().into_iter();
     let unsaid = parts.filter(|part| matches!(&part.kind, Kind::Delete(hunks) if hunks.is_empty()));
     unsaid.filter_map(|part| files.resolve(&part.path).ok()).collect()
@@ -103,7 +103,7 @@ fn touched(response: Response) -> Vec<String> {
     }
 }
 
-/// The patch does not fit: what sessions say of it.
+/// Converts a session's refusal of a patch.
 fn unfit(response: &Response) -> OverlayError {
     let hint = response.guidance.clone().unwrap_or_else(|| "mend the patch".to_owned());
     let mut why = Diagnostic::error(ErrorCode::E_PATCH, response.summary.clone()).hint(hint);
@@ -111,7 +111,7 @@ fn unfit(response: &Response) -> OverlayError {
     OverlayError::Asked(Box::new(why))
 }
 
-/// Documents have no times: how one looks is what it holds.
+/// Documents have no times: the stamp depends on the content only.
 fn stamp(digest: &Digest, length: usize) -> Stamp {
     let (first, rest) = digest.0.split_first_chunk().expect("invariant: a digest has 32 bytes");
     let second = rest.first_chunk().copied().unwrap_or_default();
@@ -129,7 +129,7 @@ impl<F: Files> Files for Within<'_, F> {
 
     fn lock_for_editing(&self) -> io::Result<F::Alone> {
         let alone = self.files.lock_for_editing()?;
-        // As it is from now on.
+        // The state from now on.
         *self.overlay.borrow_mut() = Some(find(self.files, self.name, self.now).map_err(|error| other(&error))?);
         Ok(alone)
     }

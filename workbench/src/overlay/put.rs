@@ -1,5 +1,5 @@
-//! Documents put into overlays and taken out again. What a document was made of is kept with it: that is what a merge starts from. It is what the file
-//! was when the overlay was opened, unless who puts it says that he knows the file as it is now.
+//! Puts documents into overlays and takes them out. Each document keeps its base, from which a merge starts: the file as it was when the overlay was
+//! opened, unless the caller declares that the document is based on the present file.
 
 use super::OverlayError;
 use super::record::{Document, Overlay, collect, find, store};
@@ -10,53 +10,52 @@ use crate::edit::run::no_text;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 
-/// A document, or a file under it, of more bytes is refused.
+/// Limit of bytes of a document and of the file under it.
 pub const MOST_BYTES: usize = 64 << 20;
 
-/// Files that say which files are sources: over them an overlay would not show what the workspace would be.
+/// Files that define which files are sources; an overlay over them would not show the workspace that results.
 const RULE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// What a path is to be.
+/// The content that a path gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Put {
     /// A file of these bytes.
     Bytes(Vec<u8>),
-    /// A file of this text, written as the file is now or as told; its line ends are as they stand.
+    /// A file of this text, in the file's present encoding or the given one; line ends are written as given.
     Text(String, Option<Encoding>),
     /// No file.
     Delete,
-    /// What it is in the workspace: the document goes.
+    /// The workspace's content: the document is removed.
     Drop,
 }
 
-/// What became of a path.
+/// The result of putting a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
-    /// It is another text.
+    /// Its text changed.
     Changed,
-    /// It is a file that the workspace had not.
+    /// A file that the workspace does not have was added.
     Added,
-    /// It is no file any more.
+    /// The file is removed.
     Removed,
-    /// It is that of the workspace again.
+    /// The document was dropped: the workspace's file shows again.
     Dropped,
-    /// It was so before.
+    /// Nothing changed.
     Same,
 }
 
-/// Puts a document: the path of the real file that was meant, and what became of it.
+/// Puts a document. Returns the path of the real file, the result and the overlay.
 ///
 /// # Errors
-/// When there is no such overlay, the path cannot be, the file was changed since the overlay was opened, the text is none, or it cannot be kept.
+/// When there is no such overlay, the path is not allowed, the file changed since the overlay was opened, or the text is invalid or cannot be stored.
 pub fn put_document<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
     put_over(files, name, path, what, false, now)
 }
 
-/// Puts a document that was made of the file as it is now, if `onto_now`: that is what a merge starts from then, whatever it was before. Else it was
-/// made of what the overlay was opened on.
+/// Puts a document. With `onto_now` its base is the present file, whatever it was before; otherwise the state at the opening of the overlay.
 ///
 /// # Errors
-/// As of [`put_document`].
+/// As [`put_document`].
 pub fn put_over<F: Files>(
     files: &F,
     name: &str,
@@ -68,7 +67,7 @@ pub fn put_over<F: Files>(
     find(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     let overlay = find(files, name, now)?;
-    // What lies in its place by now may keep a document from being merged, and must not keep it from being dropped.
+    // An entry that replaced the file may prevent a merge, but must not prevent dropping the document.
     let recorded = recorded(path);
     if *what == Put::Drop && overlay.documents.contains_key(&recorded) {
         let became = drop_one(files, name, overlay, &recorded, now)?;
@@ -103,13 +102,13 @@ pub fn put_over<F: Files>(
     Ok((real, became[0], find(files, name, now)?))
 }
 
-/// A path as records have it, wherever it leads.
+/// Returns a path in the form of the records, without following links.
 fn recorded(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| *part != ".").collect();
     parts.join("/")
 }
 
-/// The bytes of a text in the encoding that the path has.
+/// Encodes a text in the encoding of the path.
 fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
     let encoding = match told {
         Some(encoding) => encoding,
@@ -138,7 +137,7 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
     Ok(Became::Dropped)
 }
 
-/// A file of the workspace.
+/// Reads a file of the workspace.
 fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
         let hint = "an overlay stands over text files; check what lies there";
@@ -147,8 +146,7 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
     Ok(found.map(|found| found.bytes))
 }
 
-/// Whether a file, that is to go if `goes`, is what the overlay was opened on: a document that was made of that would take back what others did
-/// since.
+/// Checks that a file, to be removed if `goes`, is unchanged since the opening: a document with an older base would revert others' changes.
 fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>, goes: bool) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
     let made_of_now = match goes {
@@ -157,7 +155,7 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
     };
     let (done, harm, hint) = match (opened.file(files, path)?, is) {
         (was, is) if was == is => return Ok(()),
-        // Of files that are not noted it is not known what they were.
+        // The earlier state of files that are not recorded is unknown.
         (None, Some(_)) if !files.is_in_tree(path)? => return Ok(()),
         (None, _) => (
             "added",
@@ -178,7 +176,7 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
     Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
 }
 
-/// A file that edits would refuse is not written over.
+/// Refuses to overwrite a file that edits would refuse.
 fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
     base.map_or(Ok(()), |base| decode(base).map(|_| ())).map_err(|why| {
         let told = no_text(path, &why);
@@ -186,7 +184,7 @@ fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
     })
 }
 
-/// A merge that was cut short is ended before anything else is changed.
+/// Requires that an interrupted merge is completed before any other change.
 fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     if overlay.merging.is_empty() {
         return Ok(());
@@ -196,7 +194,7 @@ fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
 }
 
-/// What a real file is to be: its bytes, and permissions where it is a new one.
+/// The new content of a real file: its bytes, and permissions of a new file.
 pub(super) struct Putting {
     pub(super) path: String,
     pub(super) bytes: Option<Vec<u8>>,
@@ -204,18 +202,18 @@ pub(super) struct Putting {
     pub(super) of: MadeOf,
 }
 
-/// What a document was made of.
+/// The base of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MadeOf {
-    /// What the overlay was opened on, or its document of before.
+    /// The state that the overlay was opened on, or the base of its earlier document.
     Opening,
-    /// What the overlay shows: its document of before, or the file as it is now.
+    /// The content that the overlay shows: its earlier document, or the present file.
     Shown,
-    /// The file as it is now.
+    /// The present file.
     Now,
 }
 
-/// Puts documents of real files, all of them or none. The lock is held.
+/// Puts documents of real files, all or none. The caller holds the editing lock.
 pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
     let mut overlay = find(files, name, now)?;
     unmerged(name, &overlay)?;
@@ -227,7 +225,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
         let known = overlay.documents.get(path).cloned();
         let base = match &known {
             Some(document) if *of != MadeOf::Now => {
-                // It was to go, and is to be written after all.
+                // A removed document is written again.
                 if document.now.is_none() && is.is_some() {
                     editable(path, texts::read_overlay_text(files, document.base.as_ref())?.as_deref())?;
                 }
@@ -275,7 +273,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
         }
     }
     apart(&overlay)?;
-    // A kill before the record is written leaves texts that nothing names.
+    // A kill before the record is written leaves unreferenced texts.
     for bytes in &kept {
         texts::write_text(files, Some(bytes))?;
     }
@@ -285,12 +283,12 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
     Ok(became)
 }
 
-/// Whether a file says which files are sources.
+/// Whether a file defines which files are sources.
 pub(super) fn rules(path: &str) -> bool {
     RULE_FILES.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
-/// Whether a path may have such a document.
+/// Checks whether a path may have such a document.
 fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     if rules(path) {
         let why = format!("{path} says which files are sources, and no overlay stands over it");
@@ -316,7 +314,7 @@ fn huge(path: &str) -> OverlayError {
     OverlayError::refused(ErrorCode::E_TOO_LARGE, why, "", "an overlay holds source files")
 }
 
-/// No document lies below another.
+/// Checks that no document is below another.
 fn apart(overlay: &Overlay) -> Result<(), OverlayError> {
     let there = |path: &str| overlay.documents.get(path).is_some_and(|document| document.now.is_some());
     for path in overlay.documents.keys().filter(|path| there(path)) {

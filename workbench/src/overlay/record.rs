@@ -1,4 +1,4 @@
-//! Overlays as they are kept: opened, found by name, listed, and ended by discarding them or by time.
+//! Records of overlays: opened, found by name, listed, and ended by discarding or by time.
 
 use super::OverlayError;
 use super::opened::OpenedOn;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// Where records lie.
+/// Folder of the records.
 pub(super) const FOLDER: &str = "overlays";
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 64;
-/// Seconds that an overlay lives after its last use unless another time is asked for: a week.
+/// Default lifetime after the last use, in seconds: a week.
 pub const LIFETIME: u64 = 7 * 24 * 3600;
-/// Longest life that can be asked for: ten years.
+/// Longest lifetime, in seconds: ten years.
 pub const LONGEST_LIFE: u64 = 10 * 365 * 24 * 3600;
-/// That it was used is written down when that is so many seconds ago, or sooner where it lives for less than a quarter of an hour.
+/// Least age in seconds of the recorded last use before it is updated; shorter for lifetimes below a quarter of an hour.
 const RENEWED: u64 = 60;
 
 /// An overlay.
@@ -28,28 +28,28 @@ const RENEWED: u64 = 60;
 pub struct Overlay {
     /// When it was opened, in seconds since 1970.
     pub opened_at: u64,
-    /// What the files were then, where that is known.
+    /// The files at that time, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_on: Option<OpenedOn>,
-    /// When it was last opened, changed or built in, give or take a minute.
+    /// When it was last opened, changed or built in, in seconds since 1970, give or take a minute.
     pub used_at: u64,
-    /// Seconds that it lives after its last use.
+    /// Seconds from its last use to its end.
     pub lifetime: u64,
     /// Its documents, by path of the real file below the workspace.
     pub documents: BTreeMap<String, Document>,
-    /// What is being merged just now: after a crash some of it is in the workspace.
+    /// Documents of a merge in progress: after a crash some of them are in the workspace.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub merging: BTreeMap<String, Document>,
 }
 
-/// A document of an overlay. Texts are told by their digests; `None`: there is no such file.
+/// A document of an overlay. Texts are named by their digests; `None`: no such file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// What the file was when the document was first put.
+    /// The file when the document was first put.
     pub base: Option<Digest>,
-    /// What it is.
+    /// The document.
     pub now: Option<Digest>,
-    /// Permissions of a file that the workspace had not, where a patch moved it there; else those that are usual.
+    /// Permissions of a file that the workspace does not have, where a patch renamed it; else the usual ones apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }
@@ -59,29 +59,29 @@ pub struct Document {
 pub struct Listed {
     /// Its name.
     pub name: String,
-    /// What is known of it; `None` when its record is damaged.
+    /// Its record; `None` when it is damaged.
     pub overlay: Option<Overlay>,
 }
 
 impl Overlay {
-    /// When it ends if it is not used before, in seconds since 1970.
+    /// Returns when it ends without further use, in seconds since 1970.
     pub fn expires_at(&self) -> u64 {
         self.used_at.saturating_add(self.lifetime)
     }
 
-    /// Whether its time is over. One that is half merged has to be brought to its end first.
+    /// Whether it has expired. A half merged overlay does not expire: its merge must be completed first.
     pub fn is_over(&self, now: u64) -> bool {
         self.expires_at() <= now && self.merging.is_empty()
     }
 
-    /// The texts that it needs.
+    /// Returns the digests of the texts that it refers to.
     fn texts(&self) -> impl Iterator<Item = Digest> {
         let all = self.documents.values().chain(self.merging.values());
         let tree = self.opened_on.as_ref().map(|opened| opened.tree);
         all.flat_map(|document| [document.base, document.now]).flatten().chain(tree)
     }
 
-    /// Whether paths are such as a document may have: whoever made the checkout may have made the record, too.
+    /// Whether all paths are valid for documents: the checkout's author may have written the record, too.
     fn is_sound(&self) -> bool {
         let plain = |path: &String| path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
         self.documents.keys().chain(self.merging.keys()).all(plain)
@@ -92,7 +92,7 @@ pub(super) fn note(name: &str) -> String {
     format!("{FOLDER}/{name}.json")
 }
 
-/// Whether a text can name an overlay.
+/// Checks whether a text can name an overlay.
 fn check_name(name: &str) -> Result<(), OverlayError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
@@ -146,10 +146,10 @@ fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> 
     Ok(bytes.map(sound))
 }
 
-/// The overlay of a name, which lives.
+/// Returns the unexpired overlay of a name.
 ///
 /// # Errors
-/// When there is none, or its time is over, or it cannot be read.
+/// When there is none, or it has expired, or it cannot be read.
 pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     check_name(name)?;
     match read(files, name)? {
@@ -164,18 +164,18 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
     }
 }
 
-/// Whether a name, if it names anything, is an edit session's.
+/// Whether a name does not belong to an overlay, so that it can only be an edit session's.
 ///
 /// # Errors
-/// When that cannot be read.
+/// When the record cannot be read.
 pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
     Ok(files.note(&note(name))?.is_none())
 }
 
-/// What stands in place of files by a name: an overlay, or what an edit session has not saved.
+/// Returns the documents that replace files under a name: an overlay, or the unsaved documents of an edit session.
 ///
 /// # Errors
-/// When there is none of that name, or its time is over, or it cannot be read.
+/// When there is none of that name, or it has expired, or it cannot be read.
 pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     match find(files, name, now) {
         Err(why) if is_session(files, name).is_ok_and(|is| is) => edited::overlay(files, name, now)?.ok_or(why),
@@ -183,10 +183,10 @@ pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay,
     }
 }
 
-/// Whether results that were made by a name are still needed.
+/// Whether results built under a name are still needed.
 ///
 /// # Errors
-/// When that cannot be read.
+/// When the record cannot be read.
 pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, OverlayError> {
     Ok(match read(files, name)? {
         Some(overlay) => overlay.is_none_or(|overlay| !overlay.is_over(now)),
@@ -199,10 +199,10 @@ pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Resul
     Ok(files.write_note(&note(name), &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?)?)
 }
 
-/// Opens an overlay, or goes on with the one of that name; `lifetime` in seconds. Whether it is new. Overlays whose time is over go.
+/// Opens an overlay, or continues the one of that name; `lifetime` in seconds. Returns whether it is new. Removes expired overlays.
 ///
 /// # Errors
-/// When the name cannot be one, or the overlay cannot be kept.
+/// When the name is invalid, or the overlay cannot be stored.
 pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) -> Result<(Overlay, bool), OverlayError> {
     check_name(name)?;
     if let Some(wrong) = lifetime.filter(|lifetime| !(1..=LONGEST_LIFE).contains(lifetime)) {
@@ -241,8 +241,8 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
     Ok((overlay, is_new))
 }
 
-/// Notes that an overlay is used, unless that was noted a moment ago or nothing can be written; a session, which lives by being edited, meets what
-/// others wrote.
+/// Records the use of an overlay, unless that was recorded a moment ago or nothing can be written. A session, which only edits keep alive, instead
+/// takes over writes of other processes.
 ///
 /// # Errors
 /// When there is none of that name.
@@ -268,7 +268,7 @@ fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> 
     store(files, name, &overlay)
 }
 
-/// All overlays by name, also those whose time is over or whose record is damaged.
+/// Returns all overlays by name, also expired and damaged ones.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -278,7 +278,7 @@ pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
         let Some(name) = file.strip_suffix(".json").filter(|name| check_name(name).is_ok()) else {
             continue;
         };
-        // What went meanwhile is none.
+        // Skip an overlay that was removed meanwhile.
         if let Some(overlay) = read(files, name)? {
             let name = name.to_owned();
             listed.push(Listed { name, overlay });
@@ -287,7 +287,7 @@ pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
     Ok(listed)
 }
 
-/// Ends an overlay: its documents are gone, the workspace is as it is. How many documents it had, as far as that is known.
+/// Ends an overlay: removes its documents and leaves the workspace unchanged. Returns the number of its documents, as far as known.
 ///
 /// # Errors
 /// When there is none of that name, or it cannot be removed.
@@ -296,7 +296,7 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
     let _alone = files.lock_for_editing()?;
     let overlay = read(files, name)?.ok_or_else(|| no_such_overlay(files, name, now))?;
     let merging = overlay.iter().flat_map(|overlay| overlay.merging.keys());
-    // Of a merge that was cut short no more is left behind than what it had done.
+    // Remove the temporary files of an interrupted merge.
     merging
         .filter(|path| files.resolve(path).is_ok())
         .for_each(|path| files.unstage(path));
@@ -304,13 +304,13 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
     Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
 }
 
-/// Takes a record away, and what only it needed. The lock is held.
+/// Removes a record, and the texts that only it needed. The caller holds the editing lock.
 pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     files.drop_note(&note(name))?;
     collect(files, now)
 }
 
-/// Takes away overlays whose time is over, and texts and results that no overlay needs. The lock is held.
+/// Removes expired overlays, and texts and results that no overlay needs. The caller holds the editing lock.
 pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
     let (mut needed, mut damaged) = (BTreeSet::new(), false);
     for Listed { name, overlay } in list_overlays(files)? {
@@ -328,7 +328,7 @@ pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError>
     if texts::merged(files)?.is_some_and(|merged| merged.until <= now) {
         texts::forget_merged(files)?;
     }
-    // A record that cannot be read may need any of them.
+    // A record that cannot be read may refer to any of them.
     if !damaged {
         texts::keep_only(files, &needed)?;
     }

@@ -1,4 +1,4 @@
-//! Overlays on a disk: names, times, paths and texts that cannot be, and merges of files as they are.
+//! Overlays on a disk: names, times, invalid paths and texts, and merges into real files.
 
 use super::OverlayError;
 use super::build::documents;
@@ -94,14 +94,14 @@ fn an_overlay_ends_when_its_time_is_over() {
     for wrong in [0, u64::MAX] {
         assert_eq!(why(open(&place.disk, "x", Some(wrong), NOW).expect_err("refused")).code, "E_PARAM");
     }
-    // Building in it is a use; a list is none.
+    // Building in it counts as use; listing does not.
     documents(&place.disk, "two", NOW + 3_000).expect("documents");
     list_overlays(&place.disk).expect("a list");
     assert_eq!(find(&place.disk, "two", NOW + 3_600).expect("it lives").expires_at(), NOW + 6_600);
     let over = why(find(&place.disk, "two", NOW + 6_600).expect_err("over"));
     assert_eq!(over.message, "the overlay two has ended: it was not used for 1 hour");
     assert!(find(&place.disk, "one", NOW + LIFETIME - 1).is_ok());
-    // Whoever opens one takes those away whose time is over, with their texts.
+    // Opening an overlay removes expired ones and their texts.
     open(&place.disk, "three", None, NOW + LIFETIME).expect("open");
     let names: Vec<String> = list_overlays(&place.disk)
         .expect("a list")
@@ -165,10 +165,10 @@ fn only_texts_of_the_workspace_are_put() {
     let gone = put_document(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
     assert_eq!(why(gone).code, "E_READ");
     assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
-    // A link within the workspace means the file that it leads to.
+    // A link within the workspace refers to its target file.
     let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Changed));
-    // No document below another.
+    // No document may be below another.
     place.put_document("o", "new", "x").expect("put");
     assert_eq!(why(place.put_document("o", "new/x.cs", "x").expect_err("below")).code, "E_PATH");
 }
@@ -205,7 +205,7 @@ fn what_edits_would_refuse_is_not_put_over() {
             }
         };
         refused();
-        // It can go as a whole, and does not come back as another.
+        // It can be removed as a whole, and does not return as another file.
         put_over(&place.disk, "o", "a.cs", &Put::Delete, true, NOW).expect("put");
         refused();
         put_document(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
@@ -227,7 +227,7 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
     assert_eq!(refused.hint.as_deref(), Some("nothing was changed: name src/a.cs itself"));
     assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     put_document(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
-    // What lies behind a link is dropped by it.
+    // A document that a link now covers can still be dropped.
     let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Dropped));
 }
@@ -345,7 +345,7 @@ fn a_patch_is_applied_whole_or_not_at_all() {
     assert_eq!(before["a.cs"].as_deref(), Some(&b"one\r\ndeux\r\n"[..]));
     assert_eq!(place.read("a.cs"), b"one\r\ntwo\r\n");
     assert_eq!(place.disk.notes("sessions").expect("notes"), [], "no session stays");
-    // What is moved keeps its permissions.
+    // A moved file keeps its permissions.
     place.write("run.sh", "go\n");
     fs::set_permissions(place.root.join("run.sh"), fs::Permissions::from_mode(0o750)).expect("mode");
     let moves = "*** Begin Patch\n*** Update File: run.sh\n*** Move to: bin/run.sh\n-go\n+went\n*** End Patch\n";
@@ -464,7 +464,7 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
         ]
     );
     assert_eq!(place.read("b.cs"), b"b\n", "nothing is written");
-    // A folder in the place of a file, and a link that came meanwhile.
+    // A folder in the place of a file, and a link that was created meanwhile.
     fs::remove_file(place.root.join("a.cs")).expect("removed");
     fs::create_dir(place.root.join("a.cs")).expect("folder");
     fs::remove_file(place.root.join("b.cs")).expect("removed");
@@ -540,7 +540,7 @@ fn what_others_made_of_the_records_is_not_followed() {
     let merged = merge(&place.disk, "o", NOW).expect("answered");
     assert_eq!(merged.conflicts.len(), 1);
     assert!(!place.root.join(".git").exists());
-    // Texts whose bytes are not those of their names are none, also those of the files that it was opened on.
+    // Texts whose bytes do not match their digests are invalid, also the list of files at the opening.
     fs::write(&record, &text).expect("written");
     for (name, _) in place.disk.notes("texts").expect("texts") {
         fs::write(place.root.join(".cortex/edit/texts").join(name), "other").expect("written");

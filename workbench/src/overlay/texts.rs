@@ -1,4 +1,4 @@
-//! Texts of documents by their digests, and what was built in overlays by name. Overlays that hold the same text share it.
+//! Texts of documents by digest, and results of overlays by name. Overlays share equal texts.
 
 use super::OverlayError;
 use super::edited;
@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const TEXTS: &str = "texts";
-/// Where results are named.
+/// Folder of the lists of results.
 pub(super) const RESULTS: &str = "results";
-/// Names those of merged overlays and closed sessions, behind the time when they are given up.
+/// The list of results of merged overlays and closed sessions, after the time of their expiry.
 const MERGED: &str = "merged/results";
 
 fn note(digest: &Digest) -> String {
@@ -24,7 +24,7 @@ pub(super) fn results(name: &str) -> String {
     format!("{RESULTS}/{name}")
 }
 
-/// Keeps a text; to be done before a record names it.
+/// Stores a text; must precede the record that refers to it.
 pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<Digest>, OverlayError> {
     let Some(bytes) = bytes else { return Ok(None) };
     let digest = Digest::of(bytes);
@@ -32,10 +32,10 @@ pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Op
     Ok(Some(digest))
 }
 
-/// A text that an overlay keeps; `None` stays `None`.
+/// Reads a text of an overlay; `None` stays `None`.
 ///
 /// # Errors
-/// When it is not there, or is another.
+/// When it is missing, or its bytes do not match the digest.
 pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
     let bytes = files.note(&note(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
@@ -51,7 +51,7 @@ pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result
     })
 }
 
-/// Removes all other texts.
+/// Removes all texts that are not in `needed`.
 pub(super) fn keep_only<F: Files>(files: &F, needed: &BTreeSet<Digest>) -> Result<(), OverlayError> {
     for (name, _) in files.notes(TEXTS)? {
         if !Digest::parse(&name).is_some_and(|digest| needed.contains(&digest)) {
@@ -61,7 +61,7 @@ pub(super) fn keep_only<F: Files>(files: &F, needed: &BTreeSet<Digest>) -> Resul
     Ok(())
 }
 
-/// What documents put in place of files.
+/// Returns the documents that replace files.
 pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<Documents, OverlayError> {
     let texts = documents.iter().map(|(path, document)| {
         let bytes = read_overlay_text(files, document.now.as_ref())?;
@@ -70,7 +70,7 @@ pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Docume
     texts.collect()
 }
 
-/// The results that were made or found in an overlay.
+/// Returns the results that were built or found in an overlay.
 pub(super) fn results_of<F: Files>(files: &F, name: &str) -> Result<BTreeSet<ActionKey>, OverlayError> {
     Ok(keys(&files.note(&results(name))?.unwrap_or_default()))
 }
@@ -95,15 +95,15 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
     Ok(())
 }
 
-/// Results that were made or found in overlays that are merged and sessions that are closed, and that the workspace has not been built with since.
+/// Results that were built or found in merged overlays and closed sessions since the last build of the workspace.
 pub(super) struct Merged {
-    /// When they are given up, in seconds since 1970.
+    /// Their expiry, in seconds since 1970.
     pub(super) until: u64,
-    /// Which.
+    /// Their keys.
     pub(super) keys: BTreeSet<ActionKey>,
 }
 
-/// What merged overlays and closed sessions have left.
+/// Returns the results that merged overlays and closed sessions have left.
 pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError> {
     let note = files.note(MERGED)?;
     let parts = note.as_deref().and_then(<[u8]>::split_first_chunk);
@@ -113,7 +113,7 @@ pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError
     }))
 }
 
-/// Leaves the results of an overlay that is being merged, or a session that is being closed, to the workspace, until a time.
+/// Leaves the results of an overlay being merged, or of a session being closed, to the workspace until a time.
 pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Result<(), OverlayError> {
     let mut left = results_of(files, name)?;
     if left.is_empty() {
@@ -123,7 +123,7 @@ pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Resul
     Ok(files.write_note(MERGED, &[&until.to_le_bytes()[..], &bytes(&left)].concat())?)
 }
 
-/// The workspace needs them no more, or has them in its graph.
+/// Drops these results: the workspace does not need them, or its graph refers to them.
 pub(super) fn forget_merged<F: Files>(files: &F) -> Result<(), OverlayError> {
     Ok(files.drop_note(MERGED)?)
 }

@@ -1,14 +1,14 @@
-//! Two texts that were made of one, joined by whole lines: stretches that one side changed are as that side has them, and so are those that both
-//! changed alike. Where both changed the same lines, or lines that meet, nothing is guessed: that is a conflict, told by its lines on all sides.
+//! Three-way merge by whole lines: regions that one side changed are taken from that side, and equal changes of both sides once. Where both changed
+//! the same or adjacent lines, nothing is guessed: that is a conflict, reported with its lines on all sides.
 
 use crate::edit::lines::split;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::ops::Range;
 
-/// Lines of a text that both sides changed.
+/// Lines that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clash {
-    /// Lines of what both were made of, from 0.
+    /// Lines of the base, from 0.
     pub base: Range<usize>,
     /// Lines of ours, from 0.
     pub ours: Range<usize>,
@@ -16,14 +16,14 @@ pub struct Clash {
     pub theirs: Range<usize>,
 }
 
-/// One stretch of lines that another text has instead.
+/// A region of lines that one side replaced.
 #[derive(Clone, Debug)]
 struct Hunk {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// What a side did, in order.
+/// Returns the changes of a side, in order.
 fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
     let before = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (a, b) = (&old[before..], &new[before..]);
@@ -40,20 +40,20 @@ fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
         .collect()
 }
 
-/// Joins what two sides made of a text.
+/// Joins the changes of two sides to a text.
 ///
 /// # Errors
-/// Where both changed the same lines.
+/// The regions where both changed the same or adjacent lines.
 pub fn join(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Clash>> {
     let [old, mine, yours] = [base, ours, theirs].map(|text| split(text).collect::<Vec<&str>>());
     let (own, other) = (hunks(&old, &mine), hunks(&old, &yours));
     let mut joined = String::with_capacity(ours.len().max(theirs.len()));
     let mut clashes = Vec::new();
-    // Lines up to here are done.
+    // Lines up to here are joined.
     let (mut done, mut at_mine, mut at_yours) = (0, 0, 0);
     let (mut own, mut other) = (own.as_slice(), other.as_slice());
     while let Some(start) = first(own, other) {
-        // All that meets one stretch of lines.
+        // Collect all changes that touch one region.
         let (mut end, mut of_own, mut of_other) = (start, 0, 0);
         loop {
             let meets = |hunk: Option<&Hunk>| hunk.filter(|hunk| hunk.old.start <= end).map(|hunk| hunk.old.end);
@@ -90,7 +90,7 @@ fn first(own: &[Hunk], other: &[Hunk]) -> Option<usize> {
     own.first().into_iter().chain(other.first()).map(|hunk| hunk.old.start).min()
 }
 
-/// What a side has of the lines `base`, of which the first stands at `at` of it.
+/// Returns the lines of a side that correspond to `base`, whose first line is at `at` there.
 fn range_on_side(hunks: &[Hunk], base: &Range<usize>, at: usize) -> Range<usize> {
     let (gone, come) = hunks
         .iter()
@@ -117,14 +117,14 @@ mod tests {
         );
         assert_eq!(join(base, &with("two", "TWO"), &with("two", "TWO")), Ok(with("two", "TWO")));
         assert_eq!(join(base, base, &with("two\n", "")), Ok(with("two\n", "")));
-        // Two edits of one line, however far apart in it, and edits of lines that meet.
+        // Two edits of one line, however far apart in it, and edits of adjacent lines.
         let clash = join("int a = 1; // x\n", "int b = 1; // x\n", "int a = 1; // y\n").expect_err("one line");
         assert_eq!(lines(&clash[0]), [(0, 1), (0, 1), (0, 1)]);
         let clash = join(base, &with("two", "TWO\n2"), &with("three", "3")).expect_err("they meet");
         assert_eq!(clash.iter().map(lines).collect::<Vec<_>>(), [[(1, 3), (1, 4), (1, 3)]]);
         let clash = join(base, &with("one", "1\n1\n1").replace("four", "4"), &with("four", "vier")).expect_err("both");
         assert_eq!(clash.iter().map(lines).collect::<Vec<_>>(), [[(3, 4), (5, 6), (3, 4)]]);
-        // Both add at one place.
+        // Both add at the same position.
         assert!(join("a\n", "a\nb\n", "a\nc\n").is_err());
         assert!(join("", "a", "b").is_err());
     }
@@ -136,10 +136,10 @@ mod tests {
         assert_eq!(join(base, "a\r\nB\rc\nd", "a\r\nb\rc\nd\n").as_deref(), Ok("a\r\nB\rc\nd\n"));
     }
 
-    /// A line, and what either side has instead.
+    /// A line, and its replacement on either side.
     type Side = (String, Option<String>, Option<String>);
 
-    /// Lines of which each side may change some, put together by hand.
+    /// Lines of which each side may change some, combined by the test.
     fn sides() -> impl Strategy<Value = Vec<Side>> {
         let line = "[ab]{0,2}(\r\n|\n)";
         let other = prop::option::weighted(0.3, "([xy]{1,2}\n){0,2}");
@@ -155,7 +155,7 @@ mod tests {
             let theirs = of(|(line, _, yours)| yours.as_deref().unwrap_or(line));
             let both = of(|(line, mine, yours)| mine.as_deref().or(yours.as_deref()).unwrap_or(line));
             if let Ok(joined) = join(&base, &ours, &theirs) {
-                // Which lines of equal ones came or went is not told by the texts, so that only what has one reading is compared.
+                // With equal lines, several diffs are possible: compare only unambiguous texts.
                 let same = sides.iter().all(|(_, mine, yours)| mine.is_none() || yours.is_none() || mine == yours);
                 let mut seen = std::collections::BTreeSet::new();
                 if same && sides.iter().all(|(line, ..)| seen.insert(line)) {

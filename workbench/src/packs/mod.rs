@@ -1,8 +1,7 @@
-//! Packs of a workspace: those of `cortex.toml`, and those made at run time, which are kept in `.cortex/packs.toml`.
+//! Packs of a workspace: those of `cortex.toml`, and those created at run time, which are stored in `.cortex/packs.toml`.
 //!
-//! That file is a text of rows for the manifest's data tables, and part of the definition of a build like the manifest itself. It is written
-//! here and may be written by hand; comments in it do not outlive the next change. What a pack holds is for the graph to say:
-//! `//packs/NAME:selection` and `//packs/NAME:pack`.
+//! That file contains rows for the manifest's data tables, and is part of a build's definition like the manifest itself. This module writes it; a
+//! person may too, but the next change drops comments. The contents of a pack are outputs: `//packs/NAME:selection` and `//packs/NAME:pack`.
 
 mod place;
 
@@ -25,7 +24,7 @@ use toml::{Table, Value};
 pub const FILE: &str = ".cortex/packs.toml";
 /// The label of the table that lists all packs.
 pub const LABEL: &str = "//manifest/pack:table";
-/// A larger one is refused.
+/// Limit of bytes of the file.
 const MOST_BYTES: usize = 4 << 20;
 /// The table of packs.
 const TABLE: &str = "pack";
@@ -33,35 +32,35 @@ const TABLE: &str = "pack";
 const TAGS: &str = "tags";
 const HEAD: &str = "# Packs made at run time; cortex writes this file anew with every change. Packs to be shared stand in cortex.toml.\n\n";
 
-/// A pack that there is.
+/// A pack of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pack {
     /// Its name: `//packs/NAME:pack`.
     pub name: String,
-    /// What it is made of.
+    /// Its definition.
     pub row: PackRow,
-    /// Whether it was made at run time, so that it may be replaced and removed here.
+    /// Whether it was created at run time, so that it may be replaced and removed here.
     pub made: bool,
 }
 
-/// What became of a pack.
+/// The result of putting a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// There was none of that name.
+    /// A new pack was added.
     Added,
-    /// It was another.
+    /// A pack of that name was replaced.
     Replaced,
-    /// It was the same.
+    /// The same pack existed.
     AlreadyPresent,
 }
 
-/// Why a pack is not put or removed.
+/// The reason why a pack is not put or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
-    /// It cannot be: a filter that is none (`InvalidFilter`), a bad name, a pack of `cortex.toml`.
+    /// The request is invalid: a malformed filter (`InvalidFilter`), a bad name, or a pack of `cortex.toml`.
     #[error("{}", .0.message)]
     Refused(Box<Diagnostic>),
-    /// The workspace cannot be read or the file not written.
+    /// The workspace cannot be read or the file cannot be written.
     #[error(transparent)]
     Workbench(#[from] WorkbenchError),
 }
@@ -72,7 +71,7 @@ impl From<io::Error> for PackError {
     }
 }
 
-/// The text of the file; empty when there is none.
+/// Reads the text of the file; empty when there is none.
 ///
 /// # Errors
 /// When it is a link, too large, not UTF-8 or cannot be read.
@@ -113,7 +112,7 @@ fn unusable(error: &io::Error) -> WorkbenchError {
     WorkbenchError::Checkout(Box::new(why))
 }
 
-/// All packs, by name.
+/// Returns all packs, by name.
 ///
 /// # Errors
 /// When the manifest or the file of packs is wrong.
@@ -128,14 +127,14 @@ pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     Ok(packs.collect())
 }
 
-/// The patterns of each tag that filters may name.
+/// Returns the patterns of each tag that filters may name.
 ///
 /// # Errors
 /// When the manifest is wrong.
 pub fn tags(workspace: &Workspace) -> Result<BTreeMap<String, Vec<String>>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let rows = manifest.table(TAGS).into_iter().flatten();
-    // Rows have been checked against the table, which a ruleset of another kind may have declared otherwise.
+    // The manifest has checked the rows against its table, which another ruleset may have declared differently.
     Ok(rows
         .filter_map(|(tag, patterns)| Some((tag.clone(), serde_json::from_value(patterns.clone()).ok()?)))
         .collect())
@@ -143,7 +142,7 @@ pub fn tags(workspace: &Workspace) -> Result<BTreeMap<String, Vec<String>>, Work
 
 fn rows(manifest: &Manifest) -> impl Iterator<Item = (String, PackRow)> {
     let rows = manifest.table(TABLE).into_iter().flatten();
-    // Rows have been checked against the table, which a ruleset of another kind may have declared otherwise.
+    // The manifest has checked the rows against its table, which another ruleset may have declared differently.
     rows.filter_map(|(name, row)| Some((name.clone(), serde_json::from_value(row.clone()).ok()?)))
 }
 
@@ -151,10 +150,10 @@ fn is_declared(manifest: &Manifest, name: &str) -> bool {
     manifest.table(TABLE).is_some_and(|rows| rows.contains_key(name))
 }
 
-/// Adds a pack, or replaces one that was made at run time. The workspace knows it from then on.
+/// Adds a pack, or replaces one that was created at run time, and updates the open workspace.
 ///
 /// # Errors
-/// When it is refused, or the file cannot be written; then everything is as it was.
+/// When it is refused, or the file cannot be written; then nothing changes.
 pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
     let manifest = workspace.manifest()?;
     let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
@@ -180,15 +179,15 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
     Ok(put)
 }
 
-/// Removes a pack that was made at run time; whether there was one. Its outputs go with the next build.
+/// Removes a pack that was created at run time. Returns whether there was one. The next build removes its outputs.
 ///
 /// # Errors
-/// When the pack stands in `cortex.toml`, or the file cannot be written.
+/// When the pack is in `cortex.toml`, or the file cannot be written.
 pub fn remove(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> {
     change(workspace, name, |packs| packs.remove(name).is_some())
 }
 
-/// Changes the packs of the file, alone, if whoever changes them says that there is something to write.
+/// Changes the packs of the file under its lock, if `edit` returns that there is a change to write.
 fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
     if is_declared(&workspace.manifest_with("")?, name) {
         let message = format!("the pack '{name}' stands in {MANIFEST}, where only a person changes it");
@@ -201,7 +200,7 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
     let mut now = None;
     let written = checkout::change(&workspace.root, FILE, MOST_BYTES, |bytes| {
         let before = text(bytes)?;
-        // Tells at its place whatever is wrong with the file as it is.
+        // Reports faults of the present file with their positions.
         workspace.manifest_with(&before)?;
         let mut tables: Table = before
             .parse()
@@ -231,7 +230,7 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
     Ok(written)
 }
 
-/// What is wrong with a pack that was asked for, which stands in no file.
+/// Adapts a fault of a requested pack, which is in no file yet.
 fn of_request(why: Diagnostic, name: &str) -> Diagnostic {
     let message = match ErrorCode::parse(&why.code) {
         Some(ErrorCode::E_NAME) => "this cannot be the name of a pack".to_owned(),
@@ -347,7 +346,7 @@ mod tests {
             match write_pack(&mut workspace, name, &row(filter)) {
                 Err(PackError::Refused(told)) => {
                     assert_eq!(told.code, code, "{name}: {told:?}");
-                    // Nothing of it stands in a file yet.
+                    // The requested row is in no file yet.
                     assert!(told.place.is_none_or(|place| place.file == filter::PLACE), "{name}");
                 }
                 other => panic!("{name}: {other:?}"),

@@ -1,4 +1,4 @@
-//! Where the filter of a pack stands. Producers know a filter as a text of its own; people look for it in the file that holds it.
+//! Positions of pack filters. Producers see a filter as a text of its own; people look for it in the file that contains it.
 
 use super::{FILE, MOST_BYTES, TABLE};
 use crate::checkout;
@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// Longer lines are not shown, but what the filter's own line shows.
+/// Limit of a line that is shown as a whole; of a longer one, the filter's part.
 const LONGEST_LINE: usize = 400;
 
-/// What is wrong with a filter, at its place in `cortex.toml` or the file of packs below `root`. Anything else, and a filter that is not found
-/// there any more, stays as it is.
+/// Moves an error of a filter to its position in `cortex.toml` or the file of packs below `root`. Leaves other errors, and those of a filter that is
+/// no longer there, unchanged.
 pub fn placed(root: &Path, mut why: Diagnostic) -> Diagnostic {
     let Some(pack) = pack_of(&why) else { return why };
     let made = || checkout::read(root, FILE, MOST_BYTES).ok().flatten();
@@ -27,7 +27,7 @@ pub fn placed(root: &Path, mut why: Diagnostic) -> Diagnostic {
     why
 }
 
-/// The pack whose filter a diagnostic has its place in.
+/// Returns the pack whose filter a diagnostic is about.
 fn pack_of(why: &Diagnostic) -> Option<String> {
     why.place.as_ref().filter(|place| place.file == filter::PLACE)?;
     let name = why.label.as_deref()?.strip_prefix("//packs/")?.rsplit_once(':')?.0;
@@ -69,7 +69,7 @@ fn find(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Opt
     Some((place, excerpt))
 }
 
-/// Where each character of a string stands as it is written, escapes and line ends included, and where its end is.
+/// Returns the byte of each character of a string as written, with escapes and line ends, and the byte of its end.
 fn characters(text: &str, span: &Range<usize>, value: &str) -> Option<Vec<usize>> {
     let written = text.get(span.clone())?;
     let quotes = ["\"\"\"", "'''", "\"", "'"]
@@ -77,7 +77,7 @@ fn characters(text: &str, span: &Range<usize>, value: &str) -> Option<Vec<usize>
         .find(|quotes| written.starts_with(quotes))?;
     let body = written.strip_prefix(quotes)?.strip_suffix(quotes)?;
     let escapes = quotes.starts_with('"');
-    // A line end right behind three quotes is none of the text's.
+    // A line end directly after three quotes is not part of the text.
     let mut at = match quotes.len() {
         3 => ["\r\n", "\n"].into_iter().find(|end| body.starts_with(end)).map_or(0, str::len),
         _ => 0,
@@ -91,7 +91,7 @@ fn characters(text: &str, span: &Range<usize>, value: &str) -> Option<Vec<usize>
         };
         if let Some(c) = stands_for {
             places.push(span.start + quotes.len() + at);
-            // Otherwise it was read in another way than here.
+            // Otherwise it was parsed in another way than here.
             value.next().filter(|read| *read == c)?;
         }
         at += len;
@@ -100,7 +100,7 @@ fn characters(text: &str, span: &Range<usize>, value: &str) -> Option<Vec<usize>
     value.next().is_none().then_some(places)
 }
 
-/// The character that the escape stands for at the beginning of a text, none for a line that goes on in the next one, and its length in bytes.
+/// Returns the character of the escape at the beginning of a text, none for a continued line, and its length in bytes.
 fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let hex = |digits: usize| {
         let code = u32::from_str_radix(text.get(2..2 + digits)?, 16).ok()?;
@@ -129,7 +129,7 @@ fn escape(text: &str) -> Option<(Option<char>, usize)> {
 mod tests {
     use super::*;
 
-    /// The place of what is wrong with the filter of pack `p/q`, whose text is `filter`, in a manifest.
+    /// Returns the error of the filter of pack `p/q`, whose text is `filter`, in a manifest.
     fn filter_error(manifest: &str, made: &str, text: &str) -> Diagnostic {
         let folder = tempfile::tempdir().expect("folder");
         std::fs::write(folder.path().join(MANIFEST), manifest).expect("written");
@@ -161,7 +161,7 @@ mod tests {
             place_of_error("[pack.'p/q']\nfilter='''type:Ä\n(type:é &'''", "type:Ä\n(type:é &"),
             "cortex.toml:2:16"
         );
-        // Escapes are as long as they are written, and lines go on.
+        // Escapes count as long as they are written, and lines continue.
         let escapes = filter_error("[pack.'p/q']\nfilter=\"type:\\u0041 \\\"\\x26\\U0001F600 b\"", "", "type:A \"&😀 b");
         assert_eq!(escapes.place.expect("a place").to_string(), "cortex.toml:2:21");
         let excerpt = escapes.excerpt.expect("a line");
@@ -192,7 +192,7 @@ mod tests {
         ] {
             assert_eq!(place_of_error(manifest, "&"), "filter:1:1", "{manifest}");
         }
-        // It was edited meanwhile: the beginning is true of whatever stands there.
+        // It was edited meanwhile: only the filter's beginning is certain.
         assert_eq!(place_of_error("[pack.'p/q']\nfilter = \"x\"", "type:A & b"), "cortex.toml:2:10");
         let other = Diagnostic::error("E_X", "another").at("filter", 1, 1).label("//types/A:outline");
         assert_eq!(placed(Path::new("/nowhere"), other.clone()), other);

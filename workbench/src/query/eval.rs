@@ -1,4 +1,4 @@
-//! Evaluation: what an expression comes to over a graph. Depth of expressions is bounded by the parser; walks keep their front on the heap.
+//! Evaluates expressions over a graph. The parser bounds the depth of expressions; walks keep their front on the heap.
 
 use super::set::NodeSet;
 use super::{Expr, Ground, Operator};
@@ -7,15 +7,15 @@ use engine::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-/// An evaluation on its way.
+/// An evaluation in progress.
 pub(super) struct Evaluation<'a, G> {
     pub(super) ground: &'a mut G,
-    /// By number: what the names stand for that are bound so far.
+    /// The values of bound names, by number.
     names: Vec<Rc<NodeSet>>,
 }
 
 impl<'a, G: Ground> Evaluation<'a, G> {
-    /// One of a query with so many names.
+    /// Creates the evaluation of a query with so many names.
     pub(super) fn new(ground: &'a mut G, variables: usize) -> Self {
         Self {
             ground,
@@ -23,7 +23,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
         }
     }
 
-    /// The nodes in the order in which they are told: that of a path, or else of the labels.
+    /// Returns the nodes in the order of the answer: that of a path, or else of the labels.
     pub(super) fn ordered(&mut self, expr: &Expr) -> Result<Vec<NodeId>, EngineError> {
         match expr {
             Expr::SomePath(from, to) => self.path(from, to),
@@ -40,7 +40,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
         }
     }
 
-    /// The nodes as a set.
+    /// Returns the nodes as a set.
     pub(super) fn set(&mut self, expr: &Expr) -> Result<NodeSet, EngineError> {
         Ok(match expr {
             Expr::Pattern(number) => self.ground.matched_nodes(*number).iter().copied().collect(),
@@ -102,7 +102,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
         })
     }
 
-    /// What reads the nodes, however far or so many steps, without leaving `within`.
+    /// Returns the transitive readers of the nodes, up to a depth, without leaving `within`.
     fn readers(&self, mut start: NodeSet, depth: Option<u32>, within: Option<&NodeSet>) -> NodeSet {
         if let Some(within) = within {
             start.intersect(within);
@@ -116,7 +116,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
         })
     }
 
-    /// A shortest way, ends included; none when there is no way. Among equally short ones that over smaller numbers.
+    /// Returns a shortest path, ends included; empty when there is none. Among equally short ones that over smaller numbers.
     fn path(&mut self, from: &Expr, to: &Expr) -> Result<Vec<NodeId>, EngineError> {
         let (from, goal) = (self.set(from)?, self.set(to)?);
         let mut queue: VecDeque<NodeId> = from.iter().collect();
@@ -144,7 +144,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
     }
 }
 
-/// `start` and what is at most `depth` steps away.
+/// Returns `start` and the nodes at most `depth` steps away.
 fn walk(start: NodeSet, depth: Option<u32>, next: impl Fn(NodeId) -> Vec<NodeId>) -> NodeSet {
     let mut front: Vec<NodeId> = start.iter().collect();
     let mut seen = start;

@@ -1,4 +1,4 @@
-//! Answers from a session: patterns by a survey of the engine, sets and walks over its graph.
+//! Answers queries from a session: patterns by a survey of the engine, sets and walks over its graph.
 
 use super::eval::Evaluation;
 use super::{Attribute, Expr, Ground, Query};
@@ -23,22 +23,22 @@ pub struct Node {
     pub id: NodeId,
     /// Its label.
     pub label: Arc<str>,
-    /// Name of the implementation that makes it; `source` for files and sets.
+    /// Name of the implementation that builds it; `source` for files and sets.
     pub kind: String,
 }
 
-/// What a query came to.
+/// The result of a query.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// The nodes, by label; those of a path in the order of the path.
     pub nodes: Vec<Node>,
-    /// What reads what among them: indexes into `nodes`.
+    /// Edges among them, from reader to input: indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
-    /// Patterns that mean nothing or too much; then there are no nodes.
+    /// Patterns that match nothing or too much; then there are no nodes.
     pub refused: Vec<Diagnostic>,
     /// Sets that have to be built before the targets over them are known.
     pub unknown: Vec<Diagnostic>,
-    /// How many nodes of the answer have inputs that are not known for certain.
+    /// Number of nodes of the answer whose inputs are not certain.
     pub unsure: usize,
 }
 
@@ -81,7 +81,7 @@ pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Answe
     Ok(answer)
 }
 
-/// How far a survey has to look for an expression. Expressions nest no deeper than the parser lets them.
+/// Returns how far a survey must reach for an expression. The parser bounds the nesting of expressions.
 fn reach(expr: &Expr) -> Reach {
     match expr {
         Expr::Pattern(_) | Expr::Variable(_) => Reach::Named,

@@ -1,4 +1,4 @@
-//! Queries over the graph: `deps(//types/NodeStore:outline) - //files/...`. Looking never executes: answers come from a dry run.
+//! Queries over the graph: `deps(//types/NodeStore:outline) - //files/...`. A query never builds: answers come from a dry run.
 //!
 //! ```text
 //! expr   = term { ("+" | "union" | "-" | "except" | "^" | "intersect") term }      from left to right, all equally strong
@@ -7,10 +7,10 @@
 //!          | kind(test, expr) | attr(attribute, regex, expr) | filter(regex, expr) | stale(expr)
 //! ```
 //! A pattern ends at white space, at a comma, at a closing parenthesis that it did not open, or before an operator that a `//` follows. Quotes
-//! hold what has any of these inside. Patterns without a target, or with `*` as target, mean what rules make; source files and sets are
-//! meant by `:bytes` and `:files`. A `let` reaches as far to the right as it can.
+//! enclose patterns with such characters. Patterns without a target, or with `*` as target, match rules' targets; `:bytes` and `:files` match source
+//! files and sets. A `let` extends as far to the right as it can.
 //!
-//! Reading knows no graph, and evaluation only what a [`Ground`] tells: sessions are one, and the tests' drawn graphs are another.
+//! Parsing needs no graph, and evaluation only a [`Ground`]: sessions implement it, and the tests' drawn graphs.
 
 mod eval;
 mod ground;
@@ -29,7 +29,7 @@ use engine::values::pattern::Pattern;
 use engine::values::wildcard::Wildcard;
 use regex::Regex;
 
-/// How deep parentheses and functions may nest.
+/// Limit of nested parentheses and functions.
 pub const MAX_NESTING: usize = 100;
 
 /// A parsed query. Patterns are in [`Query::patterns`], by number in the expression.
@@ -37,14 +37,14 @@ pub const MAX_NESTING: usize = 100;
 pub struct Query {
     /// The patterns in the order written.
     pub patterns: Vec<Pattern>,
-    /// What to do with them.
+    /// The expression over the patterns.
     pub expr: Expr,
-    /// How many names `let` binds.
+    /// The number of names that `let` binds.
     pub variables: usize,
 }
 
 impl Query {
-    /// Whether it asks for ways from some nodes to others.
+    /// Whether it asks for paths from some nodes to others.
     pub fn asks_for_ways(&self) -> bool {
         let mut expr = &self.expr;
         while let Expr::Let(_, _, body) = expr {
@@ -61,46 +61,45 @@ pub enum Expr {
     Pattern(usize),
     /// A name by number.
     Variable(usize),
-    /// A name by number, what it stands for, and where.
+    /// A name by number, its value, and the expression that uses it.
     Let(usize, Box<Expr>, Box<Expr>),
     /// First and the others, from left to right.
     Chain(Box<Expr>, Vec<(Operator, Expr)>),
-    /// What the nodes are made of, themselves included, so many steps far.
+    /// The inputs of the nodes, transitively up to so many steps, the nodes included.
     Deps(Box<Expr>, Option<u32>),
-    /// What is made of the nodes, themselves included: of everything, or of what the universe is made of.
+    /// The readers of the nodes, transitively, the nodes included: of everything, or of what the universe depends on.
     Rdeps {
-        /// Nodes that everything found belongs to or is an input of, however far.
+        /// Limits the readers to these nodes and their transitive inputs.
         universe: Option<Box<Expr>>,
         /// The nodes.
         of: Box<Expr>,
-        /// Steps.
+        /// Limit of steps.
         depth: Option<u32>,
     },
-    /// A shortest way from one of the first to one of the second.
+    /// A shortest path from one of the first to one of the second.
     SomePath(Box<Expr>, Box<Expr>),
-    /// Everything on any way from one of the first to one of the second.
+    /// All nodes on any path from one of the first to one of the second.
     AllPaths(Box<Expr>, Box<Expr>),
-    /// Those whose target name (`outline`) or producer's implementation (`csharp/outline`) fits; the implementation of files and sets is
-    /// called `source`.
+    /// Nodes whose target name (`outline`) or producer's implementation (`csharp/outline`) matches; the implementation of files and sets is `source`.
     Kind(Test, Box<Expr>),
-    /// Those that have the attribute with a value that fits.
+    /// Nodes that have the attribute with a matching value.
     Attr(Attribute, Test, Box<Expr>),
-    /// Those whose label fits.
+    /// Nodes whose label matches.
     Filter(Test, Box<Expr>),
-    /// Those that a build of them would not leave as they are: not made, out of date, perhaps out of date, or failed.
+    /// Nodes that a build would change: not built, stale, maybe stale, or failed.
     Stale(Box<Expr>),
 }
 
 /// A test of a text.
 #[derive(Clone, Debug)]
 pub enum Test {
-    /// The whole text is this.
+    /// Matches the whole text.
     Name(Wildcard),
-    /// Any part of the text fits.
+    /// Matches any part of the text.
     Regex(Regex),
 }
 
-/// What `attr` looks at. Source files and sets have the first three only.
+/// An attribute that `attr` tests. Source files and sets have the first three only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute {
     /// `package`: the label up to its last colon.
@@ -115,17 +114,17 @@ pub enum Attribute {
     Version,
     /// `rule`: the rule's target with its variables.
     Rule,
-    /// `out`: the rule's place of files that are laid out.
+    /// `out`: the rule's path of laid-out files.
     Out,
     /// `paid`: `true` or `false`.
     Paid,
     /// `param.NAME`: a parameter of the producer, as JSON (texts without quotes).
     Param(String),
-    /// `var.NAME`: what a variable of the rule stands for.
+    /// `var.NAME`: the value of a variable of the rule.
     Var(String),
 }
 
-/// The attributes with a name of their own.
+/// The attributes with a fixed name.
 pub const ATTRIBUTES: [(&str, Attribute); 8] = [
     ("package", Attribute::Package),
     ("target", Attribute::Target),
@@ -148,7 +147,7 @@ pub enum Operator {
     Intersect,
 }
 
-/// Why a text is no query: sentence, byte offset and hint.
+/// A syntax error of a query: sentence, byte offset and hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct QueryError {
@@ -156,27 +155,27 @@ pub struct QueryError {
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,
-    /// How many bytes are meant.
+    /// Length of the error in bytes.
     pub len: usize,
-    /// What to write instead.
+    /// The correct form.
     pub hint: String,
 }
 
-/// What an evaluation asks of a graph.
+/// The graph operations of an evaluation.
 trait Ground {
-    /// The nodes that a pattern means, by its number.
+    /// Returns the nodes that a pattern matches, by its number.
     fn matched_nodes(&self, pattern: usize) -> &[NodeId];
-    /// What a node is made of, repeats possible.
+    /// Returns the inputs of a node, perhaps repeated.
     fn reads(&self, id: NodeId) -> Vec<NodeId>;
-    /// What is made of a node, repeats possible.
+    /// Returns the readers of a node, perhaps repeated.
     fn readers(&self, id: NodeId) -> Vec<NodeId>;
-    /// The node's label.
+    /// Returns the node's label.
     fn label(&self, id: NodeId) -> String;
-    /// The implementation that makes it.
+    /// Returns the implementation that builds it.
     fn kind(&self, id: NodeId) -> String;
-    /// The value of an attribute, if it has it.
+    /// Returns the value of an attribute, if the node has it.
     fn attribute(&self, id: NodeId, attribute: &Attribute) -> Option<String>;
-    /// Those of the nodes that are not current.
+    /// Returns those of the nodes that are not current.
     fn stale(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError>;
 }
 

@@ -1,4 +1,4 @@
-//! Reading queries. Depth is bounded, so no text overflows the stack.
+//! Parses queries. Nesting is bounded, so no text overflows the stack.
 
 use super::{ATTRIBUTES, Attribute, Expr, MAX_NESTING, Operator, Query, QueryError, Test};
 use crate::short_names::expanded;
@@ -10,13 +10,13 @@ use std::borrow::Cow;
 
 const FUNCTIONS: [&str; 8] = ["deps", "rdeps", "somepath", "allpaths", "kind", "attr", "filter", "stale"];
 
-/// Most memory that a regular expression may take, in bytes.
+/// Limit of memory of a regular expression, in bytes.
 const REGEX_SIZE: usize = 1 << 20;
 
 /// Parses a query.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first syntax error.
 pub fn parse(text: &str) -> Result<Query, QueryError> {
     let mut parser = Parser {
         text,
@@ -45,9 +45,9 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     patterns: Vec<Pattern>,
-    /// The names that may be used here, the innermost last.
+    /// The names in scope, the innermost last.
     names: Vec<(&'a str, usize)>,
-    /// How many were bound so far.
+    /// The number of names bound so far.
     bound: usize,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes `token` if it comes next.
+    /// Consumes `token` if it is next.
     fn take(&mut self, token: char) -> bool {
         self.space();
         let found = self.rest().starts_with(token);
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         Ok(expr)
     }
 
-    /// What follows `let`.
+    /// Parses the rest of a `let`.
     fn binding(&mut self, depth: usize) -> Result<Expr, QueryError> {
         let name = self.name("a name was expected here", "write let types = //types/... in deps($types)")?;
         if !self.take('=') {
@@ -243,7 +243,7 @@ impl<'a> Parser<'a> {
         Ok(Expr::Let(number, Box::new(value), Box::new(body?)))
     }
 
-    /// What follows `$`.
+    /// Parses the name after `$`.
     fn variable(&mut self) -> Result<Expr, QueryError> {
         let start = self.at;
         let name = self.name("a name was expected here", "write $ and a name that let binds")?;
@@ -269,7 +269,7 @@ impl<'a> Parser<'a> {
         Ok(&rest[..end])
     }
 
-    /// `rdeps(set)`, `rdeps(universe, set)`, both with a depth if one is given.
+    /// Parses `rdeps(set)` or `rdeps(universe, set)`, both with an optional depth.
     fn rdeps(&mut self, depth: usize) -> Result<Expr, QueryError> {
         let first = Box::new(self.expr(depth)?);
         self.space();
@@ -293,7 +293,7 @@ impl<'a> Parser<'a> {
         if self.take(',') { Ok(Some(self.number()?)) } else { Ok(None) }
     }
 
-    /// A name with stars as it stands, or a regular expression in quotes.
+    /// Parses a name with stars, or a quoted regular expression.
     fn name_test(&mut self) -> Result<Test, QueryError> {
         self.space();
         if self.rest().starts_with(['"', '\'']) {
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
         Ok(Test::Name(Wildcard::new(name)))
     }
 
-    /// A regular expression, in quotes or up to a comma outside of its brackets.
+    /// Parses a regular expression, in quotes or up to a comma outside of its brackets.
     fn regex(&mut self) -> Result<Test, QueryError> {
         self.space();
         let start = self.at;
@@ -435,7 +435,7 @@ fn first_word(text: &str) -> &str {
     &text[..end]
 }
 
-/// An unquoted pattern: its parentheses belong to it when it opened them.
+/// Returns an unquoted pattern: closing parentheses belong to it if it opened them.
 fn pattern_text(text: &str) -> &str {
     let mut open = 0usize;
     for (at, c) in text.char_indices() {
@@ -460,7 +460,7 @@ fn pattern_text(text: &str) -> &str {
     text
 }
 
-/// An unquoted regular expression: commas inside its brackets belong to it, and so does what a backslash stands before.
+/// Returns an unquoted regular expression: commas inside its brackets and escaped characters belong to it.
 fn regex_text(text: &str) -> &str {
     let mut open = 0usize;
     let mut escaped = false;

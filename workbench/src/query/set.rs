@@ -1,4 +1,4 @@
-//! Sets of nodes, one bit each: a graph of 100,000 nodes is 12 KB, and members come out in order.
+//! Sets of nodes, one bit each: a graph of 100,000 nodes takes 12 KB, and members are iterated in order.
 
 use engine::graph::NodeId;
 
@@ -14,7 +14,7 @@ impl NodeSet {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
     }
 
-    /// Puts the node in; whether it was not there.
+    /// Adds the node. Returns whether it was new.
     pub(super) fn insert(&mut self, id: NodeId) -> bool {
         let at = id.index() / 64;
         if at >= self.words.len() {
@@ -26,7 +26,7 @@ impl NodeSet {
         new
     }
 
-    /// Adds what is in the other.
+    /// Adds the members of the other set.
     pub(super) fn add(&mut self, other: &Self) {
         if other.words.len() > self.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -36,14 +36,14 @@ impl NodeSet {
         }
     }
 
-    /// Takes away what is in the other.
+    /// Removes the members of the other set.
     pub(super) fn subtract(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= !other;
         }
     }
 
-    /// Keeps what is in the other.
+    /// Keeps only the members of the other set.
     pub(super) fn intersect(&mut self, other: &Self) {
         self.words.truncate(other.words.len());
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -51,7 +51,7 @@ impl NodeSet {
         }
     }
 
-    /// All members in order.
+    /// Returns all members in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = NodeId> {
         (0u32..).zip(&self.words).flat_map(|(at, &word)| {
             (0..64)

@@ -1,4 +1,4 @@
-//! The evaluator against a naive one, over drawn graphs: both are given the same texts, so the parser is tested along the way.
+//! Compares the evaluator with a naive one, over drawn graphs: both get the same texts, so the parser is tested too.
 
 use super::eval::Evaluation;
 use super::{Attribute, Ground, parse};
@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 const NODES: u32 = 12;
 
-/// A graph as drawn: pattern `//n/I:KIND` means node I.
+/// A drawn graph: the pattern `//n/I:KIND` matches node I.
 #[derive(Clone, Debug)]
 struct Drawn {
-    /// Reader and what it reads.
+    /// Reader and its input.
     edges: Vec<(u32, u32)>,
     stale: BTreeSet<u32>,
     meant: Vec<Vec<NodeId>>,
@@ -61,7 +61,7 @@ impl Ground for Drawn {
     }
 }
 
-/// What a query means, in the simplest words.
+/// The meaning of a query, in the simplest terms.
 #[derive(Clone, Debug)]
 enum Meaning {
     Node(u32),
@@ -107,7 +107,7 @@ fn steps(depth: Option<u32>) -> String {
     depth.map_or_else(String::new, |depth| format!(", {depth}"))
 }
 
-/// The query that has a meaning.
+/// Returns a query with a meaning.
 fn text(meaning: &Meaning, names: usize) -> String {
     let of = |inner: &Meaning| text(inner, names);
     match meaning {
@@ -130,7 +130,7 @@ fn text(meaning: &Meaning, names: usize) -> String {
 
 type Set = BTreeSet<u32>;
 
-/// One step from each, forward or back, added until nothing is new or the steps are used up.
+/// Adds one step from each node, forward or back, until nothing is new or the steps are used up.
 fn closed(drawn: &Drawn, mut set: Set, depth: Option<u32>, back: bool, within: Option<&Set>) -> Set {
     for _ in 0..depth.unwrap_or(NODES) {
         let next = drawn.edges.iter().filter_map(|&(reader, read)| match back {
@@ -156,7 +156,7 @@ fn naive(drawn: &Drawn, meaning: &Meaning) -> Set {
             let universe = closed(drawn, of(universe), None, false, None);
             closed(drawn, &of(a) & &universe, *depth, true, Some(&universe))
         }
-        // A node is on a way when one can come to it from the first, and from it to the second.
+        // A node is on a path if it is reachable from the first and reaches the second.
         Meaning::AllPaths(a, b) => &closed(drawn, of(a), None, false, None) & &closed(drawn, of(b), None, true, None),
         Meaning::SomePath(a, b) => shortest(drawn, &of(a), &of(b)),
         Meaning::Outlines(a) => of(a).into_iter().filter(|id| kind(*id) == "csharp/outline").collect(),
@@ -167,10 +167,9 @@ fn naive(drawn: &Drawn, meaning: &Meaning) -> Set {
     }
 }
 
-/// Which of the shortest ways is taken is nobody's business here: the drawn set is compared by its properties, so this gives the one that
-/// the evaluator's rule gives, by trying lengths.
+/// Which of the shortest paths is returned does not matter: their properties are compared. Applies the evaluator's rule by trying lengths.
 fn shortest(drawn: &Drawn, from: &Set, to: &Set) -> Set {
-    // All ways of a length, in the order of a breadth-first search: by the place of the way it goes on from, then by number.
+    // All paths of a length, in the order of a breadth-first search: by the index of the path that they extend, then by number.
     let mut ways: Vec<Vec<u32>> = from.iter().map(|&id| vec![id]).collect();
     let mut seen = from.clone();
     while !ways.is_empty() {
@@ -199,7 +198,7 @@ fn graph() -> impl Strategy<Value = Drawn> {
     })
 }
 
-/// The number in a drawn label.
+/// Returns the number in a drawn label.
 fn number(label: &str) -> u32 {
     let digits: String = label.chars().filter(char::is_ascii_digit).collect();
     digits.parse().expect("a number")

@@ -1,4 +1,4 @@
-//! The graph near one node, few enough nodes to be drawn, without a look at all others: what a page asks for while a person waits.
+//! The graph near one node, with few nodes, computed without reading all others: for a page for which a person waits.
 
 use super::near::neighbourhood;
 use super::{State, distinct, state};
@@ -14,26 +14,26 @@ use std::sync::Arc;
 pub struct NearNode {
     /// Its label.
     pub label: Arc<str>,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// Nodes it reads that are not drawn.
+    /// Number of its inputs that are not drawn.
     pub more_inputs: usize,
-    /// Nodes that read it and are not drawn.
+    /// Number of its readers that are not drawn.
     pub more_readers: usize,
 }
 
-/// The nodes near one, and what reads what among them.
+/// The nodes near one, with the edges among them.
 #[derive(Clone, Debug)]
 pub struct NearGraph {
-    /// The nodes; the first is the one that is looked at.
+    /// The nodes; the first is the focus.
     pub nodes: Vec<NearNode>,
-    /// From what is read to what reads it, as places in `nodes`.
+    /// Edges from an input to its reader, as indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
-    /// The way from the node to what marked it stale, as places in `nodes`; only itself when nothing did.
+    /// The path from the node to the node that marked it stale, as indices of `nodes`; only itself when it is not marked.
     pub way: Vec<usize>,
 }
 
-/// Chooses the nodes near a label; `None` when the graph does not have it. What is marked stale comes before what is not.
+/// Chooses the nodes near a label; `None` when the graph does not have it. Marked nodes come first.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -41,7 +41,7 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
     let Some(focus) = session.graph.find(label) else {
         return Ok(None);
     };
-    // A dry run settles what it looks at, so that the marks that tell why are read before.
+    // A dry run settles the nodes that it visits, so read the marks with their causes first.
     let marked: HashMap<NodeId, Option<NodeId>> = session.marked().into_iter().map(|mark| (mark.node, mark.via)).collect();
     let mut way = vec![focus.index()];
     let mut at = focus;
@@ -78,7 +78,7 @@ pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>
     }))
 }
 
-/// How nodes stand; sources are told from what is made.
+/// Returns the states of nodes; sources have states of their own.
 fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<State>, WorkbenchError> {
     let is_made = |id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
     let made: Vec<NodeId> = ids.iter().copied().filter(is_made).collect();

@@ -1,4 +1,4 @@
-//! Versions of a target with what each differs in from the one before: the output, the inputs, and the source files behind them.
+//! Versions of a target, each with its difference from the one before: the output, the inputs, and the source files behind them.
 
 use crate::builds::Past;
 use crate::versions::{self, InputChange, Version, blob, input_changes};
@@ -13,28 +13,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes then and now.
+/// Bytes before and after.
 type BeforeAndAfter = (Arc<[u8]>, Arc<[u8]>);
 
-/// Digests then and now, where there were any.
+/// Digests before and after, if any.
 type FromTo = (Option<Digest>, Option<Digest>);
 
-/// The newest versions of a target that are compared.
+/// Limit of versions of a target that are compared.
 const VERSIONS: usize = 6;
 
-/// Inputs of one version whose bytes are told.
+/// Limit of inputs of one version whose bytes are reported.
 const INPUTS: usize = 12;
 
-/// Source files of one version that are told.
+/// Limit of source files of one version that are reported.
 const FILES: usize = 6;
 
-/// Source files looked for in all: each may ask git.
+/// Limit of source files that are looked up in total: each may run git.
 const LOOKUPS: usize = 40;
 
-/// Results followed from one version down to source files.
+/// Limit of results that are followed from one version down to source files.
 const STEPS: usize = 400;
 
-/// Bytes, if they are still to be had.
+/// Bytes, if they are still available.
 pub type Kept = Option<Arc<[u8]>>;
 
 /// The versions of a target.
@@ -44,26 +44,26 @@ pub struct Lineage {
     pub label: Arc<str>,
     /// The newest versions, the newest first.
     pub versions: Vec<Version>,
-    /// Versions older than these.
+    /// Number of older versions.
     pub older: usize,
-    /// What each of the versions differs in from the one before it, in their order; the oldest one there is has nothing before it.
+    /// The difference of each version from the one before, in their order; the very first version has none.
     pub changes: Vec<Change>,
 }
 
-/// What a version differs in from the one before it.
+/// The difference of a version from the one before.
 #[derive(Debug)]
 pub struct Change {
     /// The numbers of both.
     pub numbers: (i64, i64),
     /// Both outputs.
     pub outputs: (Kept, Kept),
-    /// The inputs that gave something else, with what they gave; `None` when it is not known what both were made of.
+    /// The inputs whose digests differ, with their outputs; `None` when the inputs of either are unknown.
     pub inputs: Option<Vec<(InputChange, Kept, Kept)>>,
-    /// Inputs that gave something else beyond those.
+    /// Number of further differing inputs.
     pub more_inputs: usize,
     /// The source files behind them.
     pub files: Vec<SourceChange>,
-    /// Source files beyond those.
+    /// Number of further source files.
     pub more_files: usize,
 }
 
@@ -76,18 +76,18 @@ pub struct SourceChange {
     pub before: bool,
     /// Whether the newer version reads it.
     pub after: bool,
-    /// Its bytes then and now, if both are still to be had.
+    /// Its bytes before and after, if both are available.
     pub bytes: Option<BeforeAndAfter>,
 }
 
-/// Finds what source files were, within bounds for the whole report.
+/// Finds earlier bytes of source files, within a limit for the whole report.
 pub struct Sources<'s> {
     past: Past<'s>,
     left: usize,
 }
 
 impl<'s> Sources<'s> {
-    /// One that looks into the store, the workspace and git.
+    /// Creates one that searches the store, the workspace and git.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -113,7 +113,7 @@ impl<'s> Sources<'s> {
     }
 }
 
-/// The versions of a target; `None` when it has none.
+/// Returns the versions of a target; `None` when it has none.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -164,8 +164,8 @@ pub fn lineage(
     }))
 }
 
-/// The source files behind what two results differ in, with what each of them read: along inputs that gave something else, by what History
-/// and the records of results still hold.
+/// Returns the source files behind the difference of two results, with the digests that each of them read: follows differing inputs, as far as
+/// History and the records of results reach.
 fn files_behind(session: &Session, from: &ActionRecord, to: &ActionRecord) -> Result<BTreeMap<String, FromTo>, StoreError> {
     let (store, view) = (&session.engine.store, session.engine.view);
     let mut files = BTreeMap::new();

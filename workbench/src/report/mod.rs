@@ -1,5 +1,5 @@
-//! What a report tells of a workspace, as values: how every target stands, the builds, the graph near one target and why it stands as it
-//! does, versions with what they differ in. Nothing is run and nothing written; how it looks is for others to say.
+//! The data of a workspace report: the state of every target, the builds, the graph near one target with the cause of its state, versions with their
+//! differences. This module runs and writes nothing; others render the report.
 
 pub mod drawing;
 pub mod lineage;
@@ -27,28 +27,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use timeline::timeline;
 
-/// How a node stands: what the engine knows, with sources told apart.
+/// State of a node: that of the engine, with separate states for sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// A build asked for it and did not get it: the last try failed, or it waits.
+    /// A build requested it and did not get it: the last try failed, or it waits.
     Pending,
-    /// Its key moved.
+    /// Its key changed.
     Stale,
-    /// Stale if what has to be built first comes out different.
+    /// Stale if a target that has to be built first gets another output.
     MaybeStale,
-    /// Never made here.
+    /// Never built here.
     None,
-    /// A source file or set that moved since the last build.
+    /// A source file or set that changed since the last build.
     Moved,
-    /// Filed under its present key.
+    /// Stored under its present key.
     Current,
     /// A source file or set as the last build saw it.
     Source,
 }
 
 impl State {
-    /// All of them, the most pressing first.
+    /// All states, the most pressing first.
     pub const ALL: [Self; 7] = [
         Self::Pending,
         Self::Stale,
@@ -65,73 +65,73 @@ impl State {
 pub struct Target {
     /// Its label.
     pub label: Arc<str>,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// The implementation that makes it and its version, as the last result has it; `None` for sources and what was never made.
+    /// The implementation and version of its last result; `None` for sources and targets that were never built.
     pub producer: Option<String>,
     /// Bytes of its last output.
     pub len: Option<u64>,
-    /// Microseconds that its last run took.
+    /// Microseconds of its last run.
     pub took_us: Option<u64>,
-    /// Seconds since 1970 when its last output was made.
+    /// Seconds since 1970 of the run that built its last output.
     pub made_at: Option<u64>,
-    /// What its last output cost.
+    /// The cost of its last output.
     pub spent: Option<Spent>,
     /// Versions in History.
     pub versions: usize,
-    /// How often one version had another output than the one before.
+    /// Number of versions whose output differs from that of the version before.
     pub moved: usize,
     /// Nodes that it reads.
     pub inputs: usize,
     /// Nodes that read it.
     pub readers: usize,
-    /// Whether it is one of many that a rule makes.
+    /// Whether its rule builds many targets.
     pub each: bool,
 }
 
-/// A step of the way to what made a node stale: the node, and at the end of the way what happened to it.
+/// A step of the path to the cause of a stale node: the node, and at the end of the path the cause.
 #[derive(Clone, Debug)]
 pub struct Because {
     /// The node.
     pub label: Arc<str>,
-    /// What happened to it, where the way ends.
+    /// The cause, at the end of the path.
     pub reason: Option<Reason>,
 }
 
-/// A node near the one that is looked at.
+/// A node of the drawing.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// Which of the targets.
+    /// Index of its target.
     pub target: usize,
-    /// The way to what made it stale, if it is.
+    /// The path to the cause of its staleness, if it is stale.
     pub because: Vec<Because>,
-    /// Nodes it reads that are not drawn.
+    /// Number of its inputs that are not drawn.
     pub more_inputs: usize,
-    /// Nodes that read it and are not drawn.
+    /// Number of its readers that are not drawn.
     pub more_readers: usize,
 }
 
 /// The graph near a target.
 #[derive(Debug)]
 pub struct Near {
-    /// The nodes; the first is the one that is looked at.
+    /// The nodes; the first is the focus.
     pub nodes: Vec<Drawn>,
-    /// From what is read to what reads it, as places in `nodes`.
+    /// Edges from an input to its reader, as indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
-    /// The way from the target to what made it stale, as places in `nodes`; empty when it is current.
+    /// The path from the target to the cause of its staleness, as indices of `nodes`; empty when it is current.
     pub way: Vec<usize>,
     /// Everything known about the target.
     pub explanation: Explanation,
 }
 
-/// All that a report tells.
+/// The data of a report.
 #[derive(Debug)]
 pub struct Report {
     /// `[workspace] name`.
     pub name: String,
     /// Source files.
     pub files: usize,
-    /// Source files that moved since the last build.
+    /// Source files that changed since the last build.
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
@@ -141,28 +141,27 @@ pub struct Report {
     pub failures: Vec<Diagnostic>,
     /// The newest builds, the oldest of them first.
     pub builds: Vec<BuildRecord>,
-    /// What models cost.
+    /// The cost of models.
     pub spending: Spending,
     /// The currency of prices.
     pub currency: Option<String>,
     /// The graph near one target; `None` when nothing was ever built.
     pub near: Option<Near>,
-    /// Versions of that target first, then of those that moved most often.
+    /// Versions of that target first, then of those that changed most often.
     pub lineages: Vec<Lineage>,
 }
 
-/// So many targets that moved often have their versions told, beside the one that is looked at.
+/// Number of often changed targets whose versions are reported, beside the focus.
 const LINEAGES: usize = 5;
 
 impl Report {
-    /// Everything about the workspace, with the graph near `label`, or near the hottest target when there is none: the one whose
-    /// output moved most often, or that took longest where several moved as often; targets of the workspace as a whole only if there are no
-    /// others.
+    /// Gathers everything about the workspace, with the graph near `label`, or else near the hottest target: the one whose output changed most often,
+    /// with the longest run among equals; targets of the whole workspace only if there are no others.
     ///
     /// # Errors
-    /// When the manifest is wrong or store or sources cannot be read.
+    /// When the manifest is wrong, or the store or the sources cannot be read.
     pub fn gather(workspace: &Workspace, label: Option<&str>) -> Result<Self, WorkbenchError> {
-        // A dry run settles what it looks at, so that the marks that tell why are read before.
+        // A dry run settles the nodes that it visits, so read the marks with their causes first.
         let mut session = workspace.session()?;
         let marked: HashMap<NodeId, Marked> = session.marked().into_iter().map(|marked| (marked.node, marked)).collect();
         let reasons: HashMap<NodeId, Reason> = marked
@@ -203,7 +202,7 @@ impl Report {
         })
     }
 
-    /// How many targets stand how.
+    /// Counts the targets by state.
     pub fn states(&self) -> BTreeMap<State, usize> {
         let mut states = BTreeMap::new();
         for target in &self.targets {
@@ -213,7 +212,7 @@ impl Report {
     }
 }
 
-/// Every node of the graph, looked at.
+/// Every node of the graph, examined.
 struct Survey {
     targets: Vec<Target>,
     ids: Vec<NodeId>,
@@ -286,7 +285,7 @@ impl Survey {
         self.targets.binary_search_by(|target| (*target.label).cmp(label)).ok()
     }
 
-    /// Targets that were made, the hottest first.
+    /// Returns the built targets, the hottest first.
     fn hot(&self) -> impl Iterator<Item = usize> {
         let mut made: Vec<usize> = (0..self.targets.len()).filter(|at| self.targets[*at].versions > 0).collect();
         let heat = |target: &Target| (target.each, target.moved, target.versions, target.took_us.unwrap_or_default());
@@ -294,7 +293,7 @@ impl Survey {
         made.into_iter()
     }
 
-    /// The hottest of those that there are: one whose rule is gone has nothing near it.
+    /// Returns the hottest target that still has a rule: the others have no graph.
     fn hottest(&self, session: &Session) -> Option<usize> {
         self.hot().find(|at| session.rules.find(&self.targets[*at].label).is_some())
     }
@@ -352,7 +351,7 @@ impl Survey {
         })
     }
 
-    /// Along the marks to where they began.
+    /// Follows the marks to their origin.
     fn because(&self, id: NodeId, session: &Session, marked: &HashMap<NodeId, Marked>, reasons: &HashMap<NodeId, Reason>) -> Vec<Because> {
         let mut way = Vec::new();
         let mut at = Some(id);
@@ -383,7 +382,7 @@ fn distinct(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
     nodes
 }
 
-/// What `cortex explain` knows, from a session of its own: an explanation wants the marks as they were loaded.
+/// Returns the explanation of `cortex explain`, from a new session: it needs the marks as they were loaded.
 fn explain(workspace: &Workspace, label: &str) -> Result<Explanation, WorkbenchError> {
     let unknown = |why: Vec<Diagnostic>| WorkbenchError::Manifest(why);
     let pattern = Pattern::parse(label).map_err(|why| unknown(vec![Diagnostic::error(ErrorCode::E_LABEL, why.to_string())]))?;

@@ -1,32 +1,32 @@
-//! The nodes near one node: few enough to be drawn, chosen so that what says most is among them. Works on numbers; it knows no graph.
+//! Chooses the nodes near one node for a drawing: few, and the most significant ones. Works on numbers; it knows no graph.
 
 use std::collections::{HashMap, HashSet};
 
-/// Never more nodes than these are drawn.
+/// Limit of drawn nodes.
 pub const MOST: usize = 120;
 
-/// How many nodes are taken at each step towards what is read: the first few steps say most, and the way goes down to the files.
+/// Number of nodes taken at each step towards inputs: the first few steps matter most, and the path leads down to the files.
 const INPUTS: [usize; 7] = [16, 16, 12, 10, 8, 6, 4];
 
-/// The same towards the readers.
+/// Number of nodes taken at each step towards readers.
 const READERS: [usize; 3] = [12, 10, 6];
 
-/// Of one way, at most so many nodes.
+/// Limit of nodes of a path.
 const WAY: usize = 16;
 
-/// The nodes to draw and what reads what among them.
+/// The nodes to draw, with the edges among them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Neighbourhood {
-    /// The nodes, the one in the middle first.
+    /// The nodes, the focus first.
     pub nodes: Vec<usize>,
-    /// For each: how many nodes that it reads, and how many of its readers, are not among them.
+    /// For each node, the number of its inputs and of its readers that are not drawn.
     pub more: Vec<(usize, usize)>,
-    /// From what is read to what reads it, as places in `nodes`.
+    /// Edges from an input to its reader, as indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Chooses the nodes near `focus`. `way` is always among them; of others those of most weight come first, lower numbers before higher.
-/// `inputs` and `readers` give each neighbour once.
+/// Chooses the nodes near `focus`. `way` is always included; of the others those of most weight come first, lower numbers before higher. `inputs` and
+/// `readers` return each neighbour once.
 pub fn neighbourhood<W: Ord>(
     focus: usize,
     way: &[usize],
@@ -67,7 +67,7 @@ pub fn neighbourhood<W: Ord>(
     Neighbourhood { nodes, more, edges }
 }
 
-/// One step outwards. Each node of `edge` has its turn, so that none of them has all.
+/// Takes one step outwards. The nodes of `edge` take turns, so that none of them gets all places.
 fn step_outwards<W: Ord>(
     edge: &[usize],
     size: usize,
@@ -80,7 +80,7 @@ fn step_outwards<W: Ord>(
     let mut offers: Vec<std::vec::IntoIter<usize>> = Vec::new();
     for &node in edge {
         let (known, mut new): (Vec<usize>, Vec<usize>) = next(node).into_iter().partition(|other| seen.contains(other));
-        // What is drawn for its own sake leads on too.
+        // A node that is drawn already continues the walk too.
         reached.extend(known.into_iter().filter(|other| nodes.contains(other) && !edge.contains(other)));
         new.sort_by(|a, b| weight(*b).cmp(&weight(*a)).then(a.cmp(b)));
         offers.push(new.into_iter());

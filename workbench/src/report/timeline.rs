@@ -1,19 +1,19 @@
-//! The newest builds, as the log has them.
+//! The newest builds in the log.
 
 use crate::workspace::WorkbenchError;
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::store::builds::BuildRecord;
 
-/// So many builds are told.
+/// Limit of builds.
 pub const BUILDS: usize = 60;
 
-/// Whether models were asked in a build.
+/// Whether a build asked models.
 pub fn asked_models(build: &BuildRecord) -> bool {
     build.spent.as_ref().is_some_and(|spent| spent.calls > 0) || build.answers.sum() > 0
 }
 
-/// The newest builds, the oldest of them first.
+/// Returns the newest builds, the oldest of them first.
 ///
 /// # Errors
 /// When the store cannot be read.

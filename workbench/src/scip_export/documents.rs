@@ -1,4 +1,4 @@
-//! The documents of an index while they are written: places told in lines and characters become ranges in lines and bytes of UTF-8.
+//! The documents of an index under construction: converts lines and characters to ranges in lines and UTF-8 bytes.
 
 use crate::symbols::locations::SourceLocation;
 use crate::symbols::outputs::{Outputs, file_label};
@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The name of C# among the languages of SCIP.
+/// The name of C# in SCIP.
 pub(super) const CSHARP: &str = "CSharp";
 
-/// A stretch of one file: first line, byte in it, last line, byte in it; all from 0.
+/// A range in a file: first line, byte in it, last line, byte in it; all from 0.
 type Range = (i32, i32, i32, i32);
 
-/// One document.
+/// A document under construction.
 #[derive(Default)]
 struct Open {
-    /// By range and symbol: its roles, and the whole of what is defined.
+    /// By range and symbol: its roles, and the whole range of a definition.
     occurrences: BTreeMap<(Range, Rc<str>), (i32, Option<Range>)>,
     defined: BTreeSet<Rc<str>>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Documents {
 /// The text of a file.
 struct Text {
     bytes: Arc<[u8]>,
-    /// Where each line begins.
+    /// The byte at which each line begins.
     starts: Vec<usize>,
 }
 
@@ -45,7 +45,7 @@ impl Text {
         }
     }
 
-    /// A line, by its number from 1, without its end.
+    /// Returns a line, by its number from 1, without its end.
     fn line(&self, number: u32) -> Option<&str> {
         let at = number.checked_sub(1)? as usize;
         let start = *self.starts.get(at)?;
@@ -53,14 +53,14 @@ impl Text {
         std::str::from_utf8(&self.bytes[start..end.max(start)]).ok()
     }
 
-    /// The byte of a line before which so many characters stand, less one.
+    /// Returns the byte of a column, which counts characters from 1.
     fn byte(&self, line: u32, column: u32) -> Option<usize> {
         let text = self.line(line)?;
         let nth = text.char_indices().nth(column.checked_sub(1)? as usize);
         Some(nth.map_or(text.len(), |(byte, _)| byte))
     }
 
-    /// The name, operator or bracket at a place.
+    /// Returns the range of the name, operator or bracket at a position.
     fn token_range(&self, line: u32, column: u32) -> Option<Range> {
         let start = self.byte(line, column)?;
         let rest = &self.line(line)?[start..];
@@ -83,7 +83,7 @@ impl Text {
 }
 
 impl Documents {
-    /// Reads the files; labels of those that could not be are added to `unread`.
+    /// Reads the files; adds the labels of missing ones to `unread`.
     ///
     /// # Errors
     /// When the outputs cannot be read.
@@ -103,7 +103,7 @@ impl Documents {
         })
     }
 
-    /// A declaration of a symbol.
+    /// Adds a declaration of a symbol.
     pub(super) fn define(&mut self, symbol: &Rc<str>, at: &SourceLocation, part: &Part, roles: i32) {
         let (Some(text), Some(open)) = (self.texts.get(&part.file), self.open.get_mut(&part.file)) else {
             return;
@@ -116,7 +116,7 @@ impl Documents {
             .insert((range, symbol.clone()), (roles | role::DEFINITION, text.part_range(part)));
     }
 
-    /// A use of a symbol. What is said of a declaration stands.
+    /// Adds a use of a symbol, unless a declaration has the same range.
     pub(super) fn refer(&mut self, symbol: &Rc<str>, at: &SourceLocation, roles: i32) {
         let (Some(text), Some(open)) = (self.texts.get(&at.file), self.open.get_mut(&at.file)) else {
             return;
@@ -130,7 +130,7 @@ impl Documents {
         }
     }
 
-    /// The documents, by path; `describe` tells of the symbols that one defines.
+    /// Returns the documents, by path; `describe` returns the information about a defined symbol.
     pub(super) fn close(self, describe: impl Fn(&str) -> Option<SymbolInformation>) -> Vec<Document> {
         let documents = self.open.into_iter().map(|(path, open)| Document {
             relative_path: path,
@@ -154,7 +154,7 @@ impl Documents {
     }
 }
 
-/// A range as SCIP writes it.
+/// Returns a range in the form of SCIP.
 fn scip_range((first, from, last, to): Range) -> Vec<i32> {
     match first == last {
         true => vec![first, from, to],

@@ -1,8 +1,7 @@
-//! An index of the workspace in the format SCIP: what is defined where, used where, documented how, and what carries on what.
+//! Exports an index of the workspace in the format SCIP: definitions, uses, documentation and relations.
 //!
-//! Everything is told from outputs of targets: the same sources give the same bytes, and no path of the machine is among them. A call that its
-//! arguments leave to several overloads is an occurrence of each. Uses on values whose type is not known, and of types outside of the
-//! workspace, are in no index.
+//! All facts come from outputs of targets: the same sources give the same bytes, without paths of the machine. A call whose arguments fit several
+//! overloads is an occurrence of each. Uses on values of unknown type, and of types outside of the workspace, are left out.
 
 mod documents;
 mod names;
@@ -25,28 +24,28 @@ use producers::scip::messages::{Index, Metadata, Relationship, Signature, Symbol
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Types whose sources are held at once.
+/// Number of types whose sources are in memory at once.
 const TYPES_AT_ONCE: usize = 256;
 
-/// An index.
+/// An exported index.
 #[derive(Clone, Debug, Default)]
 pub struct Exported {
-    /// The index as a file holds it.
+    /// The encoded index.
     pub bytes: Vec<u8>,
-    /// Documents in it.
+    /// Number of documents.
     pub documents: usize,
-    /// Definitions of symbols in it; of a partial type each part.
+    /// Number of definitions; each part of a partial type counts.
     pub symbols: usize,
-    /// Places in it.
+    /// Number of occurrences.
     pub occurrences: usize,
-    /// Labels of targets that could not be made: what they would tell is missing.
+    /// Labels of missing outputs, whose facts are missing.
     pub unread: Vec<String>,
 }
 
-/// The index of a workspace. `project_root`: the URI that its paths count from; `version`: of the program.
+/// Exports the index of a workspace. `project_root`: the URI that its paths are relative to; `version`: of the program.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str, version: &str) -> Result<Exported, O::Error> {
     let mut unread = Vec::new();
     let mut documents = Vec::new();
@@ -86,7 +85,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
     })
 }
 
-/// Notes all declarations.
+/// Adds all declarations.
 fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> Result<(), O::Error> {
     let all: Vec<(&String, &NamedType)> = names.iter().collect();
     for some in all.chunks(TYPES_AT_ONCE) {
@@ -107,7 +106,7 @@ fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> R
     Ok(())
 }
 
-/// Notes all uses.
+/// Adds all uses.
 fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
     for (label, _, bytes) in outputs_of_types(outputs, "usages", unread)? {
         let damaged = || SymbolError::damaged().at_label(&label);
@@ -120,7 +119,7 @@ fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unrea
                     UseKind::Read => role::READ,
                     UseKind::Write => role::WRITE,
                     UseKind::Call | UseKind::Construct | UseKind::Convert | UseKind::Cref | UseKind::Name => 0,
-                    // Relationships tell of these.
+                    // Relationships express these.
                     UseKind::Implement | UseKind::Override => continue,
                 };
                 let at = SourceLocation {
@@ -140,7 +139,7 @@ fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unrea
     Ok(())
 }
 
-/// The members that a use of a name may mean.
+/// Returns the members that a use of a name may refer to.
 fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>> {
     let overloads = named.overloads.get(name).map_or(&[][..], Vec::as_slice);
     let left: Vec<&Overload> = match &place.call {
@@ -151,7 +150,7 @@ fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>>
     left.into_iter().filter_map(|one| Some(&named.member(&one.key)?.symbol)).collect()
 }
 
-/// What is told of a type and its members, by symbol.
+/// Returns the information about a type and its members, by symbol.
 fn describe(key: &str, named: &NamedType, names: &Names, world: &World<'_>) -> Vec<(Rc<str>, SymbolInformation)> {
     let levels = world.levels(&Shape::of_key(key));
     let keys = levels.iter().skip(1).filter_map(|base| base.key());
@@ -217,7 +216,7 @@ fn describe(key: &str, named: &NamedType, names: &Names, world: &World<'_>) -> V
     found
 }
 
-/// Whether the interface that an explicit implementation writes before its name is of this key.
+/// Whether the interface in the name of an explicit implementation has this key.
 fn is_explicit(name: &str, key: &str) -> bool {
     let start = name.len() - short_of(name).map_or(0, str::len);
     let interface = name[..start].trim_end_matches('.');
@@ -225,7 +224,7 @@ fn is_explicit(name: &str, key: &str) -> bool {
     plain.rsplit(['.', ':']).next() == Some(simple_name(key))
 }
 
-/// The type of a member that has a value, where the workspace declares it.
+/// Returns the type of a member with a value, where the workspace declares it.
 fn type_of<'n>(key: &str, overload: &Overload, names: &'n Names, world: &World<'_>) -> Option<&'n Rc<str>> {
     if !matches!(overload.kind.as_str(), "property" | "indexer" | "event" | "field" | "constant") {
         return None;

@@ -1,7 +1,7 @@
-//! The symbols of SCIP for the types and members of a workspace, and what is known of each.
+//! The SCIP symbols of a workspace's types and members, each with its description.
 //!
 //! A type is `cortex nuget ASSEMBLY . Namespace/Outer#Inner#`; types of loose files have no package. Generic types keep the arity of metadata
-//! (``Cache`2``). Overloads are told apart as `+1`, `+2` …, in the order of their keys.
+//! (``Cache`2``). Overloads are numbered `+1`, `+2` …, in the order of their keys.
 
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Who names the symbols.
+/// The scheme of the symbols.
 const SCHEME: &str = "cortex";
 
 /// All types of a workspace, by their keys.
@@ -40,13 +40,13 @@ pub(super) struct NamedType {
 pub(super) struct NamedMember {
     /// Its symbol.
     pub(super) symbol: Rc<str>,
-    /// What overloads are told apart by.
+    /// The data that distinguishes overloads.
     pub(super) overload: Overload,
     /// Its declaration and documentation.
     pub(super) described: Described,
 }
 
-/// What a reader is told.
+/// The description of a symbol.
 #[derive(Default, Deserialize)]
 pub(super) struct Described {
     /// The declaration in one line.
@@ -56,17 +56,17 @@ pub(super) struct Described {
 }
 
 impl NamedType {
-    /// The symbol of a member, by its key.
+    /// Returns a member, by its key.
     pub(super) fn member(&self, key: &str) -> Option<&NamedMember> {
         let at = self.members.binary_search_by(|member| member.overload.key.as_str().cmp(key)).ok()?;
         self.members.get(at)
     }
 }
 
-/// Names all types and members; labels of what could not be made are added to `unread`.
+/// Names all types and members; adds the labels of missing outputs to `unread`.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are malformed.
 pub(super) fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<Names, O::Error> {
     let mut names = Names::new();
     for (at, key) in symbols.keys().enumerate() {
@@ -116,7 +116,7 @@ pub(super) fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut 
 /// The label of an output, the key of its type, its bytes.
 pub(super) type OutputOfType = (String, String, Arc<[u8]>);
 
-/// The outputs of one target of all types: label, key, bytes.
+/// Returns the outputs of one target of all types: label, key, bytes.
 pub(super) fn outputs_of_types<O: Outputs>(outputs: &mut O, target: &str, unread: &mut Vec<String>) -> Result<Vec<OutputOfType>, O::Error> {
     let mut found = Vec::new();
     for output in outputs.read(&[format!("//types/...:{target}")])? {
@@ -141,7 +141,7 @@ fn of_type(key: &str, row: &TypeRow) -> String {
     let mut names = path.split('+').peekable();
     while let Some(name) = names.next() {
         match scope.filter(|_| names.peek().is_none()) {
-            // Types that only one file sees, or whose projects have one assembly's name.
+            // Types that only one file sees, or whose projects share an assembly name.
             Some(scope) => push(&mut symbol, &format!("{name}@{scope}"), &Suffix::Type),
             None => push(&mut symbol, name, &Suffix::Type),
         }
@@ -162,7 +162,7 @@ impl NamedType {
                 "method" | "constructor" | "finalizer" | "operator" | "conversion" => {
                     push(&mut symbol, &overload.name, &Suffix::Method(disambiguator));
                 }
-                // Indexers are told apart by their parameters.
+                // C# indexers differ by their parameters.
                 _ if disambiguator.is_empty() => push(&mut symbol, &overload.name, &Suffix::Term),
                 _ => push(&mut symbol, &overload.key, &Suffix::Term),
             }

@@ -1,4 +1,4 @@
-//! Indexes are read back with the bindings that the project of the protocol publishes, not with the messages that wrote them.
+//! Reads indexes back with the bindings of the protocol's own project, not with the messages that wrote them.
 
 use super::*;
 use crate::symbols::samples::Sample;
@@ -25,7 +25,7 @@ fn sample() -> (BTreeMap<String, &'static str>, bindings::Index) {
     (files.map(|(path, text)| (path.to_owned(), text)).into(), index)
 }
 
-/// The text of a range.
+/// Returns the text of a range.
 fn text_at<'t>(text: &'t str, range: &[i32]) -> &'t str {
     let [line, from, to] = range else {
         panic!("a range on one line: {range:?}")
@@ -34,7 +34,7 @@ fn text_at<'t>(text: &'t str, range: &[i32]) -> &'t str {
     &line[*from as usize..*to as usize]
 }
 
-/// `symbol text`, with what is done there, of all places whose symbol ends so.
+/// Returns `symbol text`, with the kind of use, of all occurrences whose symbol has this ending.
 fn places(ending: &str) -> Vec<String> {
     let (texts, index) = sample();
     let mut found = Vec::new();
@@ -108,7 +108,7 @@ fn places_are_counted_in_bytes_and_say_what_is_done() {
             "src/Store.cs:5 Store 0"
         ]
     );
-    // The arguments tell the overloads apart; a call on a value of unknown type is in no index.
+    // The arguments distinguish the overloads; a call on a value of unknown type is left out.
     assert_eq!(places("/Store#Get()."), ["src/Store.cs:7 Get 1", "src/Store.cs:9 Get 0"]);
     assert_eq!(places("/Store#Get(+1)."), ["src/Store.cs:7 Get 0", "src/Store.cs:8 Get 1"]);
     assert_eq!(places("/IStore#Get()."), ["src/Others.cs:2 Get 1", "src/Others.cs:4 Get 0"]);

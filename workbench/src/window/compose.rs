@@ -1,38 +1,37 @@
-//! The text of a window, made of what is known of its types within a budget of characters (seed 000 §8).
+//! Composes the text of a window from the cards of its types, within a budget of characters (seed 000 §8).
 //!
-//! Pinned types come first, in the order in which they were pinned, and take at most three fifths of the budget. Then come the types that were
-//! looked at, in the order in which they entered, and last those of the active pack. So what was there before stays where it was, and a
-//! provider's prompt cache holds what did not change. Which of them are shown is another matter: those looked at last, where types of the
+//! Order: pinned types as they were pinned, at most three fifths of the budget; then viewed types as they entered; last those of the active pack. So
+//! earlier text keeps its place, and a provider's prompt cache keeps the unchanged beginning. Chosen are the types viewed last, where types of the
 //! active pack count one and a half times.
 //!
-//! Of pinned types that do not fit sections are left out, the least important of all of them first: no summary of one takes the place of
-//! another's outline, and no section that of a more important one which is too long. One whose outline does not fit is left out with all that were pinned after it, until there is room. Of any other type
-//! that does not fit its own sections are left out, the least important first; then the type is.
+//! If pinned types do not fit, their sections are left out, the least important of all first: no summary takes the place of another type's outline,
+//! and no section that of a more important one that is too long. If an outline does not fit, its type and all types pinned after it are left out
+//! until there is room. Any other type first loses its own sections, the least important first; then it is left out.
 
 use super::room::Room;
 use super::state::Window;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is shown of summaries, the most important first (seed 000 §8); others come after these.
+/// Sections of summaries, the most important first (seed 000 §8); others come after these.
 const SECTIONS: [&str; 4] = ["ROLE", "LIFECYCLE", "LIMITATIONS", "RECOMMENDATIONS"];
-/// How much more a type of the active pack counts, in percent.
+/// Weight of a type of the active pack, in percent.
 const PACK_PERCENT: u64 = 150;
-/// Kept for what is said of what was left out, in percent of the budget.
+/// Room for the note about left-out types, in percent of the budget.
 const TOLD_PERCENT: usize = 10;
 
-/// What is known of a type.
+/// The facts about a type that the window can show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
     /// Its outline.
     pub outline: String,
     /// The sections of its summary, by name.
     pub sections: Vec<(String, String)>,
-    /// What is to be said of the summary: that it is stale, for instance.
+    /// A remark about the summary, for instance that it is stale.
     pub remark: Option<String>,
 }
 
 impl Card {
-    /// A card of an outline and, if there is one, the text of a summary.
+    /// Creates a card from an outline and, if there is one, the text of a summary.
     pub fn of(outline: &str, summary: Option<&str>) -> Self {
         Self {
             outline: outline.trim_end().to_owned(),
@@ -41,7 +40,7 @@ impl Card {
         }
     }
 
-    /// The text with so many of the sections, the most important ones.
+    /// Returns the text with the `kept` most important sections.
     fn text(&self, kept: usize) -> String {
         let mut text = format!("{}\n", self.outline);
         if kept > 0
@@ -62,12 +61,12 @@ impl Card {
         ordered.into_iter()
     }
 
-    /// How important the section is that comes after so many; `None` where there is none.
+    /// Returns the rank of the section after the first `kept`; `None` where there is none.
     fn next(&self, kept: usize) -> Option<usize> {
         self.ordered().nth(kept).map(|(name, _)| rank(name))
     }
 
-    /// As much of it as fits, and how many sections are left out.
+    /// Returns as much of the card as fits, and the number of sections left out.
     fn fitting(&self, room: usize) -> Option<(String, usize)> {
         let all = self.sections.len();
         (0..=all).rev().find_map(|kept| {
@@ -77,12 +76,12 @@ impl Card {
     }
 }
 
-/// How important a section is, from 0.
+/// Returns the rank of a section; 0 is the most important.
 fn rank(name: &str) -> usize {
     SECTIONS.iter().position(|known| *known == name).unwrap_or(SECTIONS.len())
 }
 
-/// The sections of a summary: lines that are a name in capitals and a colon begin one.
+/// Splits a summary into sections: a line with a name in capitals and a colon begins one.
 fn sections(summary: &str) -> Vec<(String, String)> {
     let mut sections: Vec<(String, String)> = Vec::new();
     for line in summary.lines() {
@@ -105,29 +104,29 @@ fn sections(summary: &str) -> Vec<(String, String)> {
     sections
 }
 
-/// A text made.
+/// A composed window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composed {
     /// The text.
     pub text: String,
     /// Types shown, in order.
     pub shown: Vec<String>,
-    /// What was cut or left out, and why; each one sentence.
+    /// Types or sections that were cut or left out, and why; one sentence each.
     pub cut: Vec<String>,
-    /// Characters that pinned types take.
+    /// Characters of the pinned types.
     pub pinned_chars: usize,
-    /// Characters that they may take.
+    /// Limit of characters of pinned types.
     pub pinned_room: usize,
 }
 
-/// The types that a window may show: pinned, looked at, and of the active pack.
+/// Returns the types that a window may show: pinned ones, viewed ones, and those of the active pack.
 pub fn candidate_types(window: &Window, pack: &[String]) -> BTreeSet<String> {
     let pinned = window.pinned.iter().map(|pin| &pin.path);
     let recent = window.recent.iter().map(|recent| &recent.path);
     pinned.chain(recent).chain(pack).cloned().collect()
 }
 
-/// Makes the text. Of types without a card it says that they are not known any more. `pack`: the types of the active pack in its order.
+/// Composes the text. Reports pinned and pack types without a card as unknown. `pack`: the types of the active pack in its order.
 pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String], room: Room) -> Composed {
     let max_chars = room.max_chars;
     let mut composing = Composing {
@@ -149,7 +148,7 @@ pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String],
 struct Composing<'c> {
     cards: &'c BTreeMap<String, Card>,
     made: Composed,
-    /// Characters that the types may take.
+    /// Limit of characters of the text up to the note.
     end: usize,
 }
 
@@ -162,7 +161,7 @@ impl Composing<'_> {
         let room = self.made.pinned_room.min(self.room());
         let mut used = 0;
         let mut full = false;
-        // Each with how many of its sections are shown.
+        // Each with the number of its sections that are shown.
         let mut chosen: Vec<(&str, &Card, usize)> = Vec::new();
         for pin in &window.pinned {
             let Some(card) = self.cards.get(&pin.path) else {
@@ -181,7 +180,7 @@ impl Composing<'_> {
         }
         let mut all_fit = true;
         for important in 0..=SECTIONS.len() {
-            // What is less important takes no place that something more important was too long for.
+            // A less important section does not use room that a more important one was too long for.
             if !all_fit {
                 break;
             }
@@ -220,7 +219,7 @@ impl Composing<'_> {
         let mut chosen = Vec::new();
         for recent in by_weight {
             match self.cards.get(&recent.path) {
-                // A type that is gone was looked at once; nobody needs to be told.
+                // A viewed type that no longer exists needs no mention.
                 None => {}
                 Some(card) => match card.fitting(room) {
                     Some((text, left_out)) => {
@@ -285,7 +284,7 @@ impl Composing<'_> {
         }
     }
 
-    /// Says what was cut, at the end, where it moves nothing else.
+    /// Appends the note about left-out types; at the end it moves no other text.
     fn append_cut_note(&mut self, max_chars: usize) {
         if self.made.cut.is_empty() {
             return;
@@ -374,7 +373,7 @@ mod tests {
             let shown: Vec<usize> = names.iter().map(|name| count(&made.text, name)).collect();
             let outlines = (made.pinned_room / lengths[0]).min(3);
             assert_eq!(made.shown.len(), outlines, "{budget}: every outline that fits: {made:?}");
-            // All that are shown have a section before one has the next, which is longer.
+            // All shown types get a section before any gets the next, which is longer.
             assert!(
                 shown[..4].windows(2).all(|two| two[1] == 0 || two[0] == outlines),
                 "{budget}: {shown:?}, outlines and sections take {lengths:?}"
@@ -452,7 +451,7 @@ mod tests {
             window.touch("C");
             window
         };
-        // Used at 4, 5 and 6: weights 1.5 × 1, 2, 3 again, for moments are counted from the first.
+        // Used at 4, 5 and 6: weights 1.5 × 1, 2, 3, because moments count from the first.
         assert_eq!(compose(&later, &cards, &["B".to_owned()], Room::of(800)).shown, ["B", "C"]);
     }
 

@@ -1,9 +1,9 @@
-//! The prompt window: the one text of a checkout that a model is shown (seed 000 §8). [`state`] is what is remembered of it, [`room`] how long it may be, [`compose`] makes
-//! the text, which is laid out as `.cortex/out/prompt_window.md`.
+//! The prompt window: the one text of a checkout that a model is shown (seed 000 §8). [`state`] is its stored state, [`room`] its size, [`compose`]
+//! composes the text, which is laid out as `.cortex/out/prompt_window.md`.
 
 pub mod compose;
 pub mod room;
 pub mod state;
 
-/// Where the text is laid out, below the workspace's root.
+/// Path of the laid-out text, below the workspace's root.
 pub const OUT: &str = ".cortex/out/prompt_window.md";

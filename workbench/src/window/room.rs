@@ -1,22 +1,22 @@
-//! How long the prompt window is: what this checkout was set to, else what `[prompt_window]` of the manifest says, else 40,000 characters.
+//! The size of the prompt window: set for this checkout, else by `[prompt_window]` of the manifest, else 40,000 characters.
 
 use super::state::{USUAL_CHARS, Window};
 use toml::Table;
 
-/// Of the window, in percent, for pinned types unless told.
+/// Default share of pinned types, in percent.
 const PINNED_PERCENT: usize = 60;
 
-/// The room of a window.
+/// The size of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Characters of the whole text.
+    /// Limit of characters of the whole text.
     pub max_chars: usize,
-    /// Of them, in percent, for pinned types.
+    /// Share of pinned types, in percent.
     pub pinned_percent: usize,
 }
 
 impl Room {
-    /// Of so many characters, three fifths for pinned types.
+    /// Creates a room of so many characters, three fifths for pinned types.
     pub fn of(max_chars: usize) -> Self {
         Self {
             max_chars,
@@ -24,7 +24,7 @@ impl Room {
         }
     }
 
-    /// Of a window in a workspace with this manifest. A manifest that cannot be read says nothing of it.
+    /// Reads the size of a window in a workspace with this manifest. An invalid manifest counts as empty.
     pub fn read(window: &Window, manifest: &str) -> Self {
         let table = manifest.parse::<Table>().unwrap_or_default();
         let number = |key: &str| {
@@ -37,7 +37,7 @@ impl Room {
         }
     }
 
-    /// Characters for pinned types.
+    /// Returns the characters for pinned types.
     pub(super) fn pinned(self) -> usize {
         self.max_chars * self.pinned_percent / 100
     }

@@ -1,5 +1,5 @@
-//! What is remembered of a checkout's window: `.cortex/window.json`. It is a person's and not the store's, so that deleting the store loses
-//! nothing of it. Moments are counted, not told by a clock.
+//! The stored window of a checkout: `.cortex/window.json`. It belongs to a person, not to the store, so that deleting the store loses nothing of it.
+//! Its moments are counters, not clock times.
 
 use crate::checkout;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// Where it is, below the workspace's root.
+/// Path of the file, below the workspace's root.
 pub const FILE: &str = ".cortex/window.json";
-/// So many types that were looked at are remembered (seed 000 §4.3).
+/// Limit of viewed types (seed 000 §4.3).
 const RECENT: usize = 512;
-/// No window is larger: 512 long names and as many pins.
+/// Limit of bytes of the file: enough for 512 long names and as many pins.
 const MOST_BYTES: usize = 16 << 20;
-/// Characters of the text unless told.
+/// Default limit of characters of the text.
 pub const USUAL_CHARS: usize = 40_000;
 
 /// A pinned type.
@@ -23,14 +23,14 @@ pub struct Pin {
     pub path: String,
 }
 
-/// A type that was looked at.
+/// A type that was viewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recent {
     /// Its symbol path.
     pub path: String,
-    /// When it was looked at first since it was last left out.
+    /// Moment of the first view since it was last dismissed.
     pub entered: u64,
-    /// When it was looked at last.
+    /// Moment of the last view.
     pub used: u64,
 }
 
@@ -38,30 +38,30 @@ pub struct Recent {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Window {
-    /// Moments so far.
+    /// The last moment.
     pub now: u64,
     /// Pinned types, in the order in which they were pinned.
     pub pinned: Vec<Pin>,
-    /// Types that were looked at, the last one first.
+    /// Viewed types, the last one first.
     pub recent: Vec<Recent>,
     /// The active pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
-    /// Characters of the text.
+    /// Limit of characters of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
 }
 
 impl Window {
-    /// The window of a workspace; an empty one when there is none.
+    /// Reads the window of a workspace; empty when there is none.
     ///
     /// # Errors
-    /// When what is there is not of our making: somebody's pins may be in it, so nothing takes its place.
+    /// When the file is invalid: it may contain a person's pins, so it is not replaced.
     pub fn read(root: &Path) -> io::Result<Self> {
         parse(checkout::read(root, FILE, MOST_BYTES)?)
     }
 
-    /// Changes the window of a workspace; two who do so at once do so one after the other.
+    /// Changes the window of a workspace; concurrent changes run one after the other.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -81,7 +81,7 @@ impl Window {
         Ok(changed.expect("invariant: what is changed without an error was given to the change"))
     }
 
-    /// Pins a type. Whether it was not pinned before.
+    /// Pins a type. Returns whether it was not pinned before.
     pub fn pin(&mut self, path: &str) -> bool {
         let new = !self.pinned.iter().any(|pin| pin.path == path);
         if new {
@@ -90,21 +90,21 @@ impl Window {
         new
     }
 
-    /// Lets a pinned type go. Whether it was pinned.
+    /// Unpins a type. Returns whether it was pinned.
     pub fn unpin(&mut self, path: &str) -> bool {
         let before = self.pinned.len();
         self.pinned.retain(|pin| pin.path != path);
         self.pinned.len() < before
     }
 
-    /// Leaves a type out until it is looked at again. Whether it was there.
+    /// Removes a type until it is viewed again. Returns whether it was there.
     pub fn dismiss(&mut self, path: &str) -> bool {
         let before = self.recent.len();
         self.recent.retain(|recent| recent.path != path);
         self.recent.len() < before
     }
 
-    /// A type has another name now. One that is there by both names is there once, where it was first.
+    /// Renames a type. If both names are there, the type stays at its first position.
     pub fn rename(&mut self, from: &str, to: &str) {
         for pin in self.pinned.iter_mut().filter(|pin| pin.path == from) {
             to.clone_into(&mut pin.path);
@@ -117,7 +117,7 @@ impl Window {
         self.recent.retain(|one| recent.insert(one.path.clone()));
     }
 
-    /// A type was looked at.
+    /// Records a view of a type.
     pub fn touch(&mut self, path: &str) {
         if self.recent.first().is_some_and(|last| last.path == path) {
             return;

@@ -1,4 +1,4 @@
-//! What is read of files of two languages, and that nothing makes reading fail.
+//! Tests of reading files of two languages, and that no text makes reading fail.
 
 use super::*;
 use crate::languages::grammar::LANGUAGES;
@@ -186,7 +186,7 @@ fn reading_takes_as_long_as_a_text_is_long() {
         read(language("typescript").expect("it"), "a.ts", text).expect("read");
         begin.elapsed()
     };
-    // Each of these took a minute when a node was asked for its neighbours or a column was counted from the start of its line.
+    // These texts took a minute when a node was asked for its neighbours, or when a column was counted from the start of its line.
     let comments = "//a\n".repeat(60_000) + &"function f() {}\n".repeat(1_000);
     let one_line = "var a = b;".repeat(60_000);
     for text in [comments, one_line] {

@@ -1,4 +1,4 @@
-//! Agents: nobody is called, and an answer is found by the words that were asked.
+//! Agents: no model is called, and an answer is found by a digest of the prompt.
 
 use super::providers::{Asking, why};
 use crate::llm::{About, Answer, Ask, Given, Note, Part, Question, Role, Runtime, Turn, Wants};
@@ -48,7 +48,7 @@ fn given(text: &str) -> Given {
     }
 }
 
-/// Hands an answer to a question in.
+/// Hands in an answer to a question.
 fn answer(runtime: &Runtime, id: &str, text: &str) {
     let note = Note {
         label: "//a:s".to_owned(),

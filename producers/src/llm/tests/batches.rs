@@ -1,4 +1,4 @@
-//! Batches over several runs, some of which do not end well.
+//! Batches over several runs, some of which are killed or fail.
 
 use super::providers::{Asking, KEY, why};
 use super::server::{Act, Seen, Server, answer, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json as value};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A provider that keeps batches: questions come back as answers that quote the last words asked.
+/// A provider of batches: its answers quote the last words of the question.
 #[derive(Default)]
 struct Provider {
     requests: Mutex<Vec<Value>>,
@@ -170,7 +170,7 @@ fn a_run_that_is_killed_loses_no_answer() {
         provider.ended.store(true, Ordering::Relaxed);
         let killed = asking.runtime();
         assert_eq!(asking.ask_of(&killed, "one").expect("an answer").text, "Code: one");
-        // Killed: nothing is tidied up.
+        // Killed: no cleanup runs.
         std::mem::forget(killed);
         assert_eq!(asking.ask_of(&asking.runtime(), "one").expect("an answer").text, "Code: one");
         assert_eq!(provider.created.load(Ordering::Relaxed), 1);
@@ -201,7 +201,7 @@ fn a_repair_keeps_the_first_answer_until_it_comes() {
         let runtime = asking.runtime();
         asking.ask_of(&runtime, "one").expect("an answer");
         assert_eq!(asking.ask_as(&runtime, "one", 1, &cancel), Err(Failure::Deferred));
-        // The second batch has the name of the first here; it is asked after in the next run.
+        // The second batch has the name of the first here; the next run polls it.
         runtime.flush().expect("sent");
         drop(runtime);
         let runtime = asking.runtime();
@@ -291,7 +291,7 @@ fn nothing_is_asked_at_full_price_unawares_when_a_batch_has_vanished() {
         let told = why(told);
         assert!(told.code == "E_BATCH" && told.hint.expect("a hint").contains("one by one"));
         drop(runtime);
-        // Whoever builds again knows.
+        // The user of the next build has been told.
         assert!(
             matches!(asking.ask_of(&asking.runtime(), "one"), Err(Failure::Permanent(_))),
             "it is asked"

@@ -1,4 +1,4 @@
-//! Answers that are heard as they grow, and ended by whoever hears them.
+//! Answers that a listener receives as they grow, and cancels.
 
 use super::providers::{Asking, KEY, openai_stream};
 use super::server::{Act, STREAM, Server, stream};
@@ -23,7 +23,7 @@ fn a_stream_is_heard_word_by_word_without_keys() {
 #[test]
 fn who_ends_an_answer_has_heard_its_beginning_and_pays_for_it() {
     let unit = b"data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n".to_vec();
-    // Eight words, and then only signs of life.
+    // Eight words, and then only keep-alives.
     let mut words: Vec<u8> = STREAM.into();
     words.extend_from_slice(&unit.repeat(8));
     let server = Server::new(vec![Act::Endless(words, b": still here\n\n".to_vec())]);

@@ -1,4 +1,4 @@
-//! Keys come from where they should and are seen nowhere else.
+//! Keys come from the configured sources and appear nowhere else.
 
 use super::providers::{Asking, KEY, openai_stream, why};
 use super::server::{Server, answer, stream};
@@ -63,7 +63,7 @@ fn headers_may_carry_keys_of_their_own() {
     assert!(why(Asking::new(model).ask()).message.contains("NOT_SET"));
 }
 
-/// Whatever a server does with a key, nothing that we keep, show or write has it.
+/// For any behaviour of a server, no stored, shown or written data contains the key.
 #[test]
 fn a_key_is_nowhere_to_be_found() {
     let echo = |text: String| String::from_utf8(openai_stream(&text)).expect("text");

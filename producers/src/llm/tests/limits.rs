@@ -11,7 +11,7 @@ use std::time::Duration;
 #[test]
 fn each_limit_stops_before_it_is_passed() {
     let price = json!({"input": 1, "output": 10});
-    // The question is 24 tokens or so and its answer 100 at most; what was answered took 57.
+    // The question has about 24 tokens and its answer at most 100; the real usage was 57.
     for (limits, answered, message) in [
         (
             Limits {
@@ -83,7 +83,7 @@ fn a_server_that_writes_more_than_it_may_is_read_no_further_than_the_limits_allo
             "{tokens}: the last bytes are all that may be too much"
         );
     }
-    // Where there is room for it, it is read to the bound of bytes.
+    // Where the limits allow it, the answer is read up to the limit of bytes.
     let server = Server::new(vec![Act::Endless(STREAM.into(), unit)]);
     let answer = Asking::openai(&server).limit(limits(Some(2_000), None)).ask().expect("an answer");
     assert_eq!(answer.text.len(), 1_600);
@@ -92,7 +92,7 @@ fn a_server_that_writes_more_than_it_may_is_read_no_further_than_the_limits_allo
 #[test]
 fn what_other_calls_only_hold_is_waited_for() {
     let server = Server::new(vec![stream(openai_stream("it"))]);
-    // Room for what two calls take, but not for the most of two at once.
+    // Room for the real usage of two calls, but not for the most of two at once.
     let limits = Limits {
         max_tokens: Some(190),
         ..Limits::default()

@@ -24,7 +24,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// With a model as a manifest has it.
+    /// Uses a model as in a manifest.
     pub(super) fn new(model: Value) -> Self {
         let models = BTreeMap::from([("team".to_owned(), model.as_object().cloned().expect("a table"))]);
         let bound = model::bind(value!({"model": "team"}).as_object().expect("a table"), &models);
@@ -65,7 +65,7 @@ impl Asking {
         self.folder.path()
     }
 
-    /// What the folder of pending batches holds.
+    /// Returns the content of the folder of pending batches.
     pub(super) fn shelf(&self) -> Vec<(String, String)> {
         let folder = self.root().join(".cortex/batches");
         let entries = std::fs::read_dir(folder)
@@ -316,7 +316,7 @@ fn what_does_not_speak_the_interface_is_told_so() {
     assert!(told.message.ends_with("answered with a web page"), "{told:?}");
     assert_eq!(server.seen().len(), 1, "another try would find the same page");
 
-    // A server of plain HTTP says so in plain text to whoever greets it in TLS.
+    // A server of plain HTTP answers a TLS greeting in plain text.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("https://{}/v1", listener.local_addr().expect("an address"));
     let plain = std::thread::spawn(move || {
@@ -429,7 +429,7 @@ fn silence_ends_in_time_and_when_told() {
     assert!(matches!(failure, Err(Failure::Transient(_))));
     assert!(why(failure).message.ends_with("gave no whole answer within 0.05 s"));
 
-    // Told to stop as soon as the question has come: long before any time-out.
+    // Cancelled as soon as the question has arrived: long before any time-out.
     let cancel = Cancel::default();
     let told = cancel.clone();
     let server = Server::with(move |_, _| {

@@ -107,7 +107,7 @@ fn a_program_reads_the_question_and_prints_the_answer() {
     assert_eq!(answer.text, "Be brief. Be right.\n\nCode: What is it?");
     assert!(answer.spent.estimated && answer.spent.model == "sh");
     assert!(asking.root().join("here").exists(), "it runs in the workspace");
-    // One that neither reads nor is asked much.
+    // A program that does not read its input, with a small question.
     assert_eq!(
         program("echo yes")
             .ask_of(&program("x").runtime(), &"long ".repeat(100_000))

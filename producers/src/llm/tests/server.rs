@@ -1,27 +1,27 @@
-//! A server that does what a script says, for clients that must stand anything.
+//! A scripted server, to test that clients survive any behaviour.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a client sent.
+/// A request of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// Method and path.
     pub(crate) line: String,
-    /// Headers as they came, in small letters.
+    /// Headers as received, in lower case.
     pub(crate) headers: String,
     pub(crate) body: String,
 }
 
-/// What the server does with one request.
+/// The server's reaction to a request.
 #[derive(Clone)]
 pub(crate) enum Act {
-    /// Sends bytes and closes.
+    /// Sends bytes and closes the connection.
     Say(Vec<u8>),
-    /// Says nothing until the client goes away.
+    /// Sends nothing until the client disconnects.
     Silence,
-    /// Sends the first once and the second until the client goes away.
+    /// Sends the first once and the second until the client disconnects.
     Endless(Vec<u8>, Vec<u8>),
 }
 
@@ -32,12 +32,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Acts one after the other; the last for ever.
+    /// Performs the acts one after the other, and repeats the last for ever.
     pub(crate) fn new(acts: Vec<Act>) -> Self {
         Self::with(move |_, number| acts[number.min(acts.len() - 1)].clone())
     }
 
-    /// Acts by what is asked and by how much was asked before.
+    /// Chooses the act by the request and the number of earlier ones.
     pub(crate) fn with(act: impl Fn(&Seen, usize) -> Act + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -91,7 +91,7 @@ fn read(stream: &TcpStream) -> Option<Seen> {
 }
 
 fn perform(act: Act, mut stream: TcpStream) {
-    // The client may go away at any time.
+    // The client may disconnect at any time.
     match act {
         Act::Say(bytes) => drop(stream.write_all(&bytes)),
         Act::Silence => drop(stream.read(&mut [0; 1])),
@@ -104,7 +104,7 @@ fn perform(act: Act, mut stream: TcpStream) {
     }
 }
 
-/// An answer with a status and headers.
+/// Returns an answer with a status and headers.
 pub(crate) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Act {
     let body = body.as_ref();
     let mut bytes = format!(
@@ -116,7 +116,7 @@ pub(crate) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Act
     Act::Say(bytes)
 }
 
-/// A good answer in JSON.
+/// Returns a good answer in JSON.
 pub(crate) fn json(body: impl AsRef<[u8]>) -> Act {
     answer("200 OK", "Content-Type: application/json\r\n", body)
 }
@@ -124,7 +124,7 @@ pub(crate) fn json(body: impl AsRef<[u8]>) -> Act {
 /// The head of a stream without a length.
 pub(crate) const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nConnection: close\r\n\r\n";
 
-/// A stream that ends with the connection.
+/// Returns a stream that ends with the connection.
 pub(crate) fn stream(body: impl AsRef<[u8]>) -> Act {
     Act::Say([STREAM.as_bytes(), body.as_ref()].concat())
 }

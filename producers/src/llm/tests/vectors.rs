@@ -1,4 +1,4 @@
-//! Embeddings: asked at a server or of a program, and counted.
+//! Embeddings: requested from a server or a program, and counted.
 
 use super::providers::{Asking, why};
 use super::server::{Act, Server, answer, json};

@@ -1,4 +1,4 @@
-//! Servers that are down, busy or refuse everything: who waits, who is told, and what is not sent any more.
+//! Servers that are down, busy or refuse everything: waits, messages, and calls that are not sent any more.
 
 use super::providers::{Asking, openai_stream, why};
 use super::server::{Server, answer, stream};
@@ -7,7 +7,7 @@ use engine::seams::producer::{Cancel, Failure};
 use serde_json::json as value;
 use std::sync::{Arc, Mutex};
 
-/// What was told while it was waited, and the runtime that told it.
+/// Returns a runtime and the messages that it reports while it waits.
 fn telling(asking: &Asking) -> (Runtime, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let telling = Arc::clone(&told);
@@ -51,7 +51,7 @@ fn a_server_that_comes_back_soon_is_waited_for() {
     for _ in 0..5 {
         assert!(matches!(asking.ask_of(&runtime, "x"), Err(Failure::Transient(_))));
     }
-    // One tries, finds it still down, and fails; the next waits for the next try.
+    // One call tries, finds the server still down, and fails; the next waits for the next try.
     assert!(matches!(asking.ask_of(&runtime, "x"), Err(Failure::Transient(_))));
     for _ in 0..4 {
         asking.ask_of(&runtime, "x").expect("an answer");
@@ -94,7 +94,7 @@ fn a_model_that_refuses_everything_is_not_asked_again() {
             );
         }
     }
-    // Refusals with answers in between are about single questions.
+    // Refusals with answers in between concern single questions.
     let server = Server::with(|_, number| match number % 2 {
         0 => answer("403 Forbidden", "", ""),
         _ => stream(openai_stream("it")),

@@ -1,4 +1,4 @@
-//! What is taken of a document, compared with the text of its file: as it was, and as it is after an edit.
+//! Tests of reading a document against the text of its file: as it was, and after an edit.
 
 use super::super::messages::{Relationship, Signature};
 use super::*;
@@ -34,7 +34,7 @@ fn document() -> Document {
             occurrence(&[0, 0, 0], "", role::DEFINITION),
             whole,
             occurrence(&[1, 2, 7], "Client#`größe`.", role::DEFINITION),
-            // Behind a character that is two units of UTF-16.
+            // After a character of two UTF-16 units.
             occurrence(&[1, 21, 27], "Client#", 0),
             occurrence(&[2, 2, 13], "Client#`<constructor>`().", role::DEFINITION),
             occurrence(&[2, 14, 17], "Client#`<constructor>`().(url)", role::DEFINITION),
