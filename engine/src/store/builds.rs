@@ -160,9 +160,7 @@ pub struct OfProducer {
 }
 
 impl OfProducer {
-    /// Adds the counts of another build.
-    ///
-    /// The two are of the same producer.
+    /// Adds the counts of the same producer in another build.
     pub fn add(&mut self, other: &Self) {
         self.ran += other.ran;
         self.cached += other.cached;
