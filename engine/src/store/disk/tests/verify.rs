@@ -189,7 +189,7 @@ fn commit(names: std::ops::Range<u32>) -> Commit {
 
 #[test]
 fn what_others_file_and_collect_meanwhile_is_no_damage() {
-    // At each moment at which others come in: they collect the newer half, and what they file then lies under the same numbers.
+    // At each moment at which the store is released, gc removes the newer half, and newly stored blobs reuse the same numbers.
     let moments = Cell::new(0);
     let mut at = 0;
     while at == 0 || at <= moments.get() {
