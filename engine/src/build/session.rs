@@ -1,4 +1,4 @@
-//! A session: the state of a view loaded and brought up to date with the sources, ready to build or to be asked.
+//! A session: a view's state, loaded and refreshed from the sources, ready for builds and queries.
 
 use super::bringing::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// A view, loaded and marked.
 pub struct Session {
-    /// What the workspace is made of.
+    /// The parts of the workspace.
     pub engine: Engine,
     /// The rules.
     pub rules: RuleIndex,
@@ -320,7 +320,7 @@ impl Leaves for SessionLeaves<'_> {
             .filter(is_new)
             .map(|change| (change.path.clone(), SetChange::Added));
         let changes: Vec<(String, SetChange)> = removed.chain(added).collect();
-        // Earlier refreshes may have found more, and ignore rules may have changed: the changes are complete only if undoing them gives the former
+        // Earlier refreshes may have found more, and ignore rules may have changed: the changes are complete only if the former list fits.
         // list.
         let mut paths: BTreeSet<String> = self.sources.set(index).into_iter().collect();
         for (path, change) in &changes {

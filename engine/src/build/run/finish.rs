@@ -93,8 +93,8 @@ impl Run<'_> {
     /// Caches an output while it may be read. Returns whether to store it.
     fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
         let producer = &self.rules.manifest().producers[self.rules.rule(rule).producer as usize];
-        // An output too large for memory would be rebuilt for every reader. Any build that finds the tree looks for its parts, so they stay
-        // together.
+        // Store an output too large for memory: it would be rebuilt for every reader. Store a tree together with its parts: readers of the tree
+        // look for them.
         let keep = producer.keep || blob.len() > LARGEST || !parts.is_empty();
         if keep || force {
             self.shared.blobs.pin(digest, blob.clone());
