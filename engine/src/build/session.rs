@@ -321,7 +321,6 @@ impl Leaves for SessionLeaves<'_> {
             .map(|change| (change.path.clone(), SetChange::Added));
         let changes: Vec<(String, SetChange)> = removed.chain(added).collect();
         // Earlier refreshes may have found more, and ignore rules may have changed: the changes are complete only if the former list fits.
-        // list.
         let mut paths: BTreeSet<String> = self.sources.set(index).into_iter().collect();
         for (path, change) in &changes {
             match change {

@@ -46,7 +46,7 @@ pub enum Part {
     Links,
     /// Rows of tables that decided which inputs nodes have, by page number (`graph`).
     Lookups,
-    /// The set of stale nodes, the generation and counters (`graph`).
+    /// The state that the stored graph belongs to: generation, stale nodes and counters (`build`).
     State,
     /// Directory listings with file stamps and digests, by path (`files`).
     Directories,

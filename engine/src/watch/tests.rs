@@ -1,4 +1,4 @@
-//! Random operations on a watched folder: whoever looks only at what is named knows as much as whoever looks at everything.
+//! Random operations on a watched folder: refreshing only named paths finds as much as a full refresh.
 
 use super::ask::WatcherAnswer;
 use super::{Batch, Socket, SocketError, Trouble, Watch, Watcher};
@@ -28,7 +28,7 @@ fn sets() -> Vec<SetDef> {
     vec![set(&["**/*.cs"], true), set(&["a/**/*.md", "*.md"], false)]
 }
 
-/// A folder, and what a builder knows of it from looking only at what a watcher names.
+/// A folder, and a builder's state from refreshing only the paths that a watcher names.
 struct Bench {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -61,7 +61,7 @@ impl Bench {
         Watcher::new(&self.root, &sets()).unwrap()
     }
 
-    /// Looks as a build does: at what is named, or at everything. Gives how many stamps that took.
+    /// Refreshes as a build does: named paths, or everything. Returns the number of stamps read.
     fn read_changes(&mut self, watcher: &mut Watcher) -> usize {
         let watched = watcher.since(fingerprint(&sets()), self.token.as_deref());
         let mut tree = SourceTree::load(self.rows.clone().into_iter().collect());
@@ -150,7 +150,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Does what can be done; what is in the way just fails, as it would for a user.
+/// Applies an edit if possible; obstacles make it fail, as for a user.
 fn apply(bench: &mut Bench, watcher: &mut Watcher, edit: &Edit) {
     let at = |path: &str| bench.root.join(path);
     let room = |path: &Path| fs::create_dir_all(path.parent().unwrap());
@@ -195,7 +195,7 @@ proptest! {
         let mut early = bench.watcher();
         before.iter().for_each(|edit| apply(&mut bench, &mut early, edit));
         drop(early);
-        // Another watcher than the one whose tokens are known by now.
+        // A new watcher, which did not issue the known tokens.
         let mut watcher = bench.watcher();
         for edit in &after {
             apply(&mut bench, &mut watcher, edit);
@@ -223,7 +223,7 @@ fn a_file_changes_under_a_name_that_came_with_its_directory() {
     bench.write("a/x.cs", "two");
     bench.read_changes(&mut watcher);
     assert_eq!(bench.sources_seen(), bench.there());
-    // A name of several files, one after the other.
+    // Several files under one name, one after the other.
     bench.write("c.cs", "one");
     bench.read_changes(&mut watcher);
     fs::remove_file(bench.root.join("b/x.cs")).unwrap();
@@ -243,7 +243,7 @@ fn nothing_moved_is_nothing_looked_at() {
     let mut watcher = bench.watcher();
     assert!(bench.read_changes(&mut watcher) > 4);
     assert_eq!(bench.read_changes(&mut watcher), 0);
-    // What is no source is not named, ignored folders are not listened to, and reading moves nothing.
+    // Non-sources are not named, ignored folders are not watched, and reading changes nothing.
     bench.write("a/y.txt", "");
     bench.write("obj/x.cs", "");
     assert_eq!(fs::read_to_string(bench.root.join("a/y.cs")).unwrap(), "a/y.cs");
