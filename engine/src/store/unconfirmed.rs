@@ -1,8 +1,7 @@
 //! Paid answers that may differ between machines: two machines may have asked at the same moment.
 //!
-//! A machine stores an answer in a remote cache only if it has just seen none there, and gives up [`WINDOW`](crate::seams::remote::WINDOW) later.
-//! So no machine writes under a key [`SETTLED`] after an answer was first seen there: an answer read then is final, and the row is removed. Until
-//! then, a build asks the cache first.
+//! A machine stores an answer in a remote cache only after seeing none, and gives up [`WINDOW`](crate::seams::remote::WINDOW) later. So no machine
+//! writes a key [`SETTLED`] after its answer was first seen: an answer read then is final, and its row is removed.
 //!
 //! Encoded with minicbor in `Part::Unconfirmed`. Row key: the action key.
 

@@ -249,10 +249,10 @@ fn nothing_moved_is_nothing_looked_at() {
     assert_eq!(fs::read_to_string(bench.root.join("a/y.cs")).unwrap(), "a/y.cs");
     assert_eq!(bench.read_changes(&mut watcher), 0);
     bench.write("a/y.cs", "other");
-    // The directory, which moved lately and is listed again, and its one source.
+    // The directory, which changed recently and is listed again, and its one source.
     assert!((2..=3).contains(&bench.read_changes(&mut watcher)));
     assert_eq!(bench.sources_seen(), bench.there());
-    // A row that went missing is noticed by the number of those that are left.
+    // A lost row is detected by the number of the remaining ones.
     bench.rows.remove(b"a/b".as_slice());
     assert!(bench.read_changes(&mut watcher) > 4);
     assert_eq!(bench.sources_seen(), bench.there());
@@ -334,7 +334,7 @@ fn a_queue_that_overflows_loses_nothing() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     for count in 0..=limit {
-        // One and the same event twice in a row would be one.
+        // Two identical consecutive events would be merged into one.
         fs::write(bench.root.join(["x.cs", "y.cs"][count % 2]), count.to_string()).unwrap();
     }
     fs::write(bench.root.join("a/z.cs"), "last").unwrap();
@@ -378,7 +378,7 @@ fn next(watch: &Watch) -> Batch {
     watch.batches().recv_timeout(LONG).expect("a batch")
 }
 
-/// Batches until one names a path.
+/// Takes batches until one names a path.
 fn until(watch: &Watch, path: &str) -> Batch {
     let mut all = Batch::default();
     while !all.paths.contains(path) {
@@ -417,7 +417,7 @@ fn a_checkout_is_one_batch() {
     for file in 0..20 {
         bench.write(&format!("a/{file}.cs"), "two");
     }
-    // Longer than a batch would otherwise be held open: nothing comes while git is at work.
+    // Longer than a batch otherwise stays open: none arrives while git is at work.
     assert!(watch.batches().recv_timeout(Duration::from_millis(1_200)).is_err());
     bench.write(".git/HEAD.lock", "ref: refs/heads/two\n");
     fs::rename(bench.root.join(".git/HEAD.lock"), bench.root.join(".git/HEAD")).unwrap();
@@ -450,7 +450,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     }
     assert_eq!(asked.since(print, bench.token.as_deref()).unwrap().moved, Some(Vec::new()));
     assert_eq!(asked.since(print + 1, bench.token.as_deref()), None);
-    // Who talks nonsense, or nothing, is not answered, and nobody else is kept waiting for long.
+    // A client that sends garbage, or nothing, gets no answer and delays others only briefly.
     for nonsense in [&b"\xff\xff\xff\xff"[..], b"\x02\0\0\0\xa0", b"\x05\0\0\0\xff\xff\xff\xff\xff"] {
         let (_folder, name) = os::sockets::short_name(&path).unwrap();
         let mut stream = std::os::unix::net::UnixStream::connect(name).unwrap();
@@ -463,7 +463,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     drop(watch);
     assert!(!path.exists());
     assert_eq!(asked.since(print, None), None);
-    // What a killed watch leaves is taken over.
+    // The files of a killed watch are taken over.
     fs::write(&path, "").unwrap();
     drop(Socket::bind(&path).unwrap());
 }
