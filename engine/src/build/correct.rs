@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct Last {
     /// Its key and output.
     pub filed: Filed,
-    /// How it came about.
+    /// Its record.
     pub record: ActionRecord,
     /// Whether no input is known to have changed.
     pub current: bool,

@@ -531,7 +531,7 @@ impl Job {
     }
 }
 
-/// The output as it is stored, unless it says that it is in pieces and is not: its readers would look for what nobody made.
+/// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.
 fn check_pieces(output: Output) -> Result<Output, Failure> {
     if pieces::is_root(&output.bytes) {
         let root: Arc<[u8]> = output.bytes.as_slice().into();

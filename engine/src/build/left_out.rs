@@ -7,7 +7,7 @@ use crate::seams::world::{SetDef, Sources};
 pub struct LeftOut {
     /// The reason, to follow the path in a sentence.
     pub why: String,
-    /// The next step.
+    /// The hint: the next step.
     pub hint: String,
 }
 

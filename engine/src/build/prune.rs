@@ -113,7 +113,7 @@ impl Session {
                     .find(&node.label)
                     .is_some_and(|found| self.rules.rule(found.rule).out.is_some());
                 if !laid_out && exports.path(id.0).is_some() {
-                    // As below.
+                    // A file that cannot be removed stays known; see below.
                     let _ = exports.remove(id.0);
                 }
             }
@@ -147,7 +147,7 @@ impl Session {
 
 /// Members of a set.
 enum Members {
-    /// These.
+    /// The set has these items.
     Known(FxHashSet<String>),
     /// The set must be built first.
     Later,

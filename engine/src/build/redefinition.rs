@@ -24,25 +24,25 @@ pub enum Redefinition {
         producer: String,
         /// The parameter.
         name: String,
-        /// Its value before, if it had one.
+        /// Its former value, if it had one.
         from: Option<Value>,
-        /// Its value now, if it has one.
+        /// Its present value, if it has one.
         to: Option<Value>,
     },
     /// The implementation of its producer.
     Uses {
         /// The producer's name in the manifest.
         producer: String,
-        /// The implementation before.
+        /// The former implementation.
         from: String,
-        /// The implementation now.
+        /// The present implementation.
         to: String,
     },
     /// The version of that implementation; also the implementation, if only the record of the result contains it.
     Version {
-        /// Name and version before.
+        /// Former name and version.
         from: String,
-        /// Name and version now.
+        /// Present name and version.
         to: String,
     },
     /// The source of an input.

@@ -152,7 +152,7 @@ impl Afield {
         self.waiting.is_empty()
     }
 
-    /// Gives up if this machine has been idle long enough; `idle`: it has no other work.
+    /// Gives up the shards if this machine has been idle for long enough; `idle`: it has no other work.
     pub fn start_if_waited_enough(&mut self, idle: bool) {
         if !idle || self.under_way.is_empty() {
             self.idle_since = None;

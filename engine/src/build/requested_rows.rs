@@ -90,7 +90,7 @@ impl Asking<'_> {
     /// Adds the rows to the other planned inputs, in the order of the rule.
     ///
     /// # Errors
-    /// When a table cannot be read, or the producer refuses.
+    /// When a table cannot be read, or the producer fails.
     pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<Answer>, Refusal> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
@@ -108,7 +108,7 @@ impl Asking<'_> {
     /// Returns the rows that the producer requests from the table of an input.
     ///
     /// # Errors
-    /// When a table cannot be read, or the producer refuses.
+    /// When a table cannot be read, or the producer fails.
     pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<Answer, Refusal> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {

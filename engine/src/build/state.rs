@@ -50,7 +50,7 @@ pub struct Set {
     /// Globs.
     #[n(1)]
     pub include: Vec<String>,
-    /// Globs to leave out.
+    /// Globs to exclude.
     #[n(2)]
     pub exclude: Vec<String>,
     /// Whether `.gitignore` is honoured.

@@ -68,7 +68,7 @@ pub enum EdgeFrom {
     RowsOf(NodeId, Digest),
 }
 
-/// A node.
+/// A node with its edges and last output.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its label.
@@ -430,7 +430,7 @@ impl Record {
 }
 
 impl StoredReads {
-    /// None for nodes that were not stored.
+    /// Returns the reads of a node; empty if it was not stored.
     fn reads(&self, id: NodeId) -> &[NodeId] {
         let Some(&end) = self.ends.get(id.index()) else { return &[] };
         let start = id.index().checked_sub(1).map_or(0, |before| self.ends[before] as usize);

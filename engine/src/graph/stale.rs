@@ -81,7 +81,7 @@ pub fn spread(from: &StaleSet, links: &Links) -> StaleSet {
 pub struct Marked {
     /// The node.
     pub node: NodeId,
-    /// The input (or deciding node) that was marked before it.
+    /// The input (or deciding node) through which it was marked.
     pub via: Option<NodeId>,
 }
 

@@ -61,7 +61,7 @@ pub enum ExpandError {
     /// A blob does not have the form that the rule expects.
     #[error("{label} cannot be read as {expected}")]
     BadBlob {
-        /// The node.
+        /// Label of the node.
         label: String,
         /// The form that the rule expects.
         expected: String,
@@ -69,7 +69,7 @@ pub enum ExpandError {
     /// A page of a table is missing: the node must be rebuilt first.
     #[error("a page of the table {label} is missing")]
     Lost {
-        /// The node.
+        /// Label of the node.
         label: String,
     },
 }

@@ -125,7 +125,7 @@ impl Cancel {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop.
+    /// Whether the build is stopped.
     pub fn is_cancelled(&self) -> bool {
         if let Some(left) = &self.0.looks_left
             && left.fetch_sub(1, Ordering::Relaxed) == 1
@@ -245,7 +245,7 @@ impl<'a> Inputs<'a> {
 /// Output of a producer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The blob.
+    /// Its bytes; for an output in pieces, its root blob.
     pub bytes: Vec<u8>,
     /// Diagnostics for readers of this result. Stored with the result.
     pub diagnostics: Vec<Diagnostic>,

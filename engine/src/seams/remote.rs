@@ -95,7 +95,7 @@ pub enum Lie {
     OtherKey,
     /// The record or an answer cannot be read.
     Undecodable,
-    /// The result says that its producer failed.
+    /// The result reports a failure of its producer.
     Failed,
     /// No signature by anyone whom this checkout trusts.
     Untrusted,

@@ -21,7 +21,7 @@ pub const FAILED: usize = 64;
 /// Maximum length of a failure's message, in characters.
 const WHY: usize = 200;
 
-/// How a build ended.
+/// Outcome of a build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(index_only)]
 #[serde(rename_all = "snake_case")]
@@ -228,10 +228,10 @@ pub struct BuildRecord {
     /// Its number in this view, from 1.
     #[n(0)]
     pub number: u64,
-    /// Seconds since 1970 when it began.
+    /// When it started, in seconds since 1970.
     #[n(1)]
     pub at: u64,
-    /// Microseconds from there to its last commit.
+    /// Duration until its last commit, in microseconds.
     #[n(2)]
     pub took_us: u64,
     /// The command with its patterns: `build //types/...:outline`.
@@ -249,7 +249,7 @@ pub struct BuildRecord {
     /// Whether files differed from that commit; `None` if unknown.
     #[n(7)]
     pub dirty: Option<bool>,
-    /// How it ended.
+    /// Its outcome.
     #[n(8)]
     pub outcome: Outcome,
     /// The slowest nodes, the slowest first.

@@ -162,7 +162,7 @@ pub enum StoreError {
         /// That process, as it wrote itself into the lock file.
         holder: String,
     },
-    /// The disk is full; nothing was lost.
+    /// The disk is full; no data is lost.
     #[error("no space left for the store at {path}")]
     NoSpace {
         /// The store's folder.
@@ -178,7 +178,7 @@ pub enum StoreError {
         /// The operating system's error message.
         reason: String,
     },
-    /// Written by a newer cortex.
+    /// A newer cortex wrote it.
     #[error("the store at {path} was written by a newer version of cortex (format {found}, this one reads up to {known})")]
     TooNew {
         /// The store's folder.
@@ -217,7 +217,7 @@ fn maker(holder: &str) -> &'static str {
 /// Exclusive right to request one action; see [`Store::flight`].
 pub type Flight = Box<dyn std::any::Any + Send>;
 
-/// Why an output in pieces cannot be read.
+/// Reason why an output in pieces cannot be read.
 enum Unread {
     Piece,
     Store(StoreError),
@@ -283,7 +283,7 @@ pub trait Store: Send + Sync {
     /// Writes everything in one durable transaction, or nothing.
     ///
     /// # Errors
-    /// When the transaction could not be made durable.
+    /// When the transaction cannot be made durable.
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError>;
 
     /// Returns and clears the damage found so far in this process: one sentence each, naming table and key.

@@ -21,7 +21,7 @@ pub struct Pin {
     key: Vec<u8>,
     #[cbor(n(3), with = "minicbor::bytes")]
     output: Vec<u8>,
-    /// Seconds since 1970 when it was pinned.
+    /// When it was pinned, in seconds since 1970.
     #[n(4)]
     pub at: u64,
     /// Reason, if the person gave one.

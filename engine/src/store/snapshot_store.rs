@@ -106,7 +106,7 @@ impl Store for SnapshotStore {
     }
 
     fn let_go(&self) {
-        // Rows read later would be of another state. If they cannot be copied, keep the store; others wait until this command ends.
+        // Rows read later would be of another state. If they cannot be copied, keep the store: other processes wait.
         if self.copy_all_rows().is_ok() {
             self.store.let_go();
         }

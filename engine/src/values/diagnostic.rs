@@ -7,11 +7,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Information only.
     Note,
     /// A part was left out or guessed; the result is usable.
     Warning,
-    /// No result.
+    /// There is no result.
     Error,
 }
 
@@ -53,7 +53,7 @@ pub struct Excerpt {
 /// One message: a sentence, the facts, a hint (shared shape of errors and warnings).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// A stable code such as `E_LABEL` or `CS-PARSE-PARTIAL`.
     pub code: String,

@@ -27,21 +27,21 @@ pub enum Event<'a> {
     },
     /// A node may be stale.
     Marked {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// Why.
+        /// The reason.
         reason: &'a Reason,
     },
     /// A producer starts.
     Started {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Whether it is paid.
         paid: bool,
     },
     /// A producer ran.
     Ran {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Its output.
         output: Digest,
@@ -53,7 +53,7 @@ pub enum Event<'a> {
     },
     /// The result was found under its key.
     Hit {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Its output.
         output: Digest,
@@ -63,26 +63,26 @@ pub enum Event<'a> {
     },
     /// The node was marked, but its key did not change.
     Verified {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
     },
     /// A node has no output.
     Failed {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// Why.
+        /// The reason.
         why: &'a Diagnostic,
     },
     /// A node was not tried, since an input has no output.
     Skipped {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Label of the input.
         because: &'a str,
     },
     /// In a dry run: a producer would run.
     WouldRun {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Whether that is certain; otherwise it depends on its inputs.
         certain: bool,
@@ -114,21 +114,21 @@ pub enum Reason {
     New,
     /// The bytes of a source file changed.
     FileChanged {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Digest before.
+        /// Former digest.
         from: Digest,
-        /// Digest now.
+        /// Present digest.
         to: Digest,
     },
     /// A source file appeared.
     FileAdded {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
     /// A source file was removed.
     FileRemoved {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
     /// The files of a source set changed.
@@ -185,13 +185,13 @@ impl std::fmt::Display for Reason {
 /// A finished job of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Worked<'a> {
-    /// The node.
+    /// Label of the node.
     pub label: &'a str,
     /// The task: `expand` (finding its inputs) or `produce`.
     pub task: &'static str,
     /// The worker's pool: `cpu`, `slow` (programs) or `paid`.
     pub pool: &'static str,
-    /// The worker's number in it.
+    /// The worker's number in the pool.
     pub worker: usize,
     /// When it started.
     pub began: Instant,

@@ -12,7 +12,7 @@ use crate::values::digest::ActionKey;
 /// Results and reports that a run leaves to its session.
 #[derive(Default)]
 pub struct Leftover {
-    /// Results not yet durable.
+    /// Results not yet committed.
     pub results: Vec<NewResult>,
     /// Versions to push.
     pub history: Vec<(String, HistoryRecord)>,

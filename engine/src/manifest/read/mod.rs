@@ -324,7 +324,7 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
 
 fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
     let names: Vec<&str> = TABLES.into_iter().chain(tables.names()).collect();
-    // A table is for limits of the store or the team's cache; any other value would be a person's location.
+    // `store` and `remote` are allowed only as tables (limits, the team's cache); any other value would be a person's own location.
     let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
     let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && is_table(key, item);
     for (key, _) in document.root().entries().filter(|(key, item)| !known(key, item)) {

@@ -30,7 +30,7 @@ pub(super) enum Need {
     All,
     /// A node needs some nodes of the form; only a build determines which.
     Some,
-    /// The label must exist, but no node waits for it.
+    /// The label must exist, but no node depends on it.
     Named,
     /// A node needs some nodes of the form, but a rule for them is optional: without one, the set of their items is empty.
     Optional,

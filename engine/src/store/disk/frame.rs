@@ -26,7 +26,7 @@ pub(super) enum FrameError {
     Version(u8),
 }
 
-/// The body comes first so that long bodies hash on chunk boundaries; lengths come last and make the encoding unambiguous.
+/// The body comes first so that long bodies hash on chunk boundaries; the lengths at the end make the encoding unambiguous.
 fn check(table: &str, key: &[u8], version: u8, body: &[u8]) -> [u8; 8] {
     let mut hasher = Hasher::new();
     hasher.update(body);

@@ -35,7 +35,7 @@ pub(super) struct Lock {
 pub(super) struct Terms<'a> {
     /// The command, as waiting processes report it: `cortex build`.
     pub purpose: &'a str,
-    /// How long to wait.
+    /// Maximum time to wait.
     pub timeout: Duration,
     /// The file that a waiting process locks so that the holder can detect it.
     pub waiting: Option<&'a Path>,

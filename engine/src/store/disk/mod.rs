@@ -51,12 +51,12 @@ pub use sweep_fence::Collecting;
 /// Called with the lock's holder, once per holder that keeps this process waiting for longer than a moment.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Clone)]
 pub struct DiskOptions {
     /// The command, as waiting processes report it: `cortex build`.
     pub purpose: String,
-    /// How long to wait for the lock.
+    /// Maximum time to wait for the lock.
     pub lock_timeout: Duration,
     /// Called when this process waits for the lock.
     pub on_wait: Option<OnWait>,

@@ -218,14 +218,14 @@ impl Walk<'_> {
 /// Consecutive rows.
 #[derive(Default)]
 struct Stretch {
-    /// The sound ones.
+    /// The sound rows.
     rows: Vec<Row>,
     /// The last key reached, sound or not.
     last: Option<Vec<u8>>,
     end: End,
 }
 
-/// Why a stretch ends.
+/// Reason why a stretch ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
     /// It reached the end of the range.

@@ -7,16 +7,16 @@ use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableEr
 /// The format that this version writes.
 pub(super) const FORMAT: u32 = 3;
 
-/// The oldest format number a reader must know to read what is written here.
+/// The oldest format that a reader must know to read the present one.
 pub(super) const MIN_READER: u32 = 3;
 
 /// A table of bytes to bytes: numbers in keys are big-endian, so that byte order is numeric order.
 pub(super) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
-/// A table and the form of its keys and values, in the words of `store-layout.md`.
+/// A table with the form of its keys and values, as in `store-layout.md`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
-    /// Its name in redb, with the number of its form.
+    /// Its name in redb, with its form number.
     pub(super) name: &'static str,
     /// The form of its keys.
     pub(super) key: &'static str,
@@ -286,7 +286,7 @@ pub(super) enum Kind {
     Ours(String),
     /// A store of a later cortex; the format that a reader must know.
     Newer(u32),
-    /// A redb file that is not a store, or one whose meta rows are damaged.
+    /// A redb file that is no store, or one with damaged meta rows.
     Alien,
 }
 

@@ -173,7 +173,7 @@ pub(super) enum Fault {
     Damaged(String),
     /// Another process has the file open.
     Busy,
-    /// Everything else.
+    /// Any other error.
     Io(String),
 }
 
@@ -445,7 +445,7 @@ impl Handle {
             Some(Base::Write(database)) => guarded(|| Ok(database.compact()?)),
             _ => Ok(false),
         };
-        // After a fault the handle is dead; the next call opens the file anew.
+        // After a fault the handle is dead; the next call reopens the file.
         squeezed.map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
         *state = State::Open(session);
         Ok(())
