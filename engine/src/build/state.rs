@@ -33,7 +33,7 @@ pub struct State {
     /// Number of the last build in the log; `None` if none was logged yet, or by an earlier cortex.
     #[n(6)]
     pub builds: Option<u64>,
-    /// Number of the last build before the last loss of the graph: later builds may push its versions again.
+    /// Number of the last build before the last loss of the graph: equal versions up to that build are not pushed again.
     #[n(7)]
     pub lost: Option<u64>,
     /// Whether this checkout has requested a bundle from a remote cache.
