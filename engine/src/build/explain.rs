@@ -85,7 +85,7 @@ pub struct Explanation {
     pub producer_before: Option<String>,
     /// Why it has no output at its present inputs, or why the last try with other inputs failed.
     pub failure: Option<Diagnostic>,
-    /// What it waits for, if it is pending and was not tried.
+    /// The target or answer that it waits for, if it is pending and was not tried.
     pub waits_for: Option<Wait>,
 }
 

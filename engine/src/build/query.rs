@@ -86,7 +86,7 @@ pub struct NodeStatus {
     pub state: NodeState,
     /// The failure of its last try, or of the node that it waits for, if pending.
     pub last_error: Option<FailedTry>,
-    /// What it waits for, if pending without a failed try of its own.
+    /// The target or answer that it waits for, if pending without a failed try of its own.
     pub waits_for: Option<Wait>,
 }
 

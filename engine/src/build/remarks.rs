@@ -25,7 +25,7 @@ pub struct Remark {
     pub said: Vec<Diagnostic>,
     /// Whether a build requested it and did not build it: it failed, or it waits.
     pub waits: bool,
-    /// What it waits for; `None` if its own try failed.
+    /// The target or answer that it waits for; `None` if its own try failed.
     pub waits_for: Option<Wait>,
 }
 
