@@ -111,7 +111,7 @@ impl Session {
         }
         let stale = self.graph.is_stale(id);
         self.graph.settle(id, Filed { key, output });
-        // A stale node stays stale: its inputs changed, whoever wrote the output.
+        // A stale node stays stale: its inputs changed, even if a person wrote the output.
         self.graph.set_stale(id, stale);
         let leftover = Leftover {
             results: before.into_iter().chain([result]).collect(),
