@@ -1,7 +1,7 @@
-//! Loose results: an output of a producer for inputs that no rule names, such as the answer to a question that was just asked.
+//! Loose results: outputs of a producer for inputs that no rule names, such as the answer to an ad-hoc question.
 //!
-//! It is keyed, filed, paid for and remembered like any other, under a label that the graph does not know; the same question over the same
-//! inputs is found again.
+//! Like any other, it has a key, is stored, paid for and recorded, but under a label that the graph does not know. The same question over the same
+//! inputs finds it again.
 
 use super::blobs::Blobs;
 use super::engine::EngineError;
@@ -22,21 +22,21 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What is wanted.
+/// Request for a loose result.
 pub struct Loose<'a> {
-    /// The label that the result is remembered under; no rule makes it.
+    /// The label under which the result is recorded; no rule produces it.
     pub label: &'a str,
-    /// Who makes it, by its name in the registry.
+    /// The producer's name in the registry.
     pub uses: &'a str,
     /// Parameters as a manifest would write them.
     pub params: &'a Params,
-    /// Blobs by role; those of a role sorted by item.
+    /// Input blobs by role; those of a role sorted by item.
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
-    /// Whether to make it anew although it is filed.
+    /// Whether to produce it again although it is stored.
     pub fresh: bool,
 }
 
-/// A loose result that is asked for.
+/// A request for a loose result with its producer and key.
 #[derive(Clone, Copy)]
 struct Asking<'a> {
     wanted: &'a Loose<'a>,
@@ -50,7 +50,7 @@ impl Asking<'_> {
         self.pool() == Pool::Paid
     }
 
-    /// Whether a model or a program makes it.
+    /// Whether a model or a program produces it.
     fn is_waited_for(&self) -> bool {
         self.pool() != Pool::Cpu
     }
@@ -60,29 +60,29 @@ impl Asking<'_> {
     }
 }
 
-/// What it came to.
+/// Result of an ad-hoc request.
 #[derive(Clone, Debug)]
 pub struct AdHocResult {
-    /// The key that it is filed under.
+    /// Its action key.
     pub key: ActionKey,
     /// The digest of its bytes.
     pub output: Digest,
     /// The output.
     pub bytes: Arc<[u8]>,
-    /// Whether it was filed already.
+    /// Whether it was stored already.
     pub cached: bool,
-    /// What it cost, now or then.
+    /// Its cost, now or originally.
     pub spent: Option<Spent>,
-    /// How many microseconds it took.
+    /// Its duration, in microseconds.
     pub took_us: u64,
-    /// How it came about.
+    /// Its provenance.
     pub notes: Notes,
-    /// What was said when it was made.
+    /// Diagnostics of its producer.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Session {
-    /// Makes a loose result, or finds it.
+    /// Produces a loose result, or finds it.
     ///
     /// # Errors
     /// When the store breaks. The inner error is the producer's.
@@ -106,7 +106,7 @@ impl Session {
             self.commit_loose(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
-        // A model or a program takes its time: others may have the store and the checkout meanwhile.
+        // A model or a program may be slow: release the store and the checkout meanwhile.
         let turn = self.engine.turn.clone().filter(|_| asking.is_waited_for());
         let stored = self.engine.stored_state()?;
         if turn.is_some() {
@@ -132,8 +132,8 @@ impl Session {
         Ok(asked)
     }
 
-    /// Asks for a result and files it under its key with what was spent, which needs no right to the checkout. Who asks the same waits for
-    /// this answer.
+    /// Produces a result and stores it under its key with its cost, which needs no right to the checkout. Another process with the same question
+    /// waits for this answer.
     fn ask_loose(&self, asking: &Asking<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
         let Asking {
             wanted,
@@ -171,7 +171,7 @@ impl Session {
         let output = match made {
             Ok(output) => output,
             Err(Failure::Deferred) => {
-                // Nothing else comes that could be sent with it.
+                // No other question follows that could be sent with it.
                 return Ok(Err(producer.flush().err().unwrap_or(Failure::Deferred)));
             }
             Err(failure) => {
@@ -184,7 +184,7 @@ impl Session {
         };
         let became = outcome(output.notes.get("mode").map(String::as_str));
         let ledger = output.spent.clone().map(|spent| self.line(wanted, spent, became, took_us));
-        // Nothing but its asker reads a loose result, so a table stays in one page.
+        // Only its requester reads a loose result, so a table stays in one page.
         let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());
         let made = AdHocResult {
             key,
@@ -224,7 +224,7 @@ impl Session {
         Ok(Ok(made))
     }
 
-    /// A line of the ledger about a loose result.
+    /// Returns a ledger entry for a loose result.
     fn line(&self, wanted: &Loose<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
         LedgerEntry {
             at: self.engine.world.now_secs(),
@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Makes a result and what was spent on it durable.
+    /// Commits a result and its cost.
     fn file_loose(&self, result: Option<NewResult>, ledger: Option<LedgerEntry>) -> Result<(), EngineError> {
         let commit = Commit {
             results: result.into_iter().collect(),
@@ -248,7 +248,7 @@ impl Session {
         Ok(())
     }
 
-    /// The answer that is filed under a key, unless a new one is wanted.
+    /// Reads the answer stored under a key, unless a new one is requested.
     fn filed(&self, asking: &Asking<'_>) -> Result<Option<AdHocResult>, EngineError> {
         if asking.wanted.fresh {
             return Ok(None);
@@ -281,7 +281,7 @@ impl Session {
         Ok((producer, bound))
     }
 
-    /// Notes a version of a filed result, unless the last one is the same, and that it was of use.
+    /// Records a version of a stored result, unless the last one is the same, and its use.
     fn commit_loose(&mut self, wanted: &Loose<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
         let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
         let now = self.engine.world.now_secs();

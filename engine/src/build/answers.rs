@@ -1,4 +1,4 @@
-//! Answers that cost money: nobody else asks for one meanwhile, and of several machines that asked at the same moment all keep the same.
+//! Paid answers: no other process requests the same meanwhile, and machines that asked at the same moment all keep one answer.
 
 use super::invalidated::Stamp;
 use super::jobs::{Done, Shared};
@@ -10,8 +10,8 @@ use crate::store::{Commit, Flight, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
-/// Waits until no other process makes what is filed under a key; `Err` when it is filed by then, or the build was stopped. `mark` is the result
-/// that a person invalidated: that one does not count.
+/// Waits until no other process builds the result of a key; `Err` if it is then stored, or the build was stopped. `mark` is the result that a
+/// person invalidated, which does not count.
 pub(super) fn take_off(
     shared: &Shared,
     key: &ActionKey,
@@ -19,7 +19,7 @@ pub(super) fn take_off(
     job_group: Option<&GroupMember>,
 ) -> Result<Option<Flight>, Done> {
     let is_cancelled = || {
-        // This job waits for another process, which may wait for a job of this group: the group goes on without it.
+        // This job waits for another process, which may wait for a job of this group: the group continues without it.
         job_group.iter().for_each(|member| member.leave());
         shared.cancel.is_cancelled()
     };
@@ -33,13 +33,13 @@ pub(super) fn take_off(
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
     let filed = filed.filter(|record| mark != Some(Stamp::of(key, record)));
     match filed {
-        // The blob is looked at too: it may be why the producer was to run.
+        // Check the blob, too: its loss may be why the producer should run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),
         _ => Ok(flight),
     }
 }
 
-/// The key under which a remote cache has the newest answer of a target, whatever it was made of.
+/// Returns the key under which a remote cache has the newest answer of a target, whatever its inputs.
 pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) -> ActionKey {
     let params = serde_json::to_string(params).expect("invariant: parameters have text keys");
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 latest answer 1");
@@ -49,10 +49,10 @@ pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) ->
     ActionKey(Digest(*hasher.finalize().as_bytes()))
 }
 
-/// The first answer filed under a key stays, for all machines: where another filed one while this was asked for, that takes its place. What
-/// this cost is told all the same. One that a person asked for anew (`fresh`) takes the place of what is there.
+/// Stores an answer in the remote cache. The first answer under a key stays, for all machines: if another machine stored one meanwhile, that
+/// replaces this one, whose cost is reported all the same. A `fresh` one, requested by a person, replaces the stored one.
 ///
-/// It is filed under the key `latest` as well, if the next question may be asked as a change of it.
+/// Also stores it under the key `latest`, if the next question may be asked as a change of it.
 pub(super) fn settled(
     shared: &Shared,
     label: &str,
@@ -86,7 +86,7 @@ pub(super) fn settled(
             parts: parts.iter().map(|(digest, _)| *digest).collect(),
             memo: output.memo.clone(),
         };
-        // The cache may take its time, and what was paid for is durable before anything else can fail.
+        // The cache may be slow; commit a paid result before anything else can fail.
         let before = match shared.blobs.action(key) {
             Ok(before) => before.filter(|_| fresh),
             Err(error) => return Done::Broken(error),
@@ -110,7 +110,7 @@ pub(super) fn settled(
             sharing.replace(latest, &record, &blob, &parts);
         }
         if fresh {
-            // Nobody else's answer stands in its way.
+            // No other machine's answer takes precedence.
             sharing.replace(key, &record, &blob, &parts);
             return done;
         }

@@ -1,6 +1,6 @@
-//! Blobs during a build: what was just made, what is waiting to be committed, and what the store has.
+//! Blobs during a build: new ones, those waiting for a commit, and those in the store.
 //!
-//! Memory is bounded: outputs that are already durable (or cheap to make again) leave when the budget is spent, least recently used first.
+//! Memory is bounded: when the budget is spent, durable (or cheaply rebuilt) outputs are evicted, least recently used first.
 
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::planning::expand;
@@ -15,10 +15,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Bytes of blobs held in memory beyond what must be.
+/// Maximum bytes of evictable blobs in memory.
 pub const BUDGET: usize = 96 << 20;
 
-/// No larger blob is held beyond what must be: it would drive out all others.
+/// Maximum length in bytes of an evictable blob: a larger one would evict all others.
 pub const LARGEST: usize = BUDGET / 4;
 
 /// Finds blobs by digest. Shared by all workers.
@@ -40,9 +40,9 @@ struct Recent {
     used: bool,
 }
 
-/// Why the pieces of an output are not at hand.
+/// Reason why an output's pieces are not available.
 pub enum Lack {
-    /// One is nowhere, or what is there is none.
+    /// A piece is missing or invalid.
     Piece,
     /// The store broke.
     Broken(StoreError),
@@ -61,7 +61,7 @@ impl From<PageError> for Lack {
 }
 
 impl Blobs {
-    /// Nothing held yet.
+    /// Creates an empty cache over a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -73,12 +73,12 @@ impl Blobs {
         self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// The store behind them.
+    /// Returns the underlying store.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// The blob, from memory or the store.
+    /// Returns the blob, from memory or the store.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -93,7 +93,7 @@ impl Blobs {
         Ok(found)
     }
 
-    /// Whether the blob is at hand, and of an output in pieces every piece.
+    /// Whether the blob is available, and for an output in pieces every piece.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -106,23 +106,23 @@ impl Blobs {
         }
     }
 
-    /// An output as its readers see it: a table in one page.
+    /// Returns an output as its readers see it: a table in one page.
     ///
     /// # Errors
-    /// When a page is nowhere, or the store cannot be read.
+    /// When a page is missing, or the store cannot be read.
     pub fn readable(&self, blob: &Arc<[u8]>) -> Result<Arc<[u8]>, Lack> {
         pieces::readable(blob, |digest| self.get(digest).map_err(Lack::Broken))
     }
 
-    /// The files of the tree whose outermost folder a blob is.
+    /// Returns the files of the tree whose root folder a blob is.
     ///
     /// # Errors
-    /// When a part is nowhere, or the store cannot be read.
+    /// When a part is missing, or the store cannot be read.
     pub fn tree(&self, blob: &[u8]) -> Result<BTreeMap<String, File>, Lack> {
         tree::files(blob, |digest| self.get(digest).map_err(Lack::Broken))
     }
 
-    /// The result that the store has filed under a key.
+    /// Returns the result stored under a key.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -133,27 +133,27 @@ impl Blobs {
     /// See [`Store::flight`].
     ///
     /// # Errors
-    /// When it cannot be told whether somebody else asks.
+    /// When another process requests it until the time-out, or the lock cannot be tried.
     pub fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
         self.store.flight(key, is_cancelled)
     }
 
-    /// The blob, if it is in memory.
+    /// Returns the blob, if it is in memory.
     pub fn held_blob(&self, digest: &Digest) -> Option<Arc<[u8]>> {
         self.held().find(digest)
     }
 
-    /// Holds a blob that may be dropped when memory runs short.
+    /// Caches a blob that may be evicted.
     pub fn remember(&self, digest: Digest, blob: &Arc<[u8]>) {
         self.held().remember(digest, blob);
     }
 
-    /// Holds a blob until [`Blobs::release`]: it is nowhere else yet.
+    /// Holds a blob until [`Blobs::release`]: it is not stored yet.
     pub fn pin(&self, digest: Digest, blob: Arc<[u8]>) {
         self.held().pinned.insert(digest, blob);
     }
 
-    /// The blobs are durable now.
+    /// Makes blobs evictable, which are now durable.
     pub fn release<'a>(&self, digests: impl Iterator<Item = &'a Digest>) {
         let mut held = self.held();
         for digest in digests {
@@ -199,7 +199,7 @@ impl Held {
     }
 }
 
-/// The blobs of the nodes that decide an expansion, and the pages of those that are tables.
+/// The blobs of the nodes that decide an expansion, with the pages of tables among them.
 pub struct Paged<'a> {
     blobs: &'a Blobs,
     roots: &'a BTreeMap<String, Arc<[u8]>>,
@@ -208,7 +208,7 @@ pub struct Paged<'a> {
 }
 
 impl<'a> Paged<'a> {
-    /// Those of these roots, by label.
+    /// Wraps these roots, by label.
     pub fn new(blobs: &'a Blobs, roots: &'a BTreeMap<String, Arc<[u8]>>) -> Self {
         Self {
             blobs,
@@ -218,12 +218,12 @@ impl<'a> Paged<'a> {
         }
     }
 
-    /// Why the store could not be read, if it could not.
+    /// Returns why the store could not be read, if so.
     pub fn trouble(self) -> Option<StoreError> {
         self.trouble.into_inner()
     }
 
-    /// What was looked up so far, and from here on nothing.
+    /// Takes the lookups so far.
     pub fn take_lookups(&self) -> LookupSet {
         self.lookups.take()
     }

@@ -1,5 +1,5 @@
-//! Bringing: files the results of a bundle of this tree or of one near to it. Outputs that are dear, or that a build reads before it knows
-//! its targets, come along; others are [fetched](crate::store::fetching) when something reads them.
+//! Bringing: stores the results of a bundle of this tree or a similar one. Includes outputs that are expensive or that a build reads before it
+//! knows its targets; others are [fetched](crate::store::fetching) when read.
 
 use super::engine::Engine;
 use super::sharing::Sharing;
@@ -13,40 +13,40 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Volumes that are read and filed together.
+/// Number of volumes read and stored together.
 const AT_ONCE: usize = 16;
 
-/// What a bundle brought.
+/// Counts of the results from a bundle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Brought {
-    /// Results that this store did not have.
+    /// Results that this store lacked.
     pub results: usize,
-    /// Outputs that came with them.
+    /// Outputs received with them.
     pub outputs: usize,
-    /// Whether the bundle is of a tree near to the present one, and not of it.
+    /// Whether the bundle is of a similar tree, not of the present one.
     pub is_near: bool,
 }
 
-/// Files what is found, step by step.
+/// Stores results of a bundle, step by step.
 struct Filing<'a> {
     sharing: &'a Sharing,
     store: &'a dyn Store,
     view: ViewId,
     brought: Brought,
     predecessors: Predecessors,
-    /// What the view is to remember of the volumes.
+    /// Rows about the volumes for the view.
     rows: Vec<RowChange>,
     registry: &'a Registry,
 }
 
-/// What came, the predecessors of folds, and rows of the view: only who has the checkout may write them.
+/// Counts, predecessors of folds, and rows of the view: only the holder of the checkout may write these.
 pub type Filed = (Brought, Predecessors, Vec<RowChange>);
 
-/// By label of folds, the key of the output that a bundle has of them. What moved since is read, and nothing else.
+/// By label of folds, the key of their output in a bundle. Updates read only the inputs changed since.
 pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
 
 impl Sharing {
-    /// Files what others made of this tree, named `tree`, or of one near to it.
+    /// Stores the results of other machines for this tree, named `tree`, or a similar one.
     ///
     /// # Errors
     /// When the store breaks; the cache cannot.
@@ -111,7 +111,7 @@ impl Filing<'_> {
         Ok(())
     }
 
-    /// Adds the results of a volume to a commit; the row that remembers the volume.
+    /// Adds the results of a volume to a commit; returns the row that records the volume.
     fn results(&mut self, at: &VolumeRef, volume: Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
         let mut keys: Vec<ActionKey> = Vec::with_capacity(volume.results.len());
         let mut took_us = 0_u64;
@@ -134,7 +134,7 @@ impl Filing<'_> {
         Ok(KnownVolume::new(at, &keys, &volume.outputs, took_us).to_row(&at.id))
     }
 
-    /// Lets another process have the store while the cache is waited for.
+    /// Releases the store to another process before a wait for the cache.
     fn give_way(&self) {
         if self.store.is_wanted() {
             self.store.let_go();
@@ -146,7 +146,7 @@ impl Filing<'_> {
         self.registry.get(name).is_some_and(|known| known.fold().is_some())
     }
 
-    /// Files the outputs of volumes that this store lacks.
+    /// Stores the outputs of volumes that this store lacks.
     fn outputs(&mut self, volumes: &[&VolumeRef]) -> Result<(), StoreError> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
         let mut blobs: Vec<(Digest, Arc<[u8]>)> = Vec::new();

@@ -1,5 +1,5 @@
-//! The way back: from what had moved when a target was last made down to the source file that had, by what History and the records of
-//! results still hold. Files come and go, and targets with them, so a way also leads through what is new and what is no more.
+//! Cause paths: from the changed inputs of a target's last build down to the changed source file, as far as History and the records of results
+//! reach. Files appear and disappear, and targets with them, so a path may also lead through added and removed nodes.
 
 use super::engine::EngineError;
 use super::moves::{Move, Moved, between};
@@ -11,13 +11,13 @@ use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// So many results are looked at on the way.
+/// Maximum number of results read along the paths.
 const STEPS: usize = 400;
 
-/// The builds that brought the version before a move, and the one after it, as far as they are known.
+/// The builds that pushed the version before a change, and the one after it, as far as known.
 pub(super) type Span = (Option<u64>, Option<u64>);
 
-/// A move, and the one that it explains.
+/// A change, and the one that it explains.
 struct Stop {
     one: Move,
     span: Span,
@@ -25,8 +25,8 @@ struct Stop {
     depth: usize,
 }
 
-/// The shortest way from one of `moves`, which lie between two builds, to a source file, without that move itself, which is put first among them. If none leads to a file it
-/// is the longest one along inputs that gave something else.
+/// Returns the shortest path from one of `moves`, which lie between two builds, to a source file, without that move, and puts it first among them.
+/// If no path leads to a file, takes the longest one along changed inputs.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -78,8 +78,8 @@ pub(super) fn back(session: &Session, moves: &mut [Move], span: Span) -> Result<
     Ok(way)
 }
 
-/// The version of an input that a reader read which was made in `build`: the last that gave what it read. Who reads rows of a table names their
-/// digest, not that of the table; then the version that there was is meant.
+/// Returns the version of an input that a reader built in `build` read: the last with the digest read. A reader of rows records their digest, not
+/// the table's; then returns the version present at that build.
 pub fn version_read(history: &[HistoryRecord], read: Digest, build: Option<u64>) -> Option<usize> {
     let there_was = || {
         let build = build?;
@@ -88,7 +88,7 @@ pub fn version_read(history: &[HistoryRecord], read: Digest, build: Option<u64>)
     history.iter().rposition(|version| version.output == read).or_else(there_was)
 }
 
-/// What had moved of what a moved node is made of, and between which builds.
+/// Returns the changed inputs of a changed node, and the builds between which they changed.
 fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span), EngineError> {
     let history = session.engine.store.history(session.engine.view, &one.label)?;
     let last = |history: &[HistoryRecord], output: Digest| history.iter().rposition(|version| version.output == output);
@@ -99,7 +99,7 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
     let nothing = (Vec::new(), span);
     match one.how {
         Moved::Changed { from, to } => {
-            // The version that was read, and the last one before it that gave what was read before.
+            // The version that was read, and the last earlier one with the former output.
             let Some(made) = version_read(&history, to, span.1) else {
                 return Ok(nothing);
             };
@@ -113,7 +113,7 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
             Ok((between(&then.inputs, &now.inputs), (history[earlier].build, history[made].build)))
         }
         Moved::Dropped { from } | Moved::Missing { from } => {
-            // What is no more has no later version.
+            // A removed node has no later version.
             let made = last(&history, from).or_else(|| history.len().checked_sub(1));
             let Some(made) = made.filter(|_| session.graph.find(&one.label).is_none()) else {
                 return Ok(nothing);
@@ -140,8 +140,8 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
     }
 }
 
-/// What came or moved with a node that was new in a build: the inputs of its record that have a version of that build; if there are none, the
-/// files that it was made of.
+/// Returns the inputs that appeared or changed with a node that was new in a build: those of its record with a version of that build; if none, its
+/// source files.
 fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>) -> Result<Vec<Move>, EngineError> {
     let (mut came, mut files) = (Vec::new(), Vec::new());
     for input in record.map(|record| record.inputs).unwrap_or_default() {
@@ -156,12 +156,12 @@ fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>
             continue;
         }
         let history = session.engine.store.history(session.engine.view, &input.label)?;
-        // Of rows of a table the digest is no output.
+        // The digest of rows is no output.
         let is_output = history.iter().any(|version| version.output == to);
         let of_build = |version: &HistoryRecord| (version.output == to || !is_output) && version.build.is_some() && version.build == build;
         if let Some(at) = history.iter().rposition(of_build) {
             let to = history[at].output;
-            // What was taken away and came back as it was has that output twice in a row.
+            // If a node was removed and came back unchanged, that output is there twice in a row.
             came.push(
                 match history[..at].last().map(|before| before.output).filter(|before| *before != to) {
                     Some(from) => moved(Moved::Changed { from, to }),

@@ -1,5 +1,5 @@
-//! The chain of an explanation: from a stale target to what made it so. Each step compares what the version that was read was made of with
-//! what there is now, so that undoing the last step undoes them all; versions that other builds brought in between do not count.
+//! Explanation chains: from a stale target to the cause. Each step compares the inputs of the version that was read with the present ones, so that
+//! undoing the last step undoes all; versions pushed in between by other builds do not count.
 
 use super::cause_path::version_read;
 use super::engine::EngineError;
@@ -17,33 +17,33 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One step of the way from a stale node down to what started it.
+/// One step from a stale node down to the cause.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// The node.
+    /// Label of the node.
     pub label: Arc<str>,
-    /// The input of it that moved, if one did.
+    /// Its changed input, if any.
     pub input: Option<Move>,
-    /// What happened to it, where the way ends.
+    /// The change of the node itself, at the end of the chain.
     pub reason: Option<Reason>,
-    /// What is different about its definition, as far as the one of before is known. The way ends where there is something.
+    /// Changes of its definition, as far as the former one is known. The chain ends if there are any.
     pub redefined: Vec<Redefinition>,
 }
 
-/// So many versions with one output are compared with what there is now.
+/// Maximum number of versions with one output that are compared with the present inputs.
 const SAME_OUTPUT: usize = 8;
 
-/// A version of a node: its last one, or the one that a reader read.
+/// A version of a node: the last one, or the one that a reader read.
 #[derive(Clone, Copy)]
 pub(super) struct Version {
     node: NodeId,
-    /// What it is filed under; `None` when the node was never made or the version is not known.
+    /// Its action key; `None` if the node was never built or the version is unknown.
     key: Option<ActionKey>,
-    /// The build that brought it, as far as that is known.
+    /// The build that pushed it, as far as known.
     build: Option<u64>,
 }
 
-/// What happened to a source file whose reader saw it change; `None` for what is no file.
+/// Returns the change of a source file that its reader saw; `None` if the input is no file.
 fn file_change(input: &Move) -> Option<Reason> {
     let path = file_path(&input.label)?;
     Some(match input.how {
@@ -54,7 +54,7 @@ fn file_change(input: &Move) -> Option<Reason> {
 }
 
 impl Finder<'_, '_> {
-    /// The last version of a node.
+    /// Returns the last version of a node.
     pub(super) fn last(&self, node: NodeId) -> Result<Version, EngineError> {
         let history = self.store.history(self.view, &self.run.graph().node(node).label)?;
         Ok(Version {
@@ -64,16 +64,16 @@ impl Finder<'_, '_> {
         })
     }
 
-    /// Whether a version was known to be current when the last build ended: then it had read the last version of each of its inputs, although it
-    /// may have been made long before these.
+    /// Whether a version was known to be current when the last build ended: then it had read the last version of each input, even if it was built
+    /// long before these.
     fn was_current(&self, version: &Version) -> bool {
         version.key.is_some()
             && self.before.keys.get(&version.node) == version.key.as_ref()
             && !self.before.unsettled.contains(version.node)
     }
 
-    /// The version of an input that `reader` read. Several may give the same output: of these it is one that read what the readers on the way
-    /// `read`, then the one that least of has changed since, then the one that there was when the reader was made.
+    /// Returns the version of an input that `reader` read. Of several with the same output, prefers one whose inputs the readers on the path
+    /// `read`, then the one with the fewest changes since, then the one present when the reader was built.
     fn read_by(
         &mut self,
         reader: &Version,
@@ -84,7 +84,7 @@ impl Finder<'_, '_> {
         let (Moved::Changed { from, .. } | Moved::Open { from } | Moved::Missing { from } | Moved::Dropped { from }) = input.how else {
             return self.last(node);
         };
-        // Who reads rows of a table has their digest, which does not tell the version that they were of.
+        // A reader of rows records their digest, which does not identify the table's version.
         if self.was_current(reader) {
             return self.last(node);
         }
@@ -117,7 +117,7 @@ impl Finder<'_, '_> {
         })
     }
 
-    /// What a version was made of, if that is still known.
+    /// Returns the record of a version, if still stored.
     fn record(&self, version: &Version) -> Result<Option<ActionRecord>, EngineError> {
         let Some(key) = &version.key else { return Ok(None) };
         let label = &self.run.graph().node(version.node).label;
@@ -125,17 +125,17 @@ impl Finder<'_, '_> {
         Ok(record.map(|record| shared_records::record_for(self.run.rules, label, record)))
     }
 
-    /// What changed since a version was made; empty when its record is gone.
+    /// Returns the inputs that changed since a version was built; empty if its record is gone.
     pub(super) fn moves(&mut self, version: &Version) -> Result<Vec<Move>, EngineError> {
         let (Some(record), Some(planned)) = (self.record(version)?, self.run.planned(version.node)?) else {
             return Ok(Vec::new());
         };
         let now = self.run.inputs_now(&planned)?;
         let mut moves = moves_between(&record.inputs, &now);
-        // Which inputs there are has to be built first.
+        // The inputs are unknown until their deciding nodes are built.
         if planned.known != Certainty::Present {
             moves.retain(|one| !matches!(one.how, Moved::Added { .. } | Moved::Dropped { .. }));
-            // Then no rows of a table are known, and only a table that may run may give other ones: else it is what decides that moved.
+            // Then no rows of a table are known, and only a table that may run may have other ones: otherwise its deciding node changed.
             if self.open_discovery(&planned).is_some() {
                 moves.retain(|one| !matches!(one.how, Moved::Open { .. }) || self.distance(one) < u32::MAX);
             }
@@ -143,12 +143,12 @@ impl Finder<'_, '_> {
         Ok(moves)
     }
 
-    /// The first node that has to be built before it is known which inputs there are.
+    /// Returns the first node that must be built before the inputs are known.
     fn open_discovery(&self, planned: &Planned) -> Option<NodeId> {
         planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none())
     }
 
-    /// What is different about a node's definition since a version of it was made, as far as that is known.
+    /// Returns the changes of a node's definition since a version of it was built, as far as known.
     fn redefined(&mut self, version: &Version) -> Result<Vec<Redefinition>, EngineError> {
         if version.key.is_none() {
             return Ok(Vec::new());
@@ -164,7 +164,7 @@ impl Finder<'_, '_> {
             let producer = now.rule(found.rule).producer;
             &now.manifest().producers[producer as usize].uses
         });
-        // The record names what made the result, also where the manifest of then is gone.
+        // The record names its producer even if the former manifest is gone.
         if let (Some(record), Some(producer)) = (self.record(version)?, uses.and_then(|uses| self.registry.get(uses)))
             && !found.iter().any(|one| matches!(one, Redefinition::Uses { .. }))
         {
@@ -176,8 +176,8 @@ impl Finder<'_, '_> {
         Ok(found)
     }
 
-    /// The changed parameters of a node whose last try failed under the present key with the inputs of its last output. Parameters are named only
-    /// if the earlier ones give the key of that output. Empty when there was no such try.
+    /// Returns the changed parameters of a node whose last try failed under the present key with the inputs of its last output. Names parameters
+    /// only if the former ones give the key of that output. Empty without such a try.
     fn redefined_in_vain(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
         let label = self.run.graph().node(id).label.clone();
         let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
@@ -202,7 +202,7 @@ impl Finder<'_, '_> {
         Ok(found)
     }
 
-    /// The node that decides which inputs a node has, and that gives something else than when this version was made.
+    /// Returns the node that decides a node's inputs and whose output differs from that at this version.
     fn deciding_change(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
         let (Some(planned), Some(build)) = (self.run.planned(version.node)?, version.build) else {
             return Ok(None);
@@ -224,7 +224,7 @@ impl Finder<'_, '_> {
         Ok(None)
     }
 
-    /// Whether an input that has to be made again comes to what it gave: it is made of the same, but its output is not kept.
+    /// Whether an input that must be rebuilt gives its former output: its inputs are unchanged, but its output is not stored.
     fn comes_out_same(&mut self, input: &Move) -> Result<bool, EngineError> {
         let Moved::Open { from } = input.how else { return Ok(false) };
         let Some(node) = self.run.graph().find(&input.label) else {
@@ -237,7 +237,7 @@ impl Finder<'_, '_> {
         Ok(self.store.action(&key)?.is_some_and(|record| record.output == from))
     }
 
-    /// The key that a node has now; `None` where an input has to be built first.
+    /// Returns the present key of a node; `None` if an input must be built first.
     fn present_key(&mut self, node: NodeId) -> Result<Option<ActionKey>, EngineError> {
         let Some(planned) = self.run.planned(node)?.filter(|planned| planned.known == Certainty::Present) else {
             return Ok(None);
@@ -246,14 +246,14 @@ impl Finder<'_, '_> {
         Ok(self.run.key_now(node, &planned).map(|(key, _)| key))
     }
 
-    /// How far what moved is from an input.
+    /// Returns the distance of an input from the changed nodes.
     fn distance(&self, input: &Move) -> u32 {
         let Moved::Open { .. } = input.how else { return 0 };
         let node = self.run.graph().find(&input.label);
         node.and_then(|id| self.prospect.distance(id)).map_or(u32::MAX, |far| far + 1)
     }
 
-    /// The input along which the chain goes on from a version: what changed for certain, else the shortest way to it.
+    /// Returns the next input of the chain: a certain change, otherwise the shortest path to one.
     fn next(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
         let moves = self.moves(version)?;
         let mut moved = Vec::new();
@@ -271,7 +271,7 @@ impl Finder<'_, '_> {
         })
     }
 
-    /// From a stale node to what made it so. Ends at a leaf, at a node never made, or where the record is gone.
+    /// Follows a stale node to the cause. Ends at a leaf, at a node never built, or where the record is gone.
     pub(super) fn chain(&mut self, from: Version) -> Result<Vec<Step>, EngineError> {
         let mut chain: Vec<Step> = Vec::new();
         let mut seen = FxHashSet::default();
@@ -294,7 +294,7 @@ impl Finder<'_, '_> {
                 let node = self.run.graph().find(&input.label);
                 at = match (node, &input.how) {
                     (None, _) => None,
-                    // Mostly it did not change itself: whether it is an input did. It went with its file, or is what it was.
+                    // Mostly the input itself did not change: it became or ceased to be an input. It was removed with its file, or is unchanged.
                     (Some(node), Moved::Dropped { .. }) => {
                         let read = self.read_by(&version, input, node, &read)?;
                         self.next(&read)?.map(|_| read)
@@ -308,7 +308,7 @@ impl Finder<'_, '_> {
         Ok(chain)
     }
 
-    /// One step: the input that changed since a version was made, or why there is none.
+    /// Returns one step: the input that changed since a version was built, or the reason why there is none.
     fn find_changed_input(&mut self, version: &Version) -> Result<Step, EngineError> {
         let id = version.node;
         let step = |finder: &Self, input, reason, redefined| Step {
@@ -328,7 +328,7 @@ impl Finder<'_, '_> {
             let reason = self.before.reasons.get(&id).cloned();
             return Ok(step(self, None, reason, Vec::new()));
         };
-        // Inputs are as they were, or are decided by a node that has to be built: the way leads on through that node.
+        // The inputs are unchanged, or decided by a node that must be built: continue through that node.
         if let Some(open) = self.open_discovery(&planned) {
             let node = self.run.graph().node(open);
             let input = Move {
@@ -349,11 +349,11 @@ impl Finder<'_, '_> {
             None if self.before.redefined => Reason::DefinitionChanged,
             None => Reason::LeftStale,
         };
-        // It is as it was then, and only what an earlier build made of it since is something else.
+        // It is unchanged, and only an earlier build's output of it differs.
         if reason == Reason::LeftStale && self.present_key(id)? == version.key {
             return Ok(step(self, None, Some(reason), Vec::new()));
         }
-        // Every input is known to be what it was, and the key still changed.
+        // Every input is known to be unchanged, and the key still changed.
         let is_redefined = match reason {
             Reason::LeftStale => true,
             Reason::DefinitionChanged => self.before.rules.is_some(),

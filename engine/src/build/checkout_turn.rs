@@ -1,21 +1,21 @@
-//! The right to write a checkout's rows and files. A build gives it back while it waits for a model.
+//! The right to write a checkout's rows and files. A build releases it while it waits for a model.
 
 use crate::store::StoreError;
 use std::time::Duration;
 
-/// The right to one checkout, which this process has.
+/// The right of this process to one checkout.
 pub trait CheckoutTurn: Send + Sync {
-    /// How long a build waits before it gives it back: less is not worth the trouble.
+    /// Returns how long a build waits before it releases the right: a shorter wait is not worth it.
     fn patience(&self) -> Duration {
         Duration::from_millis(200)
     }
 
-    /// Gives it back: others may build the checkout from now on.
+    /// Releases the right: other processes may build the checkout from now on.
     fn give_back(&self);
 
     /// Acquires the checkout again, and waits for another holder until `is_cancelled`. Returns whether no other process held it meanwhile.
     ///
     /// # Errors
-    /// When others keep it for too long, or the wait was cancelled.
+    /// When another process keeps it until the time-out, or the wait was cancelled.
     fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError>;
 }

@@ -1,5 +1,5 @@
-//! Confirming: before a build, the remote cache is asked about answers of which another machine may have filed another at the same moment.
-//! What it holds takes the place of what this checkout has; what it lacks is offered once more.
+//! Confirmation: before a build, asks the remote cache for answers for which another machine may have stored a different one at the same moment. An
+//! answer found there replaces this checkout's; a missing one is offered again.
 
 use super::contending::{Answer, lookup_of};
 use super::engine::EngineError;
@@ -13,25 +13,25 @@ use crate::store::{Commit, RowChange, Store, StoreError, shared, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
 
-/// An answer that is asked about, as this store has it.
+/// An answer to confirm, as in this store.
 struct AnswerToConfirm {
     key: ActionKey,
     row: Unconfirmed,
     own: ActionRecord,
 }
 
-/// What the cache has to say of one.
+/// The cache's answer about one.
 enum Says {
-    /// It holds the same.
+    /// It has the same answer.
     Same,
-    /// It holds another.
+    /// It has another answer.
     Other(Box<RemoteResult>),
-    /// It holds none that is of any use.
+    /// It has no usable answer.
     Nothing,
 }
 
 impl Session {
-    /// Asks about all answers of which it is not certain that every machine has the same, and takes over what others filed. How many gave way.
+    /// Asks for all unconfirmed answers and takes over those of other machines. Returns how many were replaced.
     ///
     /// # Errors
     /// When the store breaks; the cache cannot.
@@ -45,7 +45,7 @@ impl Session {
         let mut asked: Vec<AnswerToConfirm> = Vec::new();
         let nobody = sharing.is_none() && self.rules.manifest().remote.is_none();
         for (key, row) in rows {
-            // Words of a person are their checkout's own.
+            // A person's words belong to their checkout.
             let own = store.action(&key)?.filter(|own| !nobody && !shared::stays_here(own));
             match own {
                 None => changes.push(confirmed(&key)),
@@ -67,7 +67,7 @@ impl Session {
             };
             let filed = self.graph.find(&row.label).and_then(|id| self.graph.node(id).result);
             if standing != own.output || filed.is_some_and(|filed| filed.key == key && filed.output != standing) {
-                // Asked about once more, when the graph has it.
+                // Ask again when the graph has it.
                 moved.insert(key, standing);
             } else {
                 let row = match &says {
@@ -94,12 +94,12 @@ impl Session {
             ..Commit::default()
         };
         if let Err(error) = store.commit(self.engine.view, commit) {
-            // What cannot be filed is asked about by the next build.
+            // The next build asks again.
             super::unwritable_store::excused(error)?;
             return Ok(0);
         }
         if !nodes.is_empty() {
-            // Nothing that is known to be current need be so.
+            // Requests known to be current may no longer be so.
             self.state.generation += 1;
         }
         for (id, _, filed) in &nodes {
@@ -113,7 +113,7 @@ impl Session {
         Ok(moved.len())
     }
 
-    /// The nodes whose result is filed under one of these keys with another output, and what is to be filed for them.
+    /// Returns the nodes with another output recorded under one of these keys, with their new record.
     fn with_other_output(&self, moved: &FxHashMap<ActionKey, Digest>) -> Vec<(NodeId, String, Filed)> {
         if moved.is_empty() {
             return Vec::new();
@@ -126,7 +126,7 @@ impl Session {
         self.graph.iter().filter_map(other).collect()
     }
 
-    /// The versions that these nodes have from now on, unless they have them already.
+    /// Returns the new versions of these nodes, unless they have them already.
     fn versions(&self, nodes: &[(NodeId, String, Filed)], now: u64) -> Result<Vec<(String, HistoryRecord)>, EngineError> {
         let mut versions = Vec::new();
         for (_, label, filed) in nodes {
@@ -147,7 +147,7 @@ impl Session {
 }
 
 impl Sharing {
-    /// What the cache holds of each; what it lacks is offered, if it takes anything.
+    /// Asks the cache for each; offers missing ones, if it accepts offers.
     fn ask_about(&self, asked: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
         let wanted: Vec<Wanted> = asked.iter().map(|asked| lookup_of(&asked.key, &asked.own)).collect();
         store.let_go();
@@ -159,7 +159,7 @@ impl Sharing {
             .collect();
         let mut lacking = Vec::new();
         for (at, asked) in asked.iter().enumerate().filter(|(at, _)| matches!(said[*at], Says::Nothing)) {
-            // What this store lost itself cannot be offered.
+            // An answer that this store has lost cannot be offered.
             lacking.extend(Answer::of(&asked.key, &asked.own, store)?.map(|answer| (at, answer)));
         }
         store.let_go();

@@ -1,4 +1,4 @@
-//! Contending: answers that were paid for are filed in the remote cache, many at once, each only where no other is there.
+//! Contention: stores paid answers in the remote cache, many at once, each only if no other is there.
 
 use super::sharing::{RemoteResult, Sharing};
 use crate::seams::remote::Wanted;
@@ -9,10 +9,10 @@ use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Answers that are offered at once.
+/// Number of answers offered at once.
 const AT_ONCE: usize = 16;
 
-/// An answer with its output and all parts of that.
+/// An answer with its output and all parts.
 pub(super) struct Answer<'a> {
     pub key: &'a ActionKey,
     pub record: &'a ActionRecord,
@@ -21,7 +21,7 @@ pub(super) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// As a store has it; `None` when it lost some of it.
+    /// Reads an answer from a store; `None` if any blob is lost.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -39,19 +39,19 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// What became of the paid results of a store.
+/// Outcomes of offering the paid results of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PaidOffers {
-    /// Those that were offered, because nothing was filed under their keys.
+    /// Results offered, because none was stored under their keys.
     pub offered: usize,
-    /// Those under whose keys something is filed.
+    /// Results whose keys have a stored result.
     pub known: usize,
-    /// Those whose output is not here, and corrections by people, which stay.
+    /// Results whose output is not here, and corrections by people, which are not shared.
     pub left_out: usize,
 }
 
 impl Sharing {
-    /// Files each where nothing else is. What is there instead of it, in their order.
+    /// Stores each answer unless another one exists; returns the existing ones, in order.
     pub(super) fn contend_all(&self, answers: &[Answer<'_>]) -> Vec<Option<RemoteResult>> {
         let (next, theirs) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
@@ -74,7 +74,7 @@ impl Sharing {
         said
     }
 
-    /// Offers paid results, whatever tree they are of. What is filed stays, and what this store has stays as it is.
+    /// Offers paid results of any tree. Existing results in the cache and in this store stay.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -100,7 +100,7 @@ impl Sharing {
     }
 }
 
-/// The question for a result.
+/// Returns the lookup of a result.
 pub(super) fn lookup_of(key: &ActionKey, record: &ActionRecord) -> Wanted {
     Wanted {
         key: *key,

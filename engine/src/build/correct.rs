@@ -1,8 +1,8 @@
-//! Corrections: an output that a person wrote in the place of what a producer made.
+//! Corrections: outputs that a person wrote in place of a producer's.
 //!
-//! It is filed under the key of the node's last result, so that it stands as long as that would have stood, for every checkout that shares the
-//! store; what replaces it later is told that it was a person's ([`Notes`]). The words are filed by label too ([`corrections`]), so that they
-//! are found where the last result is another one.
+//! A correction is stored under the key of the node's last result, so that it lasts as long as that, for every checkout that shares the store; its
+//! later replacement learns from [`Notes`] that it was a person's. The words are also stored by label ([`corrections`]), so that they are found
+//! after other results.
 
 use super::earlier_answer;
 use super::engine::EngineError;
@@ -17,19 +17,19 @@ use crate::store::superseded;
 use crate::values::digest::Digest;
 use std::sync::Arc;
 
-/// What is known of a node's last result.
+/// A node's last result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Last {
-    /// The key that it is filed under.
+    /// Its key and output.
     pub filed: Filed,
-    /// How it came about.
+    /// Its record.
     pub record: ActionRecord,
-    /// Whether nothing that it is made of is known to have moved.
+    /// Whether no input is known to have changed.
     pub current: bool,
 }
 
 impl Session {
-    /// The last result of a node; `None` when it never had one, or the store no longer has it.
+    /// Returns the last result of a node; `None` if it never had one, or the store no longer has it.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -37,7 +37,7 @@ impl Session {
         let id = self.graph.find(label);
         let filed = match id {
             Some(id) => self.graph.node(id).result,
-            // Nodes that are gone, and results that belong to no node.
+            // Removed nodes, and results that belong to no node.
             None => {
                 let last = self.engine.store.history(self.engine.view, label)?.pop();
                 last.map(|last| Filed {
@@ -57,8 +57,8 @@ impl Session {
         Ok(Some(Last { filed, record, current }))
     }
 
-    /// Puts `bytes` in the place of a node's last output, of which a person wrote these `words`; none takes an earlier correction back. Gives
-    /// the digest of what stands now, or `None` when there is nothing to correct.
+    /// Replaces a node's last output by `bytes`, with these `words` of a person; without words, withdraws an earlier correction. Returns the digest
+    /// of the present output, or `None` if there is nothing to correct.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -75,7 +75,7 @@ impl Session {
             made_at: self.engine.world.now_secs(),
             notes,
             parts: Vec::new(),
-            // A person's words cost no model's money; what was spent on the answer before is in the ledger.
+            // A person's words cost nothing; the ledger has the cost of the answer before.
             spent: None,
             took_us: 0,
             ..last.record
@@ -111,7 +111,7 @@ impl Session {
         }
         let stale = self.graph.is_stale(id);
         self.graph.settle(id, Filed { key, output });
-        // What was out of date stays so: its inputs moved, whoever wrote it.
+        // A stale node stays stale: its inputs changed, even if a person wrote the output.
         self.graph.set_stale(id, stale);
         let leftover = Leftover {
             results: before.into_iter().chain([result]).collect(),
@@ -122,7 +122,7 @@ impl Session {
         Ok(Some(output))
     }
 
-    /// The rows that take away whatever was written of a label in this checkout, or would be taken over from another.
+    /// Returns the rows that remove the corrections of a label written in this checkout, or applicable from another.
     fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
         let (store, now) = (&*self.engine.store, earlier_answer::made_of_record(record));
         let mut rows = Vec::new();

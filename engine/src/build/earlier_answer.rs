@@ -1,7 +1,7 @@
-//! What was there before a result that costs money: the last result of the node, and what a person wrote in its place, wherever that was.
+//! Earlier answers: the last result of a paid node, and a person's words in place of it, from any checkout.
 //!
-//! Corrections are filed by label for all checkouts of a store ([`crate::store::corrections`]). Unrelated workspaces may share a store and
-//! have types of one name, so words from another checkout count only where most of what the node is made of was the same.
+//! Corrections are stored by label for all checkouts of a store ([`crate::store::corrections`]). Unrelated workspaces may share a store and have
+//! types of one name, so words from another checkout count only if most of the node's inputs were the same.
 
 use super::jobs::{JobInput, Shared};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
@@ -13,7 +13,7 @@ use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Where to look.
+/// Start of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
     /// Key of the node's last result.
@@ -21,7 +21,7 @@ pub struct Past {
 }
 
 impl Past {
-    /// The last result, and a person's words. Where the last result cost nothing, or there is none, the corrected one is the last that counts.
+    /// Returns the last result and a person's words. If the last result was free or missing, the corrected one counts as the last.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -42,7 +42,7 @@ impl Past {
             .map(|input| (input.role.clone(), input.label.clone(), input.digest))
             .collect();
         let (mut correction, mut corrected) = (Correction::default(), None);
-        // What was written last has the last word.
+        // The latest words win.
         for row in rows {
             let record = superseded::record_of(store, &row.key, &row.output)?;
             if row.view == shared.view || record.as_ref().is_some_and(|record| alike(record, &now)) {
@@ -60,7 +60,7 @@ impl Past {
     }
 }
 
-/// The newest result that this checkout had under one of these labels, which are no more.
+/// Returns the newest result of this checkout under one of these former labels.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
@@ -75,7 +75,7 @@ pub(super) fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Prev
     Ok(record.map(|record| before(shared, record)).transpose()?.flatten())
 }
 
-/// The newest answer that another machine filed under this key. What it was made of is not known here, but for its memo.
+/// Returns the newest answer that another machine stored under this key. Its inputs are unknown here, except for its memo.
 pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
     let found = shared.sharing.as_ref()?.find(latest, producer.to_string())?;
     Some(Previous {
@@ -87,10 +87,10 @@ pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &Producer
     })
 }
 
-/// What something is made of: role, label and digest.
+/// Inputs: role, label and digest.
 pub(super) type InputSet = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
-/// What a result was made of.
+/// Returns the inputs of a result.
 pub(super) fn made_of_record(record: &ActionRecord) -> InputSet {
     let inputs = record.inputs.iter();
     inputs
@@ -98,13 +98,13 @@ pub(super) fn made_of_record(record: &ActionRecord) -> InputSet {
         .collect()
 }
 
-/// Whether more than half of what a result was made of is what a node is made of now.
+/// Whether more than half of a result's inputs are inputs of the node now.
 pub(super) fn alike(then: &ActionRecord, now: &InputSet) -> bool {
     let then = made_of_record(then);
     then.intersection(now).count() * 2 > then.len().max(now.len())
 }
 
-/// A result with what it was made of, as far as the store still has it.
+/// Returns a result with its inputs, as far as the store still has them.
 fn before(shared: &Shared, record: ActionRecord) -> Result<Option<Previous>, StoreError> {
     let Some(output) = shared.blobs.get(&record.output)? else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! The engine: what a workspace is made of, and the look at it that every command begins with.
+//! The engine: the parts of a workspace, and the refresh of its sources with which every command starts.
 //!
-//! [`Engine::read_sources`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
-//! known without reading manifest, graph or blobs.
+//! [`Engine::read_sources`] refreshes the known sources. If nothing changed since a request was last current, the command answers without reading
+//! manifest, graph or blobs.
 
 use super::graph_memory::GraphMemory;
 use super::sharing::Sharing;
@@ -22,51 +22,51 @@ use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a workspace is made of.
+/// The parts of a workspace.
 #[derive(Clone)]
 pub struct Engine {
     /// Clock, sources, output folder.
     pub world: Arc<dyn World>,
-    /// Where results are.
+    /// The store of results.
     pub store: Arc<dyn Store>,
-    /// Who makes them.
+    /// The producers.
     pub registry: Arc<Registry>,
-    /// Which checkout this is.
+    /// Identifies the checkout.
     pub view: ViewId,
-    /// What output files get on top of their blobs.
+    /// Completes output files that are laid out.
     pub finish: Arc<dyn super::layout::Finish>,
-    /// What comes first of what costs money.
+    /// Order of paid jobs.
     pub priority: Arc<dyn Priority>,
-    /// What was called otherwise before.
+    /// Finds former names of items.
     pub lineage: Arc<dyn Lineage>,
-    /// What is noted of builds.
+    /// Provides annotations of builds.
     pub annotate: Arc<dyn Annotate>,
-    /// The cache that machines share, if there is one.
+    /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
     /// The last graph that this process loaded, if it opens several sessions.
     pub graphs: Option<GraphMemory>,
-    /// The right to the checkout, if other processes may want it.
+    /// The right to the checkout, if other processes may request it.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
-/// A manifest and the digest of the texts it was read from.
+/// A manifest with the digest of its texts.
 #[derive(Clone)]
 pub struct Definition {
     /// Digest of `cortex.toml` and the rulesets.
     pub digest: Digest,
     /// The manifest.
     pub manifest: Arc<Manifest>,
-    /// Rows that keep the manifest as it was read, for the next commit.
+    /// Rows that store the parsed manifest, for the next commit.
     pub rows: Vec<RowChange>,
 }
 
-/// Why a command cannot go on.
+/// Reason why a command cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store broke.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The workspace cannot be looked at.
+    /// The workspace cannot be read.
     #[error(transparent)]
     World(#[from] WorldError),
 }
@@ -79,29 +79,29 @@ impl From<super::run::RunError> for EngineError {
     }
 }
 
-/// A view that has been looked at.
+/// A view with refreshed sources.
 pub struct Look {
-    /// What the stored graph belongs to.
+    /// The stored state, to which the stored graph belongs.
     pub state: State,
-    /// The sources, up to date; `None` when nothing moved since they were stored, so that they were not even loaded.
+    /// The refreshed sources; `None` if nothing changed since they were stored, so that they were not loaded.
     pub(super) sources: Option<Box<dyn Sources>>,
-    /// What was found.
+    /// Result of the refresh.
     pub refresh: Refresh,
-    /// Whether manifest, producers and sources are those of the stored state.
+    /// Whether manifest, producers and sources match the stored state.
     pub unchanged: bool,
-    /// What is to be remembered of who watches.
+    /// Watcher state to store.
     pub(super) seen: Seen,
 }
 
 impl Look {
-    /// The sources, loaded if they were not.
+    /// Returns the sources, loading them if necessary.
     pub(super) fn load(&mut self, engine: &Engine) -> Result<Box<dyn Sources>, EngineError> {
         if let Some(sources) = self.sources.take() {
             return Ok(sources);
         }
         let mut sources = engine.world.sources(engine.store.rows(engine.view, Part::Directories)?);
         if let Some(stored) = self.seen.stored.take() {
-            // Looks at nothing, unless rows are damaged.
+            // Reads no file, unless rows are damaged.
             self.refresh = sources.refresh_named(&self.state.set_defs(), &[], stored.directories)?;
             self.seen.learn(sources.standing(), Some(&stored));
         }
@@ -109,11 +109,11 @@ impl Look {
     }
 }
 
-/// The sources unless they were not even loaded, what was found, and what is to be remembered of who watches.
+/// The sources if loaded, the refresh, and the watcher state to store.
 type Looked = (Option<Box<dyn Sources>>, Refresh, Seen);
 
 impl Engine {
-    /// Looks at the sources. `definition` is asked for only when the manifest is not that of the stored state.
+    /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state.
     ///
     /// # Errors
     /// Those of `definition`, and when the store or the workspace cannot be read.
@@ -146,7 +146,7 @@ impl Engine {
     fn look_at_sources(&self, sets: &[SetDef]) -> Result<Looked, EngineError> {
         let stored = self.store.row(self.view, Part::Watch, WATCH_KEY)?;
         let stored = stored.and_then(|row| WatchRecord::from_row(&row));
-        // Asked before anything is looked at: what moves from now on is named the next time.
+        // Ask before the refresh: the next call then reports all changes from now on.
         let watched = self.world.watched(sets, stored.as_ref().map(|stored| &*stored.token));
         let moved = watched.as_ref().and_then(|watched| watched.moved.as_deref());
         if let (Some(stored), Some([]), Some(watched)) = (&stored, moved, &watched)
@@ -171,7 +171,7 @@ impl Engine {
         Ok((Some(sources), refresh, seen))
     }
 
-    /// A request as it was remembered, if it is known to be current and its files are in place, and no answer is to be asked about.
+    /// Returns a remembered request, if it is current, its files are in place, and no unconfirmed answer is due.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -217,7 +217,7 @@ impl Engine {
         Ok(Some(known))
     }
 
-    /// The row that says where this checkout is and that it is in use, when it is due to be written. For commits that happen anyway.
+    /// Returns the row with this checkout's path and last use, if due. For commits that happen anyway.
     pub(super) fn view_row(&self) -> Result<Option<RowChange>, StoreError> {
         let Some(root) = self.world.root() else { return Ok(None) };
         let known = self.store.row(self.view, Part::View, VIEW_KEY)?;
@@ -225,7 +225,7 @@ impl Engine {
     }
 }
 
-/// The source sets of a manifest: those it names and the globs that its rules write out, sorted by label.
+/// Returns the source sets of a manifest, named ones and globs in rules, sorted by label.
 pub fn sets(manifest: &Manifest) -> Vec<Set> {
     let mut sets: BTreeMap<String, Set> = BTreeMap::new();
     for (name, source) in &manifest.sources {
@@ -269,7 +269,7 @@ pub fn sets(manifest: &Manifest) -> Vec<Set> {
     sets.into_values().collect()
 }
 
-/// Files that rules name one by one and that no set holds: a set of their own, so that they are watched like all other leaves.
+/// Returns a set of the files that rules name individually and that no set contains, so that they are watched like all other leaves.
 fn literals(manifest: &Manifest, sets: &BTreeMap<String, Set>) -> Option<Set> {
     let mut globs = globset::GlobSetBuilder::new();
     for pattern in sets.values().flat_map(|set| &set.include) {

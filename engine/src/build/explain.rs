@@ -1,4 +1,4 @@
-//! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
+//! Explanations: whether a node is current, which input changed, and why, down to a file. Runs no producer and writes nothing.
 
 use super::chain::Step;
 use super::engine::EngineError;
@@ -29,69 +29,68 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// An input as it stands.
+/// An input in its present state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Input {
     /// Role in the rule.
     pub role: Arc<str>,
-    /// The node.
+    /// Label of the node.
     pub label: Arc<str>,
-    /// Its digest, when it is known without building.
+    /// Its digest, if known without building.
     pub digest: Option<Digest>,
-    /// Whether it is a source that is not there.
+    /// Whether it is a missing source.
     pub missing: bool,
 }
 
-/// Everything known about one node.
+/// Explanation of one node.
 #[derive(Debug)]
 pub struct Explanation {
     /// Its label.
     pub label: Arc<str>,
-    /// How it stands.
+    /// Its state.
     pub standing: NodeState,
-    /// Whether its present key is filed, although the node itself was last made under another.
+    /// Whether a result of its present key is stored, although the node was last built under another.
     pub filed: bool,
-    /// Whether it is a source file or set: a fact, not made by a producer.
+    /// Whether it is a source file or set, which no producer makes.
     pub leaf: bool,
     /// The last output, or the present one.
     pub output: Option<Digest>,
-    /// The key that output is filed under.
+    /// The action key of that output.
     pub key: Option<ActionKey>,
-    /// Its record: producer, when, how long, of what.
+    /// Its record: producer, time, duration, inputs.
     pub record: Option<ActionRecord>,
-    /// The fields of the present key, when every input is known.
+    /// The fields of the present key, if every input is known.
     pub fields: Vec<KeyField>,
-    /// Its inputs as they stand.
+    /// Its present inputs.
     pub inputs: Vec<Input>,
-    /// Whether the list of inputs is of now; else it is that of the last build, or only what decides it.
+    /// Whether these inputs are up to date; otherwise they are those of the last build, or only the nodes that decide them.
     pub inputs_known: bool,
-    /// What moved since it was last made.
+    /// Inputs that changed since it was last built.
     pub moves: Vec<Move>,
-    /// The way from the node to what started it, for stale nodes.
+    /// The chain from a stale node to the cause.
     pub chain: Vec<Step>,
-    /// Nodes of which one of each entry must come to another output before this one runs, when that is not certain. The first are
-    /// nearest to what moved.
+    /// Groups of nodes of which one must get another output before this node runs, if that is not certain. The first are nearest to the cause.
     pub gates: Vec<Gate>,
-    /// Versions in History.
+    /// Number of versions in History.
     pub versions: usize,
-    /// Why it last ran: what had moved between the version before and the present one.
+    /// Why it last ran: inputs that had changed between the version before and the present one.
     pub last_moves: Vec<Move>,
-    /// Whether the result before was collected, so that nothing is known of what had moved.
+    /// Whether gc removed the result before, so that the changed inputs are unknown.
     pub before_collected: bool,
-    /// Who moved the first of `last_moves`: the input of it that had moved, the input of that one, and so on, down to a source file.
+    /// Cause of the first of `last_moves`: its changed input, that input's, and so on, down to a source file.
     pub last_chain: Vec<Move>,
-    /// What had changed about its definition when it last ran with the same inputs, as far as that is known.
+    /// Changes of its definition when it last ran with the same inputs, as far as known.
     pub last_redefined: Vec<Redefinition>,
-    /// Producer of the version before, when it is not that of the present one.
+    /// Producer of the version before, if it differs from the present one.
     pub producer_before: Option<String>,
-    /// Why it has no output at its present inputs, or why the last try at others failed.
+    /// Why it has no output at its present inputs, or why the last try with other inputs failed.
     pub failure: Option<Diagnostic>,
-    /// What it waits for, when it is pending and was not tried itself.
+    /// The target or answer that it waits for, if it is pending and was not tried.
     pub waits_for: Option<Wait>,
 }
 
 impl Session {
-    /// Explains the one node that `patterns` mean, or says why they mean none.
+    /// Explains the one node that `patterns` match, or returns why they do not match exactly one.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -137,7 +136,7 @@ impl Session {
             })
         })?;
         explanation.versions = history.chunk_by(|one, next| one.key == next.key).count();
-        // The same key may come twice in a row, when a graph had to be planned anew.
+        // The same key may occur twice in a row, if a graph had to be planned again.
         if let Some(latest) = history.last().filter(|latest| before.keys.get(&id) == Some(&latest.key))
             && let Some(earlier) = history.iter().rev().find(|version| version.key != latest.key)
         {
@@ -151,7 +150,7 @@ impl Session {
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
             explanation.last_chain = super::cause_path::back(self, &mut explanation.last_moves, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
-            // Where an input moved too, the definition may have changed before that.
+            // If an input changed too, the definition may have changed before.
             if explanation.last_moves.is_empty() && explanation.standing == NodeState::Current && !before.redefined {
                 explanation.last_redefined = self.last_redefined(&explanation.label)?;
             }
@@ -160,20 +159,20 @@ impl Session {
     }
 }
 
-/// What the session knew before the dry run.
+/// State of the session before the dry run.
 pub(super) struct Before {
-    /// Why the marks began, by where they did.
+    /// Why marks began, by node at which they did.
     pub(super) reasons: FxHashMap<NodeId, Reason>,
-    /// What each node's last output was filed under.
+    /// Action key of each node's last output.
     pub(super) keys: FxHashMap<NodeId, ActionKey>,
-    /// What was marked, readers not counted.
+    /// Marked nodes, without their readers.
     marked: FxHashSet<NodeId>,
-    /// What was not known to be current when the last build ended. All else had read the last version of each of its inputs.
+    /// Nodes not known to be current when the last build ended. All others had read the last version of each input.
     pub(super) unsettled: StaleSet,
     pub(super) redefined: bool,
-    /// The rules that the stored graph belongs to, when they are others than now and still kept.
+    /// The rules of the stored graph, if they changed and are still stored.
     pub(super) rules: Option<RuleIndex>,
-    /// The rules that those of the last build replaced, as far as they are kept.
+    /// The rules replaced by those of the last build, as far as stored.
     pub(super) replaced: Option<RuleIndex>,
 }
 
@@ -193,7 +192,7 @@ impl Before {
     }
 }
 
-/// The rules that the stored graph belongs to. A look keeps the manifest of the last build until the next one files its own.
+/// Returns the rules of the stored graph. The manifest of the last build stays stored until the next build stores its own.
 fn rules_before(session: &Session) -> Result<Option<RuleIndex>, EngineError> {
     Ok(session.manifest_before()?.and_then(|row| rules(&row)))
 }
@@ -203,7 +202,7 @@ fn rules(row: &[u8]) -> Option<RuleIndex> {
 }
 
 impl Session {
-    /// The manifest that the stored state belongs to, as it is stored; `None` when it is not kept.
+    /// Returns the stored manifest of the stored state; `None` if it is gone.
     pub(super) fn manifest_before(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let digest = |bytes: &[u8]| Some(Digest(bytes.try_into().ok()?));
         let (Some(manifest), Some(registry)) = (digest(&self.state.manifest), digest(&self.state.registry)) else {
@@ -213,13 +212,13 @@ impl Session {
         self.engine.store.row(self.engine.view, Part::Manifests, &key)
     }
 
-    /// What the last change of the manifest changed about a target that was made since.
+    /// Returns what the last change of the manifest changed about a target built since.
     fn last_redefined(&self, label: &str) -> Result<Vec<Redefinition>, StoreError> {
         let before = self.replaced_rules()?;
         Ok(before.map_or_else(Vec::new, |before| redefinitions(&before, &self.rules, label)))
     }
 
-    /// The rules before the last change of the manifest that a build has seen.
+    /// Returns the rules before the last change of the manifest seen by a build.
     fn replaced_rules(&self) -> Result<Option<RuleIndex>, StoreError> {
         let row = self.engine.store.row(self.engine.view, Part::Manifests, compiled::BEFORE)?;
         Ok(row.and_then(|row| rules(&row)))
@@ -274,7 +273,7 @@ impl Finder<'_, '_> {
         }
         let last = self.last(id)?;
         let mut moves = self.moves(&last)?;
-        // A result that is filed under the present key was found there: what moved is said against the key of before.
+        // A result stored under the present key was found: report changes relative to the former key.
         if how != Some(How::Cached) && standing == NodeState::Current {
             moves.clear();
         }

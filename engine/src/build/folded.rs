@@ -1,4 +1,4 @@
-//! Updates the table that a node had last: changes the rows that follow from the inputs that moved.
+//! Table updates: changes the rows of a node's last table that depend on changed inputs.
 //!
 //! The result equals what the producer makes of all inputs, page for page. When a blob that the update needs is missing, the producer runs.
 
@@ -12,11 +12,11 @@ use crate::values::pages::PageError;
 use crate::values::pages::edit::{Edited, edit};
 use std::collections::BTreeMap;
 
-/// An update pays when at most one in so many inputs, or rows of an input, moved.
+/// An update pays if at most one in this many inputs, or rows of an input, changed.
 pub(super) const ONE_IN: usize = 4;
 
 impl Job {
-    /// The output as it follows from the one that was filed under `before` and what moved since; `None` when the producer has to run.
+    /// Computes the output from that of key `before` and the changes since; `None` if the producer must run.
     pub(super) fn update_table(&self, shared: &Shared, before: &ActionKey) -> Option<Output> {
         let Task::Produce { producer, .. } = &self.task else {
             return None;
@@ -48,7 +48,7 @@ impl Job {
     }
 }
 
-/// The rows of a fold that follow from what moved.
+/// Computes the changed rows of a fold.
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
     for MovedInput { item, before, now } in last.changed_inputs(fold.role())? {
@@ -72,7 +72,7 @@ fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     })
 }
 
-/// The rows that an earlier or present output contributes to a fold.
+/// Returns the rows that an earlier or present output contributes to a fold.
 fn read_rows(last: &LastTable<'_>, fold: &dyn Fold, item: &str, digest: Digest) -> Option<BTreeMap<String, Vec<u8>>> {
     let input = Input {
         digest,

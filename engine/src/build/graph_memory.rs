@@ -1,7 +1,7 @@
-//! The last graph that the sessions of one process loaded. A service opens a session for each request; while the store's graph stays as it
-//! is, its link rows are decoded once.
+//! Cache of the last graph that this process's sessions loaded. A service opens a session per request; while the stored graph stays the same, its
+//! link rows are decoded only once.
 //!
-//! Invariant: what is kept is filed under the digest of the rows it was decoded from, so it fits any store that has these rows.
+//! Invariant: the cached graph is identified by the digest of its rows, so it fits any store with these rows.
 
 use crate::graph::Skeleton;
 use crate::graph::walk::Links;
@@ -13,20 +13,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct GraphMemory(Arc<Mutex<Option<(Digest, Skeleton, Links)>>>);
 
 impl GraphMemory {
-    /// The graph that these rows say, if it is the last one.
+    /// Returns the graph of these rows, if it is the last one.
     pub(super) fn find(&self, rows: &Digest) -> Option<(Skeleton, Links)> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, skeleton, links) = last.as_ref().filter(|(known, ..)| known == rows)?;
         Some((skeleton.clone(), links.clone()))
     }
 
-    /// Keeps a graph in place of the last one.
+    /// Stores a graph in place of the last one.
     pub(super) fn remember(&self, rows: Digest, skeleton: Skeleton, links: Links) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((rows, skeleton, links));
     }
 }
 
-/// The digest of link rows: keys and bodies with their lengths.
+/// Computes the digest of link rows: keys and bodies with their lengths.
 pub(super) fn digest(rows: &[(Vec<u8>, Vec<u8>)]) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 link rows 1");
     for part in rows.iter().flat_map(|(key, body)| [key, body]) {

@@ -1,8 +1,8 @@
-//! Invalidation: targets that a person wants made again although their results are filed under their present keys. The next build that asks for
-//! one runs its producer; until then it is stale.
+//! Invalidation: a person marks targets to be rebuilt although results of their present keys are stored. The next build of a marked target runs its
+//! producer; until then it is stale.
 //!
-//! Their labels are kept in `Part::State` (key `invalidated`), one a line, each with the stamp of the result that is to be made again, behind a tab:
-//! once another result is filed under the key, by whichever process, the target was made again.
+//! Their labels are stored in `Part::State` (key `invalidated`), one per line, each with a tab and the stamp of the result to replace: once any
+//! process stores another result under the key, the target is rebuilt.
 
 use super::engine::{Engine, EngineError};
 use super::request::{Report, Request};
@@ -17,15 +17,15 @@ use crate::values::pattern::PatternSet;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// The row's key.
+/// Key of the row.
 const KEY: &[u8] = b"invalidated";
 
-/// What tells a result from every other one under its key.
+/// Distinguishes a result from all others under its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(u64);
 
 impl Stamp {
-    /// That of a result under a key.
+    /// Computes the stamp of a result under a key.
     pub fn of(key: &ActionKey, record: &ActionRecord) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 invalidated result 1");
         hasher.update(&key.0.0).update(&record.output.0);
@@ -37,10 +37,10 @@ impl Stamp {
     }
 }
 
-/// Labels that are invalidated, each with the result that is to be made again.
+/// Invalidated labels, each with the stamp of the result to replace.
 pub type Marks = BTreeMap<String, Stamp>;
 
-/// The labels of a view that are invalidated.
+/// Reads the invalidated labels of a view.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -55,8 +55,7 @@ pub(super) fn read(engine: &Engine) -> Result<Marks, StoreError> {
 }
 
 impl Session {
-    /// Marks nodes that have a result for making again, and lists that in the log of builds. Leaves stand for the nodes that read them. Gives
-    /// the labels that were marked.
+    /// Marks nodes with a result for rebuilding and logs that in the log of builds. For a leaf, marks its readers. Returns the marked labels.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -68,7 +67,7 @@ impl Session {
             for id in meant {
                 let Some(filed) = self.graph.node(id).result else { continue };
                 let Some(record) = self.engine.store.action(&filed.key)? else {
-                    // It is nowhere, and made again anyway.
+                    // The result is missing and rebuilt anyway.
                     continue;
                 };
                 self.graph.set_stale(id, true);
@@ -107,12 +106,12 @@ impl Session {
         Ok(marked.into_keys().collect())
     }
 
-    /// Whether a person asked that a target be made again.
+    /// Whether a person invalidated a target.
     pub fn is_invalidated(&self, label: &str) -> bool {
         self.invalidated.contains_key(label)
     }
 
-    /// The row that leaves out what was made since; `None` when nothing was.
+    /// Returns the row without the targets rebuilt since; `None` if there are none.
     pub(super) fn made_again(&mut self) -> Option<RowChange> {
         let count = self.invalidated.len();
         let graph = &self.graph;

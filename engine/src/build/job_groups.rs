@@ -1,7 +1,7 @@
-//! Job groups: jobs that cost money and may be asked about as one are handed out together, once nothing computes that could bring more of them.
+//! Job groups: paid jobs that can be asked as one question are dispatched together, once no running computation could add more of them.
 //!
-//! One group runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. The limit of the pool for paid
-//! jobs bounds how many of them call a model at a time.
+//! One group runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. The limit of the pool for paid jobs
+//! bounds how many of them call a model at a time.
 
 use super::jobs::{Done, Job, Shared, Task};
 use super::pools::{Finished, From, Waiting};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Most jobs of a group.
+/// Maximum number of jobs in a group.
 const MOST_MEMBERS: usize = 256;
 
 /// Jobs that wait for a group, and the group that is running.
@@ -28,7 +28,7 @@ pub(super) struct JobGroups {
 }
 
 impl JobGroups {
-    /// No groups yet; at most `calls` jobs of a group call a model at a time.
+    /// Creates an empty queue; at most `calls` jobs of a group call a model at a time.
     pub(super) fn new(calls: usize) -> Self {
         Self {
             calls,
@@ -55,7 +55,7 @@ impl JobGroups {
         self.waiting.clear();
     }
 
-    /// Hands out everything that waits, the most wanted first, unless a group is running.
+    /// Dispatches all waiting jobs, highest priority first, unless a group is running.
     pub(super) fn pump(
         &mut self,
         shared: &Arc<Shared>,
@@ -108,7 +108,7 @@ impl JobGroups {
         self.out == 0 && self.waiting.is_empty()
     }
 
-    /// Leaves the threads of running jobs to themselves.
+    /// Detaches the threads of running jobs.
     pub(super) fn abandon(&mut self) {
         self.threads.clear();
     }
@@ -121,7 +121,7 @@ impl JobGroups {
     }
 }
 
-/// When a job is asked about together with others.
+/// Returns when a job can be asked together with others.
 pub(super) fn grouping(shared: &Shared, job: &Job) -> Grouping {
     let definition = &shared.manifest.producers[shared.manifest.rules[job.rule as usize].producer as usize];
     match &job.task {

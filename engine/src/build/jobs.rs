@@ -1,4 +1,4 @@
-//! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
+//! Jobs: the work of workers. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
 use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Where the blob of an input comes from.
+/// Location of an input's blob.
 #[derive(Clone, Debug)]
 pub enum Fetch {
     /// A node's output, in memory or the store.
@@ -50,7 +50,7 @@ pub struct Settled {
     pub label: Arc<str>,
     /// Its output.
     pub digest: Digest,
-    /// Where the blob is.
+    /// Location of its blob.
     pub fetch: Fetch,
 }
 
@@ -63,13 +63,13 @@ pub struct JobInput {
     pub item: Arc<str>,
     /// Digest as in the key.
     pub digest: Digest,
-    /// The node it comes from.
+    /// Label of the node that it comes from.
     pub label: Arc<str>,
-    /// What to load.
+    /// The data to load.
     pub load: Load,
 }
 
-/// What to load for an input.
+/// Data to load for an input.
 #[derive(Clone, Debug)]
 pub enum Load {
     /// Nothing: the producer sees only the digest.
@@ -80,23 +80,23 @@ pub enum Load {
     Rows(u16),
 }
 
-/// What every job shares.
+/// State shared by all jobs.
 pub struct Shared {
-    /// Where blobs are.
+    /// Access to blobs.
     pub blobs: Blobs,
-    /// Where source files are.
+    /// Access to source files.
     pub world: Arc<dyn World>,
     /// The rules.
     pub manifest: Arc<Manifest>,
-    /// Which checkout this is.
+    /// Identifies the checkout.
     pub view: ViewId,
-    /// Told to stop?
+    /// Flag that stops the build.
     pub cancel: Cancel,
-    /// Outputs that producers gave while they asked for rows.
+    /// Outputs that producers returned while they requested rows.
     pub early_outputs: requested_rows::EarlyOutputs,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
-    /// What was called otherwise before, known before the first job that costs money.
+    /// Former names of items, known before the first paid job.
     pub former: OnceLock<FormerNames>,
 }
 
@@ -112,40 +112,40 @@ pub struct Job {
     pub vars: Vars,
     /// The settled nodes that decide its inputs.
     pub discovery: Vec<Settled>,
-    /// What to do.
+    /// Its task.
     pub task: Task,
-    /// What it takes here, as far as is known, if it may be done on another machine.
+    /// Expected duration here, as far as known, if another machine may do it.
     pub travels: Option<Duration>,
 }
 
-/// What a job does.
+/// Task of a job.
 pub enum Task {
     /// Find the inputs.
     Expand {
-        /// The producer, if it asks for rows.
+        /// The producer, if it requests rows.
         asks: Option<Arc<dyn Producer>>,
     },
     /// Run the producer.
     Produce {
-        /// Who.
+        /// The producer.
         producer: Arc<dyn Producer>,
-        /// Of what.
+        /// Its inputs.
         inputs: Vec<JobInput>,
-        /// The key that the output is filed under.
+        /// The action key of the output.
         key: ActionKey,
-        /// Whether to make it or only to say what it would cost.
+        /// Whether to produce the output or only to price it.
         how: Make,
-        /// The previous result, as a hint to producers that cost money.
+        /// The previous result, as a hint to paid producers.
         past: Option<Past>,
-        /// Key of the last result, where a fold may begin with it.
+        /// Key of the last result, if a fold may start from it.
         before: Option<ActionKey>,
-        /// Whether the remote cache is asked first.
+        /// Whether to ask the remote cache first.
         ask: bool,
     },
 }
 
 impl Task {
-    /// What is done, in a word.
+    /// Returns the name of the task.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Expand { .. } => "expand",
@@ -154,73 +154,73 @@ impl Task {
     }
 }
 
-/// What is asked of a producer.
+/// Request to a producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
-    /// The output; `fresh` when a person asked for a new answer.
+    /// Produce the output; `fresh` if a person requested a new answer.
     Output {
         /// See [`Inputs::fresh`].
         fresh: bool,
-        /// It costs money.
+        /// Whether it costs money.
         paid: bool,
-        /// No other process is to make the same meanwhile.
+        /// Whether no other process may build the same meanwhile.
         reserved: bool,
-        /// The result under its key that is not wanted any more, where that is why it is made.
+        /// The unwanted result under its key, if that is why it is rebuilt.
         mark: Option<Stamp>,
     },
-    /// A plan, of inputs of which some are not known yet.
+    /// Plan the question; some inputs may be unknown.
     Plan {
         /// See [`Inputs::fresh`].
         fresh: bool,
-        /// How many are not known.
+        /// Number of unknown inputs.
         unknown: usize,
     },
 }
 
-/// What a job came to.
+/// Outcome of a job.
 pub enum Done {
     /// The inputs were found.
     Expanded(Result<Vec<PlannedInput>, ExpandError>, LookupSet),
     /// The producer ran.
     Produced {
-        /// What it made.
+        /// Its output.
         output: Box<Output>,
         /// Digest of the output.
         digest: Digest,
-        /// How long it took.
+        /// Duration of the run.
         took: Duration,
-        /// Keeps other processes from asking for it until it is durable.
+        /// Keeps other processes from requesting it until it is committed.
         flight: Option<Flight>,
-        /// Whether it is what another machine filed while this one asked for the same.
+        /// Whether it was stored by another machine while this one asked for the same.
         is_adopted: bool,
-        /// What of its cost is told already.
+        /// The part of its cost that is already reported.
         told: Box<ReportedCost>,
     },
-    /// Another process asked for it and filed the answer.
+    /// Another process requested it and stored the answer.
     Found(Box<ActionRecord>),
-    /// Another machine made it.
+    /// Another machine built it.
     Brought(Box<RemoteResult>),
-    /// What it would ask for.
+    /// Its question.
     Planned(Box<Plan>),
     /// There is no output.
     Failed {
-        /// Why.
+        /// The reason.
         failure: Failure,
-        /// What answers to parts of the question cost, which came and are filed.
+        /// Cost of the answers to parts of the question, which are stored.
         filed: Box<Spent>,
-        /// How long it took.
+        /// Duration of the run.
         took: Duration,
     },
-    /// Blobs of these nodes are nowhere: their producers must run again first.
+    /// Blobs of these nodes are missing: their producers must run again first.
     Missing(Vec<NodeId>),
-    /// A farm was to do it and did not; it is to be done here.
+    /// A farm failed to build it; it must be built here.
     Unmade(Box<Job>),
     /// The store broke.
     Broken(StoreError),
 }
 
 impl Done {
-    /// Failed before anything came of it.
+    /// A failure without any cost.
     pub(super) fn of_failure(failure: Failure) -> Self {
         Self::Failed {
             failure,
@@ -231,12 +231,12 @@ impl Done {
 }
 
 impl Job {
-    /// Does it. Never panics: a producer's panic becomes a failure.
+    /// Runs the job. Never panics: a producer's panic becomes a failure.
     pub fn run(&self, shared: &Shared) -> Done {
         self.run_in(shared, None)
     }
 
-    /// Does it in its group, where it is a member of one.
+    /// Runs the job, as a member of a group if given.
     pub(super) fn run_in(&self, shared: &Shared, job_group: Option<&GroupMember>) -> Done {
         if shared.cancel.is_cancelled() {
             return Done::of_failure(Failure::Cancelled);
@@ -252,7 +252,7 @@ impl Job {
                 let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
                 if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
                     match self.asking(shared, &**producer).plan(&paged, inputs) {
-                        // The producer is about to read them.
+                        // The producer will read them next.
                         Ok(answers) => self.hold_answers(shared, answers),
                         Err(Refusal::Expand(error)) => planned = Err(error),
                         Err(Refusal::Failed(failure)) => return Done::of_failure(failure),
@@ -305,7 +305,7 @@ impl Job {
         }
     }
 
-    /// The key that its output is filed under, if it makes one.
+    /// Returns the action key of its output, if it produces one.
     pub fn key(&self) -> Option<ActionKey> {
         match &self.task {
             Task::Produce { key, .. } => Some(*key),
@@ -313,7 +313,7 @@ impl Job {
         }
     }
 
-    /// Adds itself to a shard. Whether it could: all that it reads is at hand and can be sent.
+    /// Adds the job to a shard; returns whether all its inputs are available and can be sent.
     pub fn pack(&self, shared: &Shared, shard: &mut Shard) -> bool {
         let Task::Produce { producer, inputs, key, .. } = &self.task else {
             return false;
@@ -329,7 +329,7 @@ impl Job {
         } else {
             &nothing
         };
-        // What is wrong here is found out, and told, when the job is done here.
+        // Errors here are found and reported when this process runs the job.
         roles.is_ok_and(|roles| {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
             missing.is_empty()
@@ -345,7 +345,7 @@ impl Job {
         })
     }
 
-    /// What an expansion came to: tables of which a page is nowhere are made again first.
+    /// Returns the outcome of an expansion: tables with a missing page are rebuilt first.
     pub(super) fn expanded(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: Paged<'_>) -> Done {
         let lookups = paged.take_lookups();
         match (paged.trouble(), planned) {
@@ -354,7 +354,7 @@ impl Job {
                 let lost = self.discovery.iter().filter(|node| *node.label == *label);
                 let lost: Vec<NodeId> = lost.map(|node| node.id).collect();
                 match lost.is_empty() {
-                    // No input of this job holds the page, so running producers again cannot bring it back.
+                    // No input of this job contains the page, so rebuilding inputs cannot restore it.
                     true => Done::of_failure(Failure::permanent(ExpandError::Lost { label }.to_string())),
                     false => Done::Missing(lost),
                 }
@@ -403,7 +403,7 @@ impl Job {
                         blob
                     }
                     Some(Err(Lack::Broken(error))) => return Err(Done::Broken(error)),
-                    // A piece is nowhere, or what is there is none.
+                    // A piece is missing or invalid.
                     None | Some(Err(Lack::Piece)) => {
                         missing.push(node.id);
                         continue;
@@ -531,7 +531,7 @@ impl Job {
     }
 }
 
-/// The output as it is stored, unless it says that it is in pieces and is not: its readers would look for what nobody made.
+/// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.
 fn check_pieces(output: Output) -> Result<Output, Failure> {
     if pieces::is_root(&output.bytes) {
         let root: Arc<[u8]> = output.bytes.as_slice().into();

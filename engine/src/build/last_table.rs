@@ -1,4 +1,4 @@
-//! What a job knows of the table that its node had last: its rows, the inputs it was made of, and which of them moved since.
+//! The last table of a job's node: its rows, its inputs, and the changes of these since.
 
 use super::folded::ONE_IN;
 use super::jobs::{Job, JobInput, Shared, Task};
@@ -26,7 +26,7 @@ pub(super) struct LastTable<'a> {
 }
 
 impl<'a> LastTable<'a> {
-    /// The table that was filed under `before`; `None` when it is not at hand, or another producer or node made it, or of other roles.
+    /// Finds the table stored under `before`; `None` if it is missing, or another producer or node made it, or its roles differ.
     pub(super) fn find(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
         let Task::Produce { producer, inputs, .. } = &job.task else {
             return None;
@@ -48,17 +48,17 @@ impl<'a> LastTable<'a> {
         Some(last)
     }
 
-    /// The root page of the table.
+    /// Returns the root page of the table.
     pub(super) fn root(&self) -> &Arc<[u8]> {
         &self.table.root
     }
 
-    /// Whether it was and is made of inputs of this role alone.
+    /// Whether all its inputs, former and present, have this role.
     pub(super) fn is_made_of(&self, role: &str) -> bool {
         self.inputs.iter().all(|input| *input.role == *role) && self.record.inputs.iter().all(|input| *input.role == *role)
     }
 
-    /// Of the inputs that stand in lists, how many moved, and how many there are. A single input is read by its rows: see [`Moves::changed_rows`].
+    /// Returns how many inputs in lists changed, and how many there are. A single input is read by rows: see [`Moves::changed_rows`].
     pub(super) fn share_moved(&self) -> (usize, usize) {
         let lists = self.rule().inputs.iter().filter(|input| is_list(&input.from));
         lists.fold((0, 0), |(moved, all), list| {
@@ -70,7 +70,7 @@ impl<'a> LastTable<'a> {
         &self.shared.manifest.rules[self.job.rule as usize]
     }
 
-    /// What moved of each role; `None` when the node was made by other roles, or of labels that stand in a role twice.
+    /// Returns the changed inputs of each role; `None` if the roles changed, or a role contains a label twice.
     fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<MovedInput>>> {
         let roles = &self.rule().inputs;
         let mut then: BTreeMap<&str, Vec<&InputRecord>> = BTreeMap::new();
@@ -116,7 +116,7 @@ impl<'a> LastTable<'a> {
         Some(moved)
     }
 
-    /// The present inputs of a role, which follow each other.
+    /// Returns the present inputs of a role, which are adjacent.
     fn of_role(&self, role: &str) -> &'a [JobInput] {
         let first = self
             .inputs
@@ -127,7 +127,7 @@ impl<'a> LastTable<'a> {
         &rest[..rest.iter().position(|input| *input.role != *role).unwrap_or(rest.len())]
     }
 
-    /// What tells the item of a label in a list input.
+    /// Returns the frame that extracts the item from a label in a list input.
     fn frame(&self, role: &str) -> Option<ItemFrame> {
         let input = self.rule().inputs.iter().find(|input| *input.role == *role)?;
         match &input.from {
@@ -190,7 +190,7 @@ fn is_list(from: &InputFrom) -> bool {
     matches!(from, InputFrom::Many { .. } | InputFrom::Rows { .. })
 }
 
-/// A table whose pages are read as they are needed.
+/// A table whose pages are read on demand.
 struct StoredTable<'a> {
     shared: &'a Shared,
     root: Arc<[u8]>,

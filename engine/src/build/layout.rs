@@ -1,4 +1,4 @@
-//! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
+//! Layout: outputs as readable files under `.cortex/out/`, at the paths that rules specify.
 
 use super::query::NodeStatus;
 use super::run::{Run, RunError};
@@ -17,42 +17,42 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// After so many files somebody else may have the store.
+/// Number of files written between two releases of the store.
 const FILES: usize = 64;
 
-/// So many files are looked at before a stop is heeded.
+/// Number of files checked between two checks for a stop.
 const LOOKS: usize = 8_192;
 
-/// An output whose file shows more than its blob.
+/// An output whose file contains more than its blob.
 pub struct OutputToFinish<'a> {
     /// The node's label.
     pub label: &'a str,
     /// The blob.
     pub blob: &'a [u8],
-    /// Seconds since 1970 when it was made, if that is known and [`Finish::shows_times`].
+    /// When it was built, in seconds since 1970, if known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
 }
 
-/// What files get on top of their blobs: states that are derived from the engine and so must not be in a blob.
+/// Adds to files what a blob must not contain: states derived by the engine.
 pub trait Finish: Send + Sync {
-    /// The labels of the nodes whose files show more than their blobs.
+    /// Returns the labels of the nodes whose files contain more than their blobs.
     fn labels(&self) -> &[&str];
 
-    /// Whether a file may say when its output was made.
+    /// Whether a file may contain the time of its output.
     fn shows_times(&self) -> bool {
         false
     }
 
-    /// The labels of the nodes that files beside the outputs follow from, such as a list of former names.
+    /// Returns the labels of nodes from which files beside the outputs derive, such as a list of former names.
     fn followed(&self) -> &[&str] {
         &[]
     }
 
-    /// The bytes to lay out for one of these, if they are not those of the blob. `states` gives the states of nodes by their labels.
+    /// Returns the bytes to lay out for one of these, if they differ from the blob. `states` returns the states of nodes by label.
     fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>>;
 }
 
-/// Files are their blobs.
+/// Lays out blobs unchanged.
 pub struct Plain;
 
 impl Finish for Plain {
@@ -65,29 +65,29 @@ impl Finish for Plain {
     }
 }
 
-/// What laying out came to.
+/// Outcome of laying out files.
 #[derive(Clone, Debug, Default)]
 pub struct Laid {
     /// The nodes that have a file now.
     pub nodes: Vec<u32>,
-    /// Those among them whose file shows more than their blob, which is all that it holds so far where it is new.
+    /// Those whose file contains more than its blob; a new file contains only the blob so far.
     pub finished: Vec<u32>,
-    /// Those among these whose file is new.
+    /// Those of `finished` whose file is new.
     pub placed: Vec<u32>,
-    /// Files written.
+    /// Number of files written.
     pub written: usize,
     /// Why files could not be written; one for each cause.
     pub failures: Vec<Diagnostic>,
-    /// Files that could not be written.
+    /// Number of files that could not be written.
     pub refused: usize,
     /// Whether the disk is full.
     pub no_space: bool,
 }
 
-/// Why a file could not be written.
+/// Reason why a file could not be written.
 struct Refusal {
     why: Diagnostic,
-    /// What other files may have in common with it.
+    /// The cause that other files may share.
     cause: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl From<Diagnostic> for Refusal {
     }
 }
 
-/// Refusals, those of one cause counted as one.
+/// Refusals; those of one cause are counted together.
 #[derive(Default)]
 struct Refusals {
     told: Vec<(Refusal, usize)>,
@@ -131,23 +131,23 @@ impl Refusals {
 /// A request whose files were laid out before.
 #[derive(Clone, Copy)]
 pub struct KnownFiles<'a> {
-    /// The request as it was current last.
+    /// The request when it was last current.
     pub known: &'a CurrentRequest,
-    /// Whether somebody who watches the files saw none of them move since.
+    /// Whether a watcher saw none of the files change since.
     pub are_watched: bool,
-    /// Roots that it did not mean then.
+    /// Roots added since then.
     pub added: &'a FxHashSet<NodeId>,
 }
 
-/// Where one output goes.
+/// Destination of one output.
 struct Place<'a> {
     path: &'a str,
     exports: &'a dyn Exports,
 }
 
 impl Run<'_> {
-    /// Lays out the settled `roots` whose rule says where: those whose file is elsewhere, is of an older output, or is not what was written.
-    /// `known`: the request, if it was current before.
+    /// Lays out the settled `roots` whose rule specifies a path, unless the file is in place, unchanged, and of the present output. `known`: the
+    /// request, if it was current before.
     ///
     /// # Errors
     /// When the store breaks.
@@ -177,7 +177,7 @@ impl Run<'_> {
                 Err(why) => refusals.add(why),
             }
         }
-        // Files that move give their places up before any is taken.
+        // Moved files give up their old paths before any new one is taken.
         for (id, _, path) in &wanted {
             if exports.path(id.0).is_some_and(|held| held != *path)
                 && let Err(error) = exports.remove(id.0)
@@ -208,7 +208,7 @@ impl Run<'_> {
         let (mut done, files) = (0, wanted.len() - check.len() + broken.len());
         for (number, (id, output, path)) in wanted.into_iter().enumerate() {
             if self.is_stopped() {
-                // A few more files are no wait.
+                // Writing a few more files takes no time.
                 let left = room.get_or_insert(FILES);
                 if *left == 0 {
                     break;
@@ -249,7 +249,7 @@ impl Run<'_> {
         Ok(laid)
     }
 
-    /// The roots, and what is laid out with them, without those whose file is known to be in place.
+    /// Returns the roots, and the nodes laid out with them, without those whose file is known to be in place.
     fn nodes_to_look_at(
         &mut self,
         roots: &[NodeId],
@@ -258,7 +258,7 @@ impl Run<'_> {
         laid: &mut Laid,
     ) -> Result<Vec<NodeId>, RunError> {
         if self.is_stopped() {
-            // Who stops a build finds what it made; the next one looks at the rest.
+            // After a stop, lay out the outputs just built; the next build does the rest.
             let made = roots.iter().copied().filter(|&id| self.was_made(id));
             return Ok(made.take(FILES).collect());
         }
@@ -270,7 +270,7 @@ impl Run<'_> {
         Ok(self.still_laid(&all, &along, known, &moved, exports, laid))
     }
 
-    /// What is laid out with the `roots` because they read it, beside them: what roots that moved read now, and what was laid out before.
+    /// Returns nodes beside the `roots` that are laid out because the roots read them: present inputs of changed roots, and those laid out before.
     fn laid_with_readers(&mut self, roots: &[NodeId], known: Option<&KnownFiles<'_>>) -> Result<FxHashSet<NodeId>, RunError> {
         let mut along = FxHashSet::default();
         let rules = &self.rules.manifest().rules;
@@ -285,7 +285,7 @@ impl Run<'_> {
         let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !asked.contains(id)).collect();
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
-            // A target that changed and that no request named may no longer have an output.
+            // A changed target that no request named may no longer have an output.
             let stands = self.is_unmoved(id) || self.output(id).is_some();
             if stands && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
                 along.insert(id);
@@ -296,13 +296,13 @@ impl Run<'_> {
         Ok(along)
     }
 
-    /// The nodes whose path may have changed, because the rows that paths are looked up in did; `None` when that may be all.
+    /// Returns the nodes whose path may have changed, because the table that determines it did; `None` if these may be all.
     fn moved_places(&mut self) -> Option<FxHashSet<NodeId>> {
         let rules = self.rules;
         let mut moved = FxHashSet::default();
         for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
             for (_, set) in rule.out.iter().flat_map(|out| &out.vars) {
-                // Where the node depends on the target its path is worked out each time.
+                // If the node depends on the target, its path is computed each time.
                 let Some(label) = expand::set_node(set, &Vars::new()).ok()? else {
                     continue;
                 };
@@ -318,8 +318,8 @@ impl Run<'_> {
         Some(moved)
     }
 
-    /// Of roots that were laid out before, takes those of which neither output nor path moved and whose file is in place; gives back the others.
-    /// What is laid out `along` may have come to it without having moved itself.
+    /// Records roots that were laid out before with unchanged output and path and whose file is in place; returns the others. A node laid out
+    /// `along` may be new there without a change of its own.
     fn still_laid(
         &mut self,
         roots: &[NodeId],
@@ -347,7 +347,7 @@ impl Run<'_> {
         rest
     }
 
-    /// Those of `nodes`, which are in order, whose file is not what was written. Told to stop, it looks at no more of them.
+    /// Returns those of `nodes`, which are sorted, whose file differs from the bytes written. Stops checking when the build is stopped.
     fn changed_exports(&mut self, exports: &dyn Exports, nodes: &[u32]) -> Vec<u32> {
         let mut broken = Vec::new();
         for some in nodes.chunks(LOOKS) {
@@ -383,7 +383,7 @@ impl Run<'_> {
         Ok(written.map_err(|error| layout_refusal(&error, label)))
     }
 
-    /// Whether the node that has a path would be laid out there today, as far as this run knows.
+    /// Whether the node that has a path would be laid out there now, as far as this run knows.
     fn still_claims(&mut self, id: NodeId, path: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<bool, RunError> {
         let Some(label) = self.graph.get(id).map(|node| node.label.clone()) else {
             return Ok(false);
@@ -460,7 +460,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a set is the row of a table whose key is the only variable of the rule.
+/// Whether a set is the row of a table whose key is the rule's only variable.
 fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
     let (Some((variable, _)), None, SetSpec::Node { row: Some(row), .. }) = (&rule.each, &rule.inner, set) else {
         return false;
@@ -468,7 +468,7 @@ fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
     matches!(&row.pieces[..], [Piece::Var(name)] if **name == **variable)
 }
 
-/// Every reason why a file is not there says what to do about it: the next build tries again.
+/// Returns the diagnostic of a file that is not written, with a hint: the next build tries again.
 pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
     let (code, hint) = match error {
         WorldError::Io { no_space: true, .. } => (ErrorCode::E_NO_SPACE, "make room on the disk and run the same command again"),

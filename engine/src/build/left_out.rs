@@ -1,17 +1,17 @@
-//! Why a path is no source: which rule of the source sets leaves it out. Asked only when a build fails for want of the file.
+//! Reasons why a path is no source: which rule of the source sets excludes it. Called only when a build fails for lack of the file.
 
 use crate::seams::world::{SetDef, Sources};
 
-/// What keeps a path from being a source, and what to do about it.
+/// Reason why a path is no source, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// In words that follow the path.
+    /// The reason, to follow the path in a sentence.
     pub why: String,
-    /// The next step.
+    /// The hint: the next step.
     pub hint: String,
 }
 
-/// Which rule leaves out a path that is no source. Each is found by asking again without it.
+/// Finds the rule that excludes a path, by matching again without each rule.
 pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
     let holder = |sets: &[SetDef]| {
         let bits = sources.would_hold(sets, &[path]).ok()?.first().copied().unwrap_or(0);

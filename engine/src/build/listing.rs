@@ -1,4 +1,4 @@
-//! Listing: hears what a build does, for the line that it leaves in the log of builds.
+//! Listing: an observer that collects a build's entry for the log of builds.
 
 use super::request::{Report, Request};
 use crate::planning::rules::RuleIndex;
@@ -11,20 +11,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many of the slowest nodes are listed.
+/// Maximum number of slowest nodes listed.
 const SLOWEST: usize = 32;
 
-/// So much of the patterns is listed, in characters.
+/// Maximum length of the listed patterns, in characters.
 const PATTERNS: usize = 400;
 
-/// An observer before another one.
+/// An observer in front of another one.
 pub(super) struct Listing<'a> {
     rules: &'a RuleIndex,
     observer: &'a dyn Observer,
     heard: Mutex<ListedEvents>,
 }
 
-/// What was heard so far.
+/// Events collected so far.
 #[derive(Default)]
 pub(super) struct ListedEvents {
     slowest: Vec<Slow>,
@@ -33,7 +33,7 @@ pub(super) struct ListedEvents {
 }
 
 impl<'a> Listing<'a> {
-    /// One that tells `observer` everything.
+    /// Creates an observer that forwards everything to `observer`.
     pub(super) fn new(rules: &'a RuleIndex, observer: &'a dyn Observer) -> Self {
         Self {
             rules,
@@ -42,7 +42,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// What was heard.
+    /// Returns the collected events.
     pub(super) fn into_events(self) -> ListedEvents {
         self.heard.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,8 +96,8 @@ impl ListedEvents {
         }
     }
 
-    /// The line; `None` when the build neither made, found nor lost anything and asked nobody. Its number is given when it is written.
-    /// `gone`: the labels of the targets that it took away.
+    /// Returns the entry, not yet numbered; `None` if the build neither built, found nor lost a result and asked no model. `gone`: labels of the
+    /// targets that it removed.
     pub(super) fn record(
         self,
         request: &Request,
@@ -113,7 +113,7 @@ impl ListedEvents {
         Some(self.line(request, report, began, annotate, gone))
     }
 
-    /// The line, whatever was done.
+    /// Returns the entry unconditionally.
     pub(super) fn line(
         self,
         request: &Request,
@@ -160,7 +160,7 @@ impl ListedEvents {
     }
 }
 
-/// Patterns as they are listed.
+/// Returns patterns shortened for the log.
 fn shortened(patterns: &str) -> String {
     match patterns.char_indices().nth(PATTERNS) {
         Some((end, _)) => format!("{}…", &patterns[..end]),
@@ -168,7 +168,7 @@ fn shortened(patterns: &str) -> String {
     }
 }
 
-/// The line of a build that went on with another one, in place of both.
+/// Merges the entries of a build and its continuation.
 pub(super) fn joined(before: BuildRecord, later: BuildRecord) -> BuildRecord {
     let took_us = later.at.saturating_sub(before.at) * 1_000_000 + later.took_us;
     let mut joined = BuildRecord {

@@ -1,4 +1,4 @@
-//! What a job reads: the blobs of nodes, and source files as they were when the key was computed.
+//! Inputs of a job: blobs of nodes, and source files as they were when the key was computed.
 
 use super::blobs::Lack;
 use super::jobs::{Done, Fetch, Settled, Shared};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Files = Arc<BTreeMap<String, File>>;
 
-/// A node's blob as its readers see it: a table in one page; of a tree also the files. A source file that looks like either is none.
+/// Returns a node's blob as its readers see it: a table in one page; for a tree also its files. A source file is never treated as either.
 pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
     if !matches!(node.fetch, Fetch::Made) {
         return Ok((blob, None));
@@ -24,7 +24,7 @@ pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> R
     Ok((shared.blobs.readable(&blob)?, None))
 }
 
-/// Loads what a job reads of a node. Of a source file that is longer than `most` bytes it loads `most + 1`: the producer refuses that length.
+/// Loads a job's input. Of a source file longer than `most` bytes, loads `most + 1`: the producer refuses that length.
 pub(super) fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
     match &node.fetch {
         Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
@@ -32,7 +32,7 @@ pub(super) fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Optio
         // Several producers may read one file.
         Fetch::File(_) if let Some(bytes) = shared.blobs.held_blob(&node.digest) => Ok(Some(bytes)),
         Fetch::File(path) => match shared.world.read_at_most(path, most + 1) {
-            // Its digest is not that of its beginning.
+            // The prefix does not have the file's digest.
             Ok(bytes) if bytes.len() > most => Ok(Some(bytes.into())),
             Ok(bytes) if Digest::of(&bytes) == node.digest => {
                 let bytes: Arc<[u8]> = bytes.into();

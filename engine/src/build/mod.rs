@@ -1,6 +1,6 @@
 //! The build: the one loop that joins facts (sources, store, manifest) and planning (graph, keys).
 //!
-//! An [`engine::Engine`] is what a workspace is made of; it looks at the sources. A [`session::Session`] is the view loaded and marked; it
+//! An [`engine::Engine`] joins the parts of a workspace and refreshes the sources. A [`session::Session`] is the view, loaded and marked; it
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
 pub mod ad_hoc;

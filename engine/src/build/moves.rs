@@ -8,52 +8,52 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What became of one input between two looks at a node.
+/// Change of one input of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// Role in the rule.
     pub role: Arc<str>,
-    /// The input.
+    /// Label of the input.
     pub label: Arc<str>,
-    /// What became of it.
+    /// The change.
     #[serde(flatten)]
     pub how: Moved,
 }
 
-/// How an input moved.
+/// Kind of change of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "moved", rename_all = "snake_case")]
 pub enum Moved {
-    /// It gives something else.
+    /// Its output changed.
     Changed {
-        /// What it gave.
+        /// Its former output.
         from: Digest,
-        /// What it gives.
+        /// Its present output.
         to: Digest,
     },
-    /// It has to be built before one can tell.
+    /// It must be built before its output is known.
     Open {
-        /// What it gave.
+        /// Its former output.
         from: Digest,
     },
-    /// It is a source that is not there any more.
+    /// It is a source that no longer exists.
     Missing {
-        /// What it gave.
+        /// Its former digest.
         from: Digest,
     },
-    /// It was no input before.
+    /// It is a new input.
     Added {
-        /// What it gives, if that is known.
+        /// Its output, if known.
         to: Option<Digest>,
     },
     /// It is no input any more.
     Dropped {
-        /// What it gave.
+        /// Its former output.
         from: Digest,
     },
 }
 
-/// What changed between the inputs of a record and those of now.
+/// Compares the inputs of a record with the present ones.
 pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
     let inputs: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
@@ -68,12 +68,12 @@ pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<Move>
             one.how = Moved::Missing { from };
         }
     }
-    // What is certain comes first.
+    // Certain changes first.
     moves.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
     moves
 }
 
-/// What moved between the inputs of two records.
+/// Compares the inputs of two records.
 pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
     let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
@@ -82,7 +82,7 @@ pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
     moves(then, &now)
 }
 
-/// What moved between two lists of inputs, by role and label; certain moves first.
+/// Compares two lists of inputs, by role and label; certain changes first.
 fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<Move> {
     let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> = then
         .iter()

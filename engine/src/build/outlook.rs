@@ -1,10 +1,9 @@
-//! Outlooks: what a build would run, told without running anything.
+//! Outlooks: which producers a build would run, without running any.
 //!
-//! A dry run knows which producers certainly run: all their inputs are known and no result is filed. What reads these may run, and so on
-//! upward. But a node runs only if one of its inputs moves, so where all ways up from the certain ones lead through one node, nothing
-//! behind it runs unless that node comes to another output: it is a *gate*. Nodes of one rule that are equally far from what is certain
-//! are tried together, so that edits of several files have gates too. Not told: targets that come to exist with a set, and nodes whose output
-//! is not kept and is made again only because a reader needs its bytes.
+//! A dry run knows which producers certainly run: all their inputs are known and no result is stored. Their readers may run, and so on upward. But
+//! a node runs only if an input changes: if all paths from the certain ones lead through one node, nothing behind it runs unless that node's output
+//! changes. It is a *gate*. Nodes of one rule and distance are tried together, so that edits of several files have gates too. Not included: targets
+//! that appear with a set, and nodes whose unstored output is rebuilt only for a reader.
 
 use super::engine::EngineError;
 use super::run::Run;
@@ -15,47 +14,47 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What would run.
+/// Producers that a build would run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outlook {
-    /// The targets whose producers run for certain, by label.
+    /// Labels of the targets whose producers certainly run.
     pub will_run: Vec<Arc<str>>,
-    /// How many more may run, depending on what those come to.
+    /// Number of further targets that may run, depending on those.
     pub may_run: usize,
-    /// Gates that most of these are behind, each behind the one before it.
+    /// Gates before most of these, each behind the previous one.
     pub gates: Vec<Gate>,
 }
 
-/// Nodes that others wait behind: none of the others runs unless one of these comes to another output.
+/// A gate: nodes behind it run only if the output of one of its nodes changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     /// The nodes, by label.
     pub labels: Vec<Arc<str>>,
-    /// How many targets are behind them.
+    /// Number of targets behind them.
     pub behind: usize,
-    /// How often these nodes were made again from other inputs, as far as History goes.
+    /// How often these nodes were rebuilt from other inputs, as far as History reaches.
     pub remade: usize,
     /// How often the output was the same as before.
     pub same: usize,
 }
 
-/// So many sets of nodes are tried as gates.
+/// Maximum number of sets of nodes tried as gates.
 const TRIED: usize = 48;
-/// History is read for at most so many nodes of a gate.
+/// Maximum number of a gate's nodes whose History is read.
 const HISTORIES: usize = 32;
 
-/// Nodes that need no input to move in order to run: those marked before a dry run began.
+/// Returns the nodes that run without a changed input: those marked before a dry run started.
 pub(super) fn marked(graph: &Graph) -> FxHashSet<NodeId> {
     graph.stale().collect()
 }
 
-/// The nodes that may run after a dry run, and how they hang together.
+/// The nodes that may run after a dry run, with their dependencies.
 pub(super) struct Prospect {
-    /// Those that run for certain and those that may, in the order of their numbers.
+    /// Nodes that certainly run or may run, sorted.
     nodes: Vec<NodeId>,
-    /// By node: steps from the nearest one that needs no other to move.
+    /// By node: distance from the nearest one that runs without a changed input.
     far: Vec<u32>,
-    /// By node: the nodes that read it, as indexes.
+    /// By node: its readers, as indexes.
     readers: Vec<Vec<u32>>,
     certain: FxHashSet<NodeId>,
     /// Nodes of one rule and distance: candidates for gates, the nearest first.
@@ -63,12 +62,12 @@ pub(super) struct Prospect {
 }
 
 impl Prospect {
-    /// Of a dry run that has settled what it was asked for.
+    /// Derives the prospect from a dry run that has settled its request.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn of(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
-        // What is only found below nodes whose inputs are undecided may turn out not to be asked for.
+        // Nodes found only below ones with undecided inputs may never be requested.
         let certain: FxHashSet<NodeId> = run
             .unknowns()
             .into_iter()
@@ -88,7 +87,7 @@ impl Prospect {
                 if unknown.contains(&read) {
                     readers.entry(read).or_default().push(id);
                 } else {
-                    // A changed file may have been settled by an earlier look of the same session.
+                    // An earlier refresh of the same session may have settled a changed file.
                     begins |= !run.is_unmoved(read) || (marked.contains(&read) && run.rule_of(read).is_none());
                 }
             }
@@ -106,7 +105,7 @@ impl Prospect {
                 });
             }
         }
-        // What is unknown but not reached cannot run: at most it goes away with a set that it was in.
+        // An unknown node that is not reached cannot run: at most it disappears with its set.
         let mut nodes: Vec<NodeId> = far.keys().copied().collect();
         nodes.sort_unstable();
         let index: FxHashMap<NodeId, u32> = nodes.iter().copied().zip(0..).collect();
@@ -131,12 +130,12 @@ impl Prospect {
         })
     }
 
-    /// Steps from what needs no other to move.
+    /// Returns the distance from a node that runs without a changed input.
     pub(super) fn distance(&self, id: NodeId) -> Option<u32> {
         Some(self.far[self.nodes.binary_search(&id).ok()?])
     }
 
-    /// What is still reached when `gate` comes to the outputs it had, by index.
+    /// Returns by index which nodes are still reached if the outputs of `gate` do not change.
     fn reached_without(&self, gate: &[u32]) -> Vec<bool> {
         let mut reached = vec![false; self.nodes.len()];
         let shut = |at: u32| gate.binary_search(&at).is_ok();
@@ -162,7 +161,7 @@ impl Prospect {
         reached
     }
 
-    /// The gates on the way to a node, the first first.
+    /// Returns the gates on the path to a node, the first one first.
     pub(super) fn gates_before(&self, id: NodeId) -> Vec<Vec<NodeId>> {
         let Ok(index) = self.nodes.binary_search(&id) else {
             return Vec::new();
@@ -175,7 +174,7 @@ impl Prospect {
         gate.iter().map(|&at| self.nodes[at as usize]).collect()
     }
 
-    /// What may run beyond what runs for certain, nearest first, then by label.
+    /// Returns the nodes that may but need not run, nearest first, then by label.
     pub(super) fn may_run(&self, graph: &Graph) -> Vec<Arc<str>> {
         let uncertain = self.far.iter().zip(&self.nodes).filter(|(_, id)| !self.certain.contains(id));
         let mut nodes: Vec<(u32, Arc<str>)> = uncertain.map(|(far, id)| (*far, graph.node(*id).label.clone())).collect();
@@ -183,7 +182,7 @@ impl Prospect {
         nodes.into_iter().map(|(_, label)| label).collect()
     }
 
-    /// The outlook, with the gates that at least two thirds of all that may run are behind.
+    /// Returns the outlook, with gates that at least two thirds of all that may run are behind.
     pub(super) fn outlook(&self, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<Outlook, EngineError> {
         let may_run = self.nodes.len() - self.certain.len();
         let mut found: Vec<(usize, &Vec<u32>)> = Vec::new();
@@ -207,7 +206,7 @@ impl Prospect {
     }
 }
 
-/// A gate with what its nodes came to before.
+/// Describes a gate, with the history of its nodes' outputs.
 pub(super) fn gate(nodes: &[NodeId], behind: usize, graph: &Graph, store: &dyn Store, view: ViewId) -> Result<Gate, EngineError> {
     let mut labels: Vec<Arc<str>> = nodes.iter().map(|&id| graph.node(id).label.clone()).collect();
     labels.sort();

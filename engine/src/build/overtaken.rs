@@ -1,5 +1,5 @@
-//! Builds that others overtook: while one build waited for a model it released the checkout, and another process built it. The first build files
-//! its results under their keys, reads the stored graph anew, and settles the request in a second run, which asks no model.
+//! Overtaken builds: while one build waited for a model it released the checkout, and another process built it. The first build stores its results
+//! under their keys, reads the stored graph again, and settles the request in a second run, which asks no model.
 
 use super::engine::{Definition, Engine, EngineError};
 use super::remarks::{FailedTry, RunRemarks, Wait};
@@ -13,7 +13,7 @@ use crate::store::builds::BuildRecord;
 use crate::store::{Part, StoreError};
 use crate::values::event::Silent;
 
-/// What became of a checkout that was given back.
+/// State of a checkout after this process released it.
 pub(super) enum Checkout {
     /// This process holds it again, and no other process wrote it.
     AsLeft,
@@ -23,7 +23,7 @@ pub(super) enum Checkout {
     Lost(StoreError),
 }
 
-/// Why targets have no output, by their labels: another graph gives them other numbers.
+/// Why targets have no output, by label: another graph assigns other numbers.
 #[derive(Default)]
 pub(super) struct HeardBefore {
     failed: Vec<(String, FailedTry)>,
@@ -47,7 +47,7 @@ impl HeardBefore {
         }
     }
 
-    /// Adds it to what another run heard.
+    /// Adds these to the remarks of another run.
     pub(super) fn add_to(self, heard: &mut RunRemarks, graph: &Graph) {
         let failed = self.failed.into_iter();
         heard
@@ -62,12 +62,12 @@ impl HeardBefore {
 }
 
 impl Engine {
-    /// What is written by every build that changes the graph.
+    /// Returns a row that every build with changes to the graph writes.
     pub(super) fn stored_state(&self) -> Result<Option<Vec<u8>>, StoreError> {
         self.store.row(self.view, Part::State, STATE_KEY)
     }
 
-    /// Takes a checkout again that was given back; its state was `stored` before.
+    /// Acquires a released checkout again; its state was `stored` before.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -84,7 +84,7 @@ impl Engine {
 }
 
 impl Session {
-    /// Files what a build made that others overtook, and has the graph of now take it up. Without the checkout the next build does that.
+    /// Stores the results of an overtaken build and settles them in the present graph. Without the checkout, the next build does that.
     ///
     /// # Errors
     /// When the store or the workspace breaks.
@@ -108,7 +108,7 @@ impl Session {
         self.commit_results(leftover)?;
         let build = self.listed.as_ref().filter(|_| has_number).map(|listed| listed.number);
         self.is_unsaved = false;
-        // Where others built with another manifest, that one's next build settles what there is.
+        // If others built with another manifest, their next build settles these results.
         let is_theirs = self.is_redefined() && self.state.manifest != manifest;
         if is_theirs || report.cancelled || !report.refused.is_empty() {
             return Ok(report);
@@ -140,7 +140,7 @@ impl Session {
         Ok(report)
     }
 
-    /// The view as it is stored now and the sources as they are now, in place of those of this session.
+    /// Loads the present view and sources in place of those of this session.
     ///
     /// # Errors
     /// When the store or the workspace cannot be read.

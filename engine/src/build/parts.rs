@@ -1,4 +1,4 @@
-//! Parts of a paid answer, filed one by one as results of their own, so that a later part that fails takes none of them along.
+//! Parts of a paid answer, stored one by one as results of their own, so that the failure of a later part loses none.
 
 use super::jobs::Shared;
 use super::run::money::outcome;
@@ -12,12 +12,12 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What of the cost of an output was told before the output was there.
+/// The part of an output's cost that was reported before the output.
 #[derive(Clone, Debug, Default)]
 pub struct ReportedCost {
-    /// Parts that earlier tries had filed.
+    /// Cost of parts that earlier tries stored.
     pub before: Spent,
-    /// Parts that this try filed; the ledger has them.
+    /// Cost of parts that this try stored; the ledger has them.
     pub now: Spent,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct FiledParts<'a> {
 }
 
 impl<'a> FiledParts<'a> {
-    /// Those of the action with this key; with `fresh`, what earlier tries filed is not looked at.
+    /// Creates the parts of the action with this key; with `fresh`, those of earlier tries are ignored.
     pub(super) fn new(shared: &'a Shared, label: &'a str, producer: ProducerId, key: &'a ActionKey, fresh: bool) -> Self {
         Self {
             shared,
@@ -44,7 +44,7 @@ impl<'a> FiledParts<'a> {
         }
     }
 
-    /// What is told already.
+    /// Returns the cost reported so far.
     pub(super) fn snapshot(&self) -> ReportedCost {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -66,7 +66,7 @@ impl Parts for FiledParts<'_> {
         if self.fresh {
             return None;
         }
-        // A store that cannot be read is told of when the output is filed.
+        // A store that cannot be read is reported when the output is stored.
         let record = self.shared.blobs.action(&self.part(name)).ok().flatten()?;
         let answer = self.shared.blobs.get(&record.output).ok().flatten()?;
         let spent = record.spent.unwrap_or_default();

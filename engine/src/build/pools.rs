@@ -1,7 +1,7 @@
-//! The pools: rayon for computing (and a farm, where there is one), threads of their own for programs, a few more for calls that cost money.
+//! The pools: rayon for computing (and a farm, if there is one), threads of their own for programs, a few more for paid calls.
 //!
-//! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for the
-//! others (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
+//! Jobs wait here and are dispatched a few at a time: computing jobs newest first (so that new outputs are read while in memory), the others by
+//! priority (references / (1 + depth), first come first served among equals: seed 000 §5.3).
 
 use super::job_groups::{self, JobGroups};
 use super::jobs::{Done, Job, Shared};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Hands jobs to workers and counts those that are out.
+/// Dispatches jobs to workers and counts those in progress.
 pub struct Pools {
     threads: usize,
     shared: Arc<Shared>,
@@ -28,9 +28,9 @@ pub struct Pools {
     slow: Lane,
     paid: Lane,
     job_groups: JobGroups,
-    /// Jobs that cost money and were handed to a thread.
+    /// Paid jobs that a thread has taken.
     begun: Vec<NodeId>,
-    /// Jobs of lanes handed out but not begun are not to begin.
+    /// Set to prevent dispatched jobs of lanes from starting.
     stopped: Arc<AtomicBool>,
 }
 
@@ -38,7 +38,7 @@ pub struct Pools {
 struct Lane {
     from: From,
     threads: usize,
-    /// Jobs handed out beyond those that run.
+    /// Jobs dispatched beyond those that run.
     ahead: usize,
     workers: Option<Sender<Job>>,
     handles: Vec<std::thread::JoinHandle<()>>,
@@ -73,34 +73,34 @@ impl Ord for Waiting {
     }
 }
 
-/// More threads than this only take memory.
+/// Maximum number of threads: more only take memory.
 const MOST_THREADS: usize = 256;
 
-/// Jobs handed to each computing thread beyond the one it runs.
+/// Jobs dispatched to each computing thread beyond the one that it runs.
 const AHEAD: usize = 24;
 
-/// Told to stop, a build waits so long for what computes: a large file is parsed to its end.
+/// How long a stopped build waits for computing jobs: a large file is parsed to its end.
 const COMPUTING: Duration = Duration::from_millis(250);
 
-/// And so long for programs and calls, which are being ended.
+/// How long a stopped build waits for programs and calls, which are being ended.
 const ENDING: Duration = Duration::from_millis(600);
 
-/// Where a job was done.
+/// Where a job ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     /// In a pool of this machine.
     Here(Pool),
-    /// In a group, which stands beside the pools.
+    /// In a group, beside the pools.
     JobGroup,
     /// By a farm.
     Farm,
 }
 
-/// A job that came back.
+/// A finished job.
 pub struct Finished {
     /// The node.
     pub id: NodeId,
-    /// What it came to.
+    /// Its outcome.
     pub done: Done,
     pub(super) from: From,
     pub(super) worker: usize,
@@ -110,7 +110,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Who did it when, for those who want to know.
+    /// Returns where and when it ran, for the observer.
     pub fn worked<'a>(&self, label: &'a str) -> Worked<'a> {
         let pool = match self.from {
             From::Here(Pool::Cpu) => "cpu",
@@ -130,7 +130,7 @@ impl Finished {
 }
 
 impl Pools {
-    /// Pools of `threads` workers each, and `paid` for calls that cost money; threads are started when the first job needs them.
+    /// Creates pools of `threads` workers each, and `paid` for paid calls; threads start with the first job.
     pub fn new(threads: usize, paid: usize, shared: Arc<Shared>, done: Sender<Finished>) -> Self {
         let threads = threads.clamp(1, MOST_THREADS);
         Self {
@@ -141,9 +141,9 @@ impl Pools {
             rayon: None,
             cpu_waiting: Vec::new(),
             cpu_out: 0,
-            // One more than runs for each thread: a thread that has to ask for its next job waits for a loop that programs keep off the cores.
+            // One more than runs for each thread: otherwise a thread waits for the loop, which programs keep off the cores.
             slow: Lane::new(Pool::Slow, threads, threads),
-            // A call takes seconds: what is asked next is decided when a thread is free.
+            // A call takes seconds: choose the next question when a thread is free.
             paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),
             job_groups: JobGroups::new(paid.clamp(1, MOST_THREADS)),
             begun: Vec::new(),
@@ -151,7 +151,7 @@ impl Pools {
         }
     }
 
-    /// Takes a computing job.
+    /// Adds a computing job.
     pub fn cpu(&mut self, job: Job) {
         match &mut self.afield {
             Some(afield) if afield.is_for(&job) => afield.add(job),
@@ -160,12 +160,12 @@ impl Pools {
         self.pump_cpu();
     }
 
-    /// Takes a job that runs a program.
+    /// Adds a job that runs a program.
     pub fn slow(&mut self, job: Job, priority: f64) {
         self.slow.add(job, priority);
     }
 
-    /// Takes a job that costs money.
+    /// Adds a paid job.
     pub fn paid(&mut self, job: Job, priority: f64) {
         if job_groups::grouping(&self.shared, &job) != Grouping::Never {
             let waiting = self.paid.arrive(job, priority);
@@ -175,7 +175,7 @@ impl Pools {
         }
     }
 
-    /// Hands out what workers have room for; with `stop`, forgets what waits.
+    /// Dispatches jobs to free workers; with `stop`, drops waiting ones.
     pub fn pump(&mut self, stop: bool) {
         if stop {
             self.stopped.store(true, Relaxed);
@@ -192,21 +192,21 @@ impl Pools {
         }
         let begun = &mut self.begun;
         self.paid.pump(&self.shared, &self.done, &self.stopped, |id| begun.push(id));
-        // What computes may bring more of them.
+        // Computing jobs may add more of them.
         if !self.computes() {
             let begun = &mut self.begun;
             self.job_groups.pump(&self.shared, &self.done, &self.stopped, |id| begun.push(id));
         }
     }
 
-    /// The jobs that cost money and were handed to a thread since this was last asked.
+    /// Returns the paid jobs that a thread has taken since the last call.
     pub fn take_begun(&mut self) -> Vec<NodeId> {
         std::mem::take(&mut self.begun)
     }
 
     fn pump_cpu(&mut self) {
         while self.cpu_out < self.threads * AHEAD {
-            // What may be done elsewhere comes last, so that it is known how much of it there is.
+            // Jobs that a farm may do come last, so that their number is known.
             let job = self.cpu_waiting.pop().or_else(|| self.afield.as_mut()?.take());
             let Some(job) = job else { break };
             self.cpu_out += 1;
@@ -222,7 +222,7 @@ impl Pools {
                     began,
                     took: began.elapsed(),
                 };
-                // The loop may have ended early; then nobody wants the result.
+                // The loop may have ended early and dropped the receiver.
                 let _ = done.send(finished);
             };
             match self.own_threads() {
@@ -233,13 +233,13 @@ impl Pools {
         self.afield.iter_mut().for_each(Afield::send);
     }
 
-    /// Looks whether a farm has been waited for long enough. Called now and then.
+    /// Checks whether this process has waited long enough for a farm. Called regularly.
     pub fn look_afield(&mut self) {
         let idle = self.cpu_out == 0;
         self.afield.iter_mut().for_each(|afield| afield.start_if_waited_enough(idle));
     }
 
-    /// Threads of this pool's own; none if the process has as many as are wanted, started when it looked at the files.
+    /// Returns threads of this pool's own; `None` if the process has enough, started when it scanned the files.
     fn own_threads(&mut self) -> Option<&rayon::ThreadPool> {
         let threads = self.threads;
         let start = || {
@@ -252,7 +252,7 @@ impl Pools {
         (threads != rayon::current_num_threads()).then(|| &*self.rayon.get_or_insert_with(start))
     }
 
-    /// A job came back.
+    /// Counts a finished job.
     pub fn took_back(&mut self, finished: &Finished) {
         match finished.from {
             From::Here(Pool::Cpu) => self.cpu_out -= 1,
@@ -263,7 +263,7 @@ impl Pools {
         }
     }
 
-    /// Whether no job waits and none is out.
+    /// Whether no job waits or runs.
     pub fn idle(&self) -> bool {
         !self.computes() && self.lanes_are_idle()
     }
@@ -272,7 +272,7 @@ impl Pools {
         self.slow.is_idle() && self.paid.is_idle() && self.job_groups.is_idle()
     }
 
-    /// Whether a computing job waits or is out.
+    /// Whether a computing job waits or runs.
     pub fn computes(&self) -> bool {
         self.cpu_out > 0 || !self.cpu_waiting.is_empty() || !self.afield.as_ref().is_none_or(Afield::is_idle)
     }
@@ -282,12 +282,12 @@ impl Pools {
         self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.afield.as_ref().is_none_or(Afield::only_waits)
     }
 
-    /// How long a build that was told to stop waits for the jobs that are out.
+    /// Returns how long a stopped build waits for running jobs.
     pub fn patience(&self) -> Duration {
         if self.lanes_are_idle() { COMPUTING } else { ENDING }
     }
 
-    /// Waits for no job that is still out: what it comes to is thrown away.
+    /// Detaches running jobs: their outcomes are dropped.
     pub fn abandon(&mut self) {
         self.slow.handles.clear();
         self.paid.handles.clear();
@@ -368,7 +368,7 @@ impl Lane {
                             began,
                             took: began.elapsed(),
                         };
-                        // The loop may have ended early; then nobody wants the result.
+                        // The loop may have ended early and dropped the receiver.
                         let _ = done.send(finished);
                     }
                 }));

@@ -1,4 +1,4 @@
-//! Pruning: which nodes no longer exist because their set lost them.
+//! Pruning: finds nodes that no longer exist because their set lost them.
 
 use super::blobs::{Blobs, Paged};
 use super::run::{Leaves, file_label, file_path};
@@ -19,8 +19,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The labels of sets that moved: source sets that gained or lost files, set nodes with a new version. `parted` tells whether the nodes of a
-/// rule of two variables read what a label gives.
+/// Returns the labels of changed sets: source sets that gained or lost files, set nodes with a new version. `parted` returns whether nodes of a
+/// rule with two variables read a label.
 pub fn moved_sets(
     rules: &RuleIndex,
     history: &[(String, HistoryRecord)],
@@ -58,27 +58,27 @@ pub fn moved_sets(
         .collect()
 }
 
-/// Nodes that no rule, set or source gives any more.
+/// Nodes that no rule, set or source defines any more.
 #[derive(Debug, Default)]
 pub struct Vanished {
-    /// Those that no remaining node reads.
+    /// Those without a remaining reader.
     pub gone: Vec<NodeId>,
-    /// Those that a remaining node, not rebuilt yet, still reads.
+    /// Those with a remaining reader that is not rebuilt yet.
     pub still_read: Vec<NodeId>,
-    /// Those whose set was made and is none: whether they are in it nobody can say, so they are looked at again.
+    /// Those whose set was built but is malformed: their membership is unknown, so they are checked again.
     pub unsure: Vec<NodeId>,
 }
 
 impl Vanished {
-    /// Whether all nodes are there.
+    /// Whether no node has vanished.
     pub fn is_empty(&self) -> bool {
         self.gone.is_empty() && self.still_read.is_empty() && self.unsure.is_empty()
     }
 }
 
 impl Session {
-    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Gives the labels of those of them that had an
-    /// output, and its key; `None` when no node went.
+    /// Removes nodes that are no longer in their sets, with their files. Their History stays. Returns the labels and keys of those with an output;
+    /// `None` if no node was removed.
     pub(super) fn prune(
         &mut self,
         exports: Option<&dyn Exports>,
@@ -95,7 +95,7 @@ impl Session {
         let all = || vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
         let is_by_difference = known.is_some();
         let vanished = known.unwrap_or_else(all);
-        // What decides that something goes, or tells of it, is read before anything is taken away.
+        // Load all nodes that decide or report a removal before anything is removed.
         if is_by_difference {
             for &id in vanished.gone.iter().chain(&vanished.still_read) {
                 self.graph.get(id);
@@ -113,14 +113,14 @@ impl Session {
                     .find(&node.label)
                     .is_some_and(|found| self.rules.rule(found.rule).out.is_some());
                 if !laid_out && exports.path(id.0).is_some() {
-                    // As below.
+                    // A file that cannot be removed stays known; see below.
                     let _ = exports.remove(id.0);
                 }
             }
         }
         for &id in vanished.gone.iter().chain(&vanished.still_read) {
             if let Some(exports) = exports {
-                // A file that cannot be removed stays known and is tried again when its number is used again.
+                // A file that cannot be removed stays known; removal is tried again when its number is reused.
                 let _ = exports.remove(id.0);
             }
         }
@@ -138,24 +138,24 @@ impl Session {
         }
         self.forget_gone_origins();
         if relinks {
-            // The next request of this session must not meet readers that are no more.
+            // The next request of this session must not find removed readers.
             self.links = Links::of(&self.graph);
         }
         relinks.then_some(gone)
     }
 }
 
-/// What a set holds.
+/// Members of a set.
 enum Members {
-    /// These.
+    /// The set has these items.
     Known(FxHashSet<String>),
-    /// It has to be built first.
+    /// The set must be built first.
     Later,
-    /// What was built is no set.
+    /// The output is no set.
     Wrong,
 }
 
-/// Whether nodes exist, by their labels. Each set is read when a node of it is first asked about.
+/// Existence of nodes by label. Each set is read when first needed.
 struct Existence<'a> {
     graph: &'a Graph,
     rules: &'a RuleIndex,
@@ -170,7 +170,7 @@ struct Existence<'a> {
 enum Standing {
     Exists,
     Gone,
-    /// Its set was made and is none.
+    /// Its set was built but is malformed.
     Unsure,
 }
 
@@ -217,7 +217,7 @@ impl<'a> Existence<'a> {
     }
 }
 
-/// Finds what is no more. It reads labels alone while nothing is.
+/// Finds vanished nodes. Reads only labels while none is found.
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
     let mut existence = Existence::new(graph, rules, sources, state, blobs);
     let (mut gone, mut unsure) = (FxHashSet::default(), Vec::new());
@@ -229,11 +229,11 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
     sorted_out(graph, gone, unsure)
 }
 
-/// What sets lost and gained since nodes were last taken away, by the label of the set.
+/// Items that sets lost and gained since nodes were last removed, by label of the set.
 pub type SetChanges = FxHashMap<Arc<str>, Vec<(String, Change)>>;
 
-/// Finds what is no more because these sets, of whose items all their rules have a node, lost some; and what an earlier build could not take away yet, all of which is
-/// stale. `None` where nodes of two variables cannot be found by what they read.
+/// Finds nodes that vanished because these sets, with a node of all their rules for each item, lost some; and those, all stale, that an earlier
+/// build could not remove yet. `None` if nodes of two variables cannot be found by their inputs.
 pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Vanished> {
     let (graph, rules, sources) = (&session.graph, &session.rules, &*session.sources);
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
@@ -280,7 +280,7 @@ pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Va
     Some(sorted_out(graph, gone, unsure))
 }
 
-/// The table of the second variable of a rule, if all nodes of the rule read it.
+/// Returns the table of a rule's second variable, if all nodes of the rule read it.
 fn own_table(rule: &Rule) -> Option<&Template> {
     let (_, SetSpec::Node { label, .. }) = rule.inner.as_ref()? else {
         return None;
@@ -289,7 +289,7 @@ fn own_table(rule: &Rule) -> Option<&Template> {
     rule.inputs.iter().any(reads).then_some(label)
 }
 
-/// Tells those that a remaining node reads from the others.
+/// Separates nodes with a remaining reader from the others.
 fn sorted_out(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -> Vanished {
     let all = gone.clone();
     while !gone.is_empty() {
@@ -314,7 +314,7 @@ fn sorted_out(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -
     }
 }
 
-/// The items of a set as last built.
+/// Reads the items of a set as last built.
 fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Members {
     let nothing = Vars::new();
     let mut deciding = BTreeMap::new();

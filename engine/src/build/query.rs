@@ -1,7 +1,7 @@
-//! Surveys: what patterns mean and what reads what, found without running a producer and without writing anything.
+//! Surveys: matches of patterns and edges between nodes, found without running a producer or writing anything.
 //!
-//! A survey is a dry run: what is current or filed is believed, and what only a producer could tell is named as unknown. Stale nodes are planned
-//! anew where their deciding nodes are known; where they are not, the edges of the last build stand in and the survey says so.
+//! A survey is a dry run: it trusts current and stored results, and reports as unknown what only a producer could determine. It plans stale nodes
+//! again if their deciding nodes are known; otherwise it uses the edges of the last build and reports that.
 
 use super::blobs::Blobs;
 use super::engine::EngineError;
@@ -22,51 +22,51 @@ use crate::values::pattern::{Pattern, PatternSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How far a survey looks.
+/// Extent of a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// Only at what the patterns mean.
+    /// Only the matched nodes.
     Named,
-    /// At everything those nodes are made of.
+    /// Everything that those nodes depend on.
     Below,
-    /// At every node there is, so that readers are known.
+    /// Every node, so that readers are known.
     Everything,
 }
 
-/// What a survey found. The session's graph holds the nodes and edges.
+/// Result of a survey. The session's graph contains the nodes and edges.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The nodes of each pattern, in its order.
+    /// The nodes of each pattern, in order of the patterns.
     pub meant: Vec<Vec<NodeId>>,
-    /// Patterns that mean nothing or too much.
+    /// Errors of patterns that match nothing or too much.
     pub refused: Vec<Diagnostic>,
-    /// Sets that have to be built before the targets over them are known: one sentence each.
+    /// Sets that must be built before their targets are known: one sentence each.
     pub unknown: Vec<Diagnostic>,
-    /// Nodes whose inputs are those of the last build, or known only in part.
+    /// Nodes whose inputs are those of the last build, or only partly known.
     pub unsure: Vec<NodeId>,
 }
 
-/// The state of a node. The same words stand in `status`, `explain`, `semantic`, the report and `index.json`.
+/// The state of a node. `status`, `explain`, `semantic`, the report and `index.json` use the same words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
-    /// Its output is filed under its present key.
+    /// An output of its present key is stored.
     Current,
-    /// It was made once, and its inputs changed, or what it was made for is no more.
+    /// It was built once, and its inputs changed, or its item no longer exists.
     Stale,
-    /// It was made once; whether its inputs changed depends on what has to be built first.
+    /// It was built once; whether its inputs changed depends on nodes that must be built first.
     MaybeStale,
-    /// It has no output at its present inputs, and a build has asked for one: the last try failed, or it waits for an answer, a limit, or
-    /// something that failed. The next build tries again.
+    /// It has no output at its present inputs, and a build has requested one: the last try failed, or it waits for an answer, a limit, or a failed
+    /// node. The next build tries again.
     Pending,
-    /// A build makes it at this moment.
+    /// A build is producing it now.
     Generating,
-    /// It was never made here.
+    /// It was never built here.
     None,
 }
 
 impl NodeState {
-    /// The word for it.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
@@ -79,26 +79,26 @@ impl NodeState {
     }
 }
 
-/// The state of a node, and why its last try failed.
+/// The state of a node, with the failure of its last try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeStatus {
     /// The state.
     pub state: NodeState,
-    /// Why the last try failed, or that of what it waits for, where it is pending.
+    /// The failure of its last try, or of the node that it waits for, if pending.
     pub last_error: Option<FailedTry>,
-    /// What it waits for, where it is pending and its own try did not fail.
+    /// The target or answer that it waits for, if pending without a failed try of its own.
     pub waits_for: Option<Wait>,
 }
 
 impl NodeStatus {
-    /// Of a node that was never made.
+    /// Status of a node that was never built.
     pub const NONE: Self = Self {
         state: NodeState::None,
         last_error: None,
         waits_for: None,
     };
 
-    /// Why it has no output, where something failed: the failure of what it waits for is said to be that one's.
+    /// Returns why it has no output, if a try failed; names the node that failed if it waits for that.
     pub fn error_message(&self) -> Option<String> {
         let failed = self.last_error.as_ref()?;
         let message = failed.diagnostic().message;
@@ -114,12 +114,12 @@ impl From<NodeState> for NodeStatus {
 }
 
 impl Session {
-    /// Runs `look` over a dry run of this session. The graph in memory may learn nodes and edges; nothing is written.
+    /// Runs `look` over a dry run of this session. May add nodes and edges to the graph in memory; writes nothing.
     pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         self.dry_until(&Cancel::default(), look)
     }
 
-    /// As [`Self::dry`]; once `cancel` is set, nothing more is looked at, and what is found is worth nothing.
+    /// As [`Self::dry`]; once `cancel` is set, stops, and the result is invalid.
     fn dry_until<T>(&mut self, cancel: &Cancel, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
@@ -160,7 +160,7 @@ impl Session {
         found
     }
 
-    /// What `patterns` mean, and what is made of what.
+    /// Resolves `patterns`, and finds the edges between nodes.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -196,8 +196,8 @@ impl Session {
         })
     }
 
-    /// The one node that patterns mean, by its label, or why they mean none or several. `what` is what is done with it (`shown`). A label
-    /// that names nothing any more but has versions means those.
+    /// Returns the label of the one node that patterns match, or why they do not match exactly one. `what` is the verb for messages (`shown`). A
+    /// label without a node but with versions refers to those.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -224,7 +224,7 @@ impl Session {
         Ok(Err(vec![why.hint("name one label, with its ':target'")]))
     }
 
-    /// How one node stands; never made when the graph does not know it.
+    /// Returns the status of one node; `NONE` if the graph does not know it.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -235,7 +235,7 @@ impl Session {
         Ok(self.standings(&[id])?.0.pop().unwrap_or(NodeStatus::NONE))
     }
 
-    /// How nodes stand, by a dry run over all of them, and what building them would run.
+    /// Returns the status of nodes, by a dry run over all, and the outlook of building them.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -251,7 +251,7 @@ impl Session {
         Ok((standings, outlook))
     }
 
-    /// Those of the nodes that do not stand as they are: not made, out of date, perhaps out of date, or failed.
+    /// Returns the nodes that are not current: not built, stale, maybe stale, or failed.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -264,7 +264,7 @@ impl Session {
         Ok(outdated.map(|(&id, _)| id).collect())
     }
 
-    /// How nodes stand, by a dry run over all of them.
+    /// Returns the status of nodes, by a dry run over all.
     pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
@@ -276,7 +276,7 @@ impl Session {
         Ok(standings)
     }
 
-    /// What is no more has not failed: the next build takes it away.
+    /// Corrects the status of removed nodes, which have not failed: the next build removes them.
     fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [NodeStatus]) {
         let is_pending = |standing: &NodeStatus| standing.state == NodeState::Pending;
         if !standings.iter().any(is_pending) {
@@ -299,7 +299,7 @@ impl Session {
         nodes.iter().map(|&id| self.graph.has_result(id)).collect()
     }
 
-    /// The labels of source files and sets that a pattern names. Patterns that leave the target open mean only what rules make.
+    /// Returns the labels of source files and sets that a pattern names. Patterns with an open target match only outputs of rules.
     fn leaves(&self, pattern: &Pattern) -> Vec<String> {
         if pattern.literal().is_some() || pattern.may_match_target("\u{0}") {
             return Vec::new();
@@ -311,7 +311,7 @@ impl Session {
     }
 }
 
-/// How nodes stand. `made` tells which had an output before.
+/// Computes the status of nodes. `made`: whether each had an output before.
 fn standings(
     run: &mut Run<'_>,
     nodes: &[NodeId],
@@ -330,7 +330,7 @@ fn standings(
     Ok(standings)
 }
 
-/// Why a node that a dry run has looked at has no output at its present inputs, if that is known.
+/// Returns why a node visited by a dry run has no output at its present inputs, if known.
 fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>) -> Result<Option<FailedTry>, EngineError> {
     let label = run.graph().node(id).label.clone();
     if let Some(why) = run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)) {
@@ -345,7 +345,7 @@ fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>
     Ok((key.is_some() && key == failed.key).then(|| failed.clone()))
 }
 
-/// How a node stands once a dry run has looked at it. `made` tells whether it had an output before.
+/// Computes the status of a node visited by a dry run. `made`: whether it had an output before.
 pub(super) fn node_status(
     run: &mut Run<'_>,
     id: NodeId,
@@ -364,7 +364,7 @@ pub(super) fn node_status(
         return Ok(pending(Some(failure), None));
     }
     let label = &*run.graph().node(id).label;
-    // Of one that failed at other inputs it is not known what the next try comes to.
+    // If it failed with other inputs, the outcome of the next try is unknown.
     if let Some(remark) = remarks.get(label).filter(|remark| remark.waits && remark.failure.is_none()) {
         return Ok(match end_of_wait(remarks, label) {
             Some((last, why)) => pending(why.failure.clone(), Some(Wait::Target(last.to_owned()))),
@@ -390,7 +390,7 @@ impl Survey {
     }
 }
 
-/// Plans everything below `wanted`; returns the nodes whose plan is not of now.
+/// Plans everything below `wanted`; returns the nodes whose plan is outdated.
 fn plan_below(run: &mut Run<'_>, mut wanted: Vec<NodeId>) -> Result<Vec<NodeId>, EngineError> {
     let mut seen: BTreeSet<NodeId> = wanted.iter().copied().collect();
     let mut unsure = Vec::new();

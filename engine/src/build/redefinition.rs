@@ -1,8 +1,7 @@
-//! What a change of the manifest, a ruleset or a producer means for one target: the parameter, input, implementation or version that moved.
+//! Redefinitions: the effect of a changed manifest, ruleset or producer on one target: the changed parameter, input, implementation or version.
 //!
-//! Compares two checked manifests by the rule that makes the target. It knows no key and no store: whether the target is stale, and whether
-//! the manifest of before is still kept, is for the caller to know. What enters no key (where an output is laid out, whether it is kept,
-//! settings) is not looked at.
+//! Compares two checked manifests by the rule that produces the target. Knows no key and no store: the caller knows whether the target is stale and
+//! the former manifest still stored. Ignores everything that is in no key (the path of a laid-out output, whether it is stored, settings).
 
 use crate::manifest::model::{InputFrom, InputSpec, ProducerDef, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
@@ -12,10 +11,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Longest value that is told, in characters.
+/// Maximum length of a reported value, in characters.
 const LONGEST: usize = 120;
 
-/// One thing about a target's definition that is not what it was.
+/// One change of a target's definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "redefined", rename_all = "snake_case")]
 pub enum Redefinition {
@@ -25,41 +24,41 @@ pub enum Redefinition {
         producer: String,
         /// The parameter.
         name: String,
-        /// Its value before, if it had one.
+        /// Its former value, if it had one.
         from: Option<Value>,
-        /// Its value now, if it has one.
+        /// Its present value, if it has one.
         to: Option<Value>,
     },
     /// The implementation of its producer.
     Uses {
         /// The producer's name in the manifest.
         producer: String,
-        /// The implementation before.
+        /// The former implementation.
         from: String,
-        /// The implementation now.
+        /// The present implementation.
         to: String,
     },
-    /// The version of that implementation; the implementation too, where only the record of the result tells it.
+    /// The version of that implementation; also the implementation, if only the record of the result contains it.
     Version {
-        /// Name and version before.
+        /// Former name and version.
         from: String,
-        /// Name and version now.
+        /// Present name and version.
         to: String,
     },
-    /// Where the rule takes an input from.
+    /// The source of an input.
     Input {
         /// Its role.
         role: String,
-        /// Before, if there was such an input.
+        /// Before, if the input existed.
         from: Option<String>,
-        /// Now, if there is one.
+        /// Now, if the input exists.
         to: Option<String>,
     },
-    /// No rule made it before.
+    /// No rule produced it before.
     Rule,
-    /// Something of the above, in a manifest that an earlier build read and nobody keeps any more.
+    /// A change of one of these kinds, in a manifest that an earlier build read and that is no longer stored.
     Forgotten,
-    /// The above changed before the last build that asked for the target, which failed to make it.
+    /// A change of these kinds before the last build that requested the target and failed.
     Failed,
 }
 
@@ -91,7 +90,7 @@ impl fmt::Display for Redefinition {
     }
 }
 
-/// At most [`LONGEST`] characters of a text.
+/// Cuts a text to [`LONGEST`] characters.
 fn truncated(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -99,7 +98,7 @@ fn truncated(text: &str) -> String {
     }
 }
 
-/// What is different about the rule and the producer that make `label`. Empty when no rule makes it now.
+/// Returns the changes of the rule and the producer of `label`. Empty if no rule produces it now.
 pub fn redefinitions(before: &RuleIndex, now: &RuleIndex, label: &str) -> Vec<Redefinition> {
     let Some((rule, producer)) = maker(now, label) else {
         return Vec::new();
@@ -147,7 +146,7 @@ fn maker<'a>(rules: &'a RuleIndex, label: &str) -> Option<(&'a Rule, &'a Produce
     Some((rule, &rules.manifest().producers[rule.producer as usize]))
 }
 
-/// An input as a manifest writes it.
+/// Formats an input as in a manifest.
 fn input_text(input: &InputSpec) -> String {
     let text = match &input.from {
         InputFrom::One(label) => template_text(label),
@@ -175,7 +174,7 @@ fn set_text(set: &SetSpec) -> String {
     }
 }
 
-/// A template as a manifest writes it.
+/// Formats a template as in a manifest.
 pub fn template_text(template: &Template) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => text.to_string(),

@@ -1,6 +1,5 @@
-//! Remarks: what producers said of a view's nodes that a later build does not hear again: warnings that stand with an output, and why the
-//! last try failed. They are told by `status` and `explain` and counted by builds; no result depends on them, and a failure is tried again
-//! by every build.
+//! Remarks: diagnostics of a view's nodes that a later build would not get again: warnings of present outputs, and the reason of the last failure.
+//! `status` and `explain` show them and builds count them; no result depends on them, and every build tries a failed node again.
 //!
 //! Encoded with minicbor in `Part::Remarks`. Row key: the node's label.
 
@@ -17,33 +16,33 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What was said of a node.
+/// Remarks about a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remark {
-    /// Why the last try failed; `None` when it did not.
+    /// Its last try, if that failed.
     pub failure: Option<FailedTry>,
-    /// What the producer of its last output said.
+    /// Diagnostics of its last output's producer.
     pub said: Vec<Diagnostic>,
-    /// Whether a build asked for it and did not make it: it failed, or it waits.
+    /// Whether a build requested it and did not build it: it failed, or it waits.
     pub waits: bool,
-    /// What it waits for; `None` when its own try failed.
+    /// The target or answer that it waits for; `None` if its own try failed.
     pub waits_for: Option<Wait>,
 }
 
-/// What a target waits for that a build asked for and did not try to make.
+/// Reason why a requested target was not tried.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// A target that it reads and that has no output, by its label.
+    /// It reads a target without an output; its label.
     #[n(0)]
     Target(#[n(0)] String),
-    /// What stopped the build from trying it, in words: a limit, a missing key, a command that is not trusted.
+    /// The reason that stopped the build from trying it: a limit, a missing key, an untrusted command.
     #[n(1)]
     Blocked(#[n(0)] String),
-    /// The answer of a batch.
+    /// It waits for the answer of a batch.
     #[n(2)]
     Batch,
-    /// The answer of an agent.
+    /// It waits for the answer of an agent.
     #[n(3)]
     Agent,
 }
@@ -59,11 +58,11 @@ impl fmt::Display for Wait {
     }
 }
 
-/// What a target that waits for another one waits for in the end, where it is known: the last target without an output, and its remark.
+/// Follows a waiting target to the last target without an output, and returns that with its remark, where known.
 pub fn end_of_wait<'r>(remarks: &'r BTreeMap<String, Remark>, label: &str) -> Option<(&'r str, &'r Remark)> {
     let mut last = None;
     let mut next = remarks.get(label)?;
-    // What waits for itself is met again after all the others.
+    // The limit ends a cycle after all the others.
     for _ in 0..remarks.len() {
         let Some(Wait::Target(label)) = next.waits_for.as_ref().filter(|_| next.failure.is_none()) else {
             break;
@@ -77,21 +76,21 @@ pub fn end_of_wait<'r>(remarks: &'r BTreeMap<String, Remark>, label: &str) -> Op
     last
 }
 
-/// A try that failed.
+/// A failed try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedTry {
-    /// The key that its output would have been filed under; `None` when it failed before there was one.
+    /// Its action key; `None` if it failed before it had one.
     pub key: Option<ActionKey>,
-    /// Why.
+    /// The reason.
     pub why: Diagnostic,
-    /// How often it failed in a row, under whatever key.
+    /// Number of consecutive failures, under any key.
     pub times: u32,
-    /// An answer that came but could not be an output, cut to [`LONGEST_RAW`]; else empty.
+    /// A received answer that could not be an output, cut to [`LONGEST_RAW`]; otherwise empty.
     pub raw: Vec<u8>,
 }
 
 impl FailedTry {
-    /// A first try that failed before it had a key.
+    /// Creates a first try that failed before it had a key.
     pub fn once(why: Diagnostic) -> Self {
         Self {
             key: None,
@@ -101,7 +100,7 @@ impl FailedTry {
         }
     }
 
-    /// Why, with how often in a row where that is more than once.
+    /// Returns the reason, with the number of consecutive failures if more than one.
     pub fn diagnostic(&self) -> Diagnostic {
         let mut why = self.why.clone();
         if self.times > 1 {
@@ -111,7 +110,7 @@ impl FailedTry {
     }
 }
 
-/// So much of a rejected answer is kept.
+/// Maximum length in bytes of a stored rejected answer.
 pub const LONGEST_RAW: usize = 256 << 10;
 
 #[derive(Default, Encode, Decode)]
@@ -175,18 +174,18 @@ impl Remark {
     }
 }
 
-/// What one run adds to the remarks.
+/// Remarks of one run.
 #[derive(Debug, Default)]
 pub struct RunRemarks {
-    /// Nodes whose producer ran or whose record was read: what they said before no longer counts.
+    /// Nodes whose producer ran or whose record was read: their earlier remarks no longer count.
     pub nodes: StaleSet,
-    /// What those said that said something.
+    /// Their diagnostics, if any.
     pub said: Vec<(NodeId, Vec<Diagnostic>)>,
-    /// Tries that failed.
+    /// Failed tries.
     pub failed: Vec<(NodeId, FailedTry)>,
-    /// Nodes that were asked for and not made.
+    /// Nodes that were requested and not built.
     pub waits: StaleSet,
-    /// What these wait for, except those whose own try failed.
+    /// Why they wait, except for those whose own try failed.
     pub waits_for: BTreeMap<NodeId, Wait>,
 }
 
@@ -197,7 +196,7 @@ pub struct Remarks {
 }
 
 impl Remarks {
-    /// Those that were stored. Rows that cannot be decoded read as absent.
+    /// Decodes the stored remarks, without malformed rows.
     pub fn load(rows: Vec<Row>) -> Self {
         let text = |(key, body): Row| Some((String::from_utf8(key).ok()?, body));
         let before: BTreeMap<String, Vec<u8>> = rows.into_iter().filter_map(text).collect();
@@ -208,12 +207,12 @@ impl Remarks {
         }
     }
 
-    /// By label.
+    /// Returns the remarks by label.
     pub fn by_label(self) -> BTreeMap<String, Remark> {
         self.by_label
     }
 
-    /// Takes over what a run heard; `graph` is that of after the run.
+    /// Adds the remarks of a run; `graph` is the one after the run.
     pub fn hear(&mut self, heard: RunRemarks, graph: &Graph) {
         self.by_label.retain(|label, remark| {
             let Some(id) = graph.find(label) else { return false };
@@ -251,7 +250,7 @@ impl Remarks {
         self.by_label.retain(|_, remark| !remark.is_empty());
     }
 
-    /// The warnings of outputs that nothing is known to have moved under.
+    /// Returns the warnings of outputs that no known change can reach.
     pub fn standing(&self, graph: &Graph, tainted: &StaleSet) -> BTreeSet<&Diagnostic> {
         let stands = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
         self.by_label
@@ -262,7 +261,7 @@ impl Remarks {
             .collect()
     }
 
-    /// The rows that changed since loading.
+    /// Returns the rows that changed since loading.
     pub fn dirty_rows(&self) -> Vec<RowChange> {
         let gone = self.before.keys().filter(|label| !self.by_label.contains_key(*label));
         let gone = gone.map(|label| (Part::Remarks, label.clone().into_bytes(), None));
@@ -274,7 +273,7 @@ impl Remarks {
 }
 
 impl Session {
-    /// What was said of nodes, by label.
+    /// Reads the remarks about nodes, by label.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -283,8 +282,8 @@ impl Session {
         Ok(Remarks::load(rows).by_label())
     }
 
-    /// Brings the stored remarks up to date with a run: the rows to write, the number of warnings that stand, and how many of them are not
-    /// among `told`.
+    /// Updates the stored remarks after a run: returns the rows to write, the number of current warnings, and how many of them are not among
+    /// `told`.
     pub(super) fn hear(&self, heard: RunRemarks, told: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
         let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
         remarks.hear(heard, &self.graph);
@@ -373,7 +372,7 @@ mod tests {
         let rows = remarks.dirty_rows().into_iter().filter_map(|(_, key, body)| Some((key, body?)));
         let mut remarks = Remarks::load(rows.collect());
         assert_eq!(remarks.standing(&graph, &StaleSet::default()).len(), 3);
-        // The first goes, the second is heard again and says nothing, the third is stale.
+        // The first node is removed, the second runs again without diagnostics, the third is stale.
         graph.remove(ids[0]);
         let mut nodes = StaleSet::default();
         nodes.set(ids[1], true);

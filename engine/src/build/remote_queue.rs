@@ -1,8 +1,8 @@
-//! Work afield: computing jobs that a farm does while this machine does others.
+//! Remote queue: computing jobs that a farm can do while this machine does others.
 //!
-//! Jobs that are worth sending wait in a queue of their own. This machine takes the newest and, while more waits than it will have done in a
-//! moment, the farm is sent the oldest, many in one shard. What does not come back whole is done here. How many shards are under way follows
-//! how the farm does; one that is waited for in vain is asked no more.
+//! Jobs worth sending wait in a queue of their own. This machine takes the newest. While more waits than it can soon do, the farm is sent the
+//! oldest, many in one shard. Jobs without a complete answer run here. The number of concurrent shards follows the farm's success; a farm whose
+//! answer was awaited in vain gets no more.
 
 use super::jobs::{Done, Job, Shared};
 use super::pools::{Finished, From};
@@ -19,22 +19,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Shards under way at first.
+/// Initial maximum of concurrent shards.
 const FIRST: usize = 2;
-/// Shards under way at once, at most.
+/// Upper limit of concurrent shards.
 const MOST: usize = 32;
 
-/// Jobs that wait for this machine or the farm, and the shards that are under way.
+/// Jobs that wait for this machine or the farm, and the shards in progress.
 pub struct Afield {
     farm: Arc<dyn Farm>,
     terms: Terms,
     shared: Arc<Shared>,
     done: Sender<Finished>,
     waiting: VecDeque<Job>,
-    /// What those that wait take here.
+    /// Expected duration here of the waiting jobs.
     backlog: Duration,
     under_way: Vec<UnderWay>,
-    /// How many may be under way.
+    /// Maximum number of concurrent shards.
     slots: Arc<AtomicUsize>,
     sent: usize,
     idle_since: Option<Instant>,
@@ -49,7 +49,7 @@ struct UnderWay {
 }
 
 impl Afield {
-    /// Nothing waits yet; `None` without a farm.
+    /// Creates an empty queue; `None` without a farm.
     pub fn of(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
         let farm = shared.sharing.as_ref()?.farm.clone()?;
         Some(Self {
@@ -67,18 +67,18 @@ impl Afield {
         })
     }
 
-    /// Whether a job belongs here.
+    /// Whether a job belongs into this queue.
     pub fn is_for(&self, job: &Job) -> bool {
         !self.is_closed && job.travels.is_some_and(|takes| takes >= self.terms.worth)
     }
 
-    /// Takes a job.
+    /// Adds a job.
     pub fn add(&mut self, job: Job) {
         self.backlog += job.travels.unwrap_or_default();
         self.waiting.push_back(job);
     }
 
-    /// The newest of the jobs, to be done here.
+    /// Takes the newest job, to run here.
     pub fn take(&mut self) -> Option<Job> {
         let job = self.waiting.pop_back()?;
         self.left(&job);
@@ -89,7 +89,7 @@ impl Afield {
         self.backlog = self.backlog.saturating_sub(job.travels.unwrap_or_default());
     }
 
-    /// Sends shards, as many as pay.
+    /// Sends as many shards as pay.
     pub fn send(&mut self) {
         while !self.is_closed
             && !self.waiting.is_empty()
@@ -97,7 +97,7 @@ impl Afield {
             && self.under_way.len() < self.slots.load(Ordering::Relaxed)
             && self.farm.is_open()
         {
-            // Half of it stays: this machine would have nothing to do otherwise.
+            // Keep half of the jobs: otherwise this machine would be idle.
             let most = self.terms.shard.min(self.backlog / 2);
             let mut jobs = Vec::new();
             let mut takes = Duration::ZERO;
@@ -132,7 +132,7 @@ impl Afield {
         });
     }
 
-    /// A job of a shard came back.
+    /// Counts a finished job of a shard.
     pub fn took_back(&mut self, number: usize) {
         if let Some(at) = self.under_way.iter().position(|shard| shard.number == number) {
             self.under_way[at].jobs -= 1;
@@ -142,17 +142,17 @@ impl Afield {
         }
     }
 
-    /// Whether nothing waits and nothing is under way.
+    /// Whether no job waits and no shard is in progress.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.under_way.is_empty()
     }
 
-    /// Whether all there is is under way.
+    /// Whether no job waits for dispatch.
     pub fn only_waits(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Looks whether this machine has waited long enough: `idle` says that it has nothing to do.
+    /// Gives up the shards if this machine has been idle for long enough; `idle`: it has no other work.
     pub fn start_if_waited_enough(&mut self, idle: bool) {
         if !idle || self.under_way.is_empty() {
             self.idle_since = None;
@@ -161,7 +161,7 @@ impl Afield {
         }
     }
 
-    /// Waits for no shard any more, and sends none.
+    /// Gives up all shards, and sends no more.
     pub fn give_up(&mut self) {
         self.is_closed = true;
         for shard in &self.under_way {
@@ -169,7 +169,7 @@ impl Afield {
         }
     }
 
-    /// Forgets what waits.
+    /// Drops waiting jobs and gives up shards.
     pub fn clear(&mut self) {
         self.waiting.clear();
         self.backlog = Duration::ZERO;
@@ -185,11 +185,11 @@ impl Afield {
     }
 }
 
-/// One shard's way to the farm and back.
+/// A shard on its way to the farm and back.
 struct Trip {
     number: usize,
     farm: Arc<dyn Farm>,
-    /// Bytes of inputs that are sent.
+    /// Length of the inputs sent, in bytes.
     bytes: usize,
     shared: Arc<Shared>,
     done: Sender<Finished>,
@@ -227,7 +227,7 @@ impl Trip {
         let slots = self.slots.load(Ordering::Relaxed);
         let slots = if count > 0 { slots + 1 } else { slots / 2 };
         self.slots.store(slots.clamp(1, MOST), Ordering::Relaxed);
-        // For whoever draws it, one after the other.
+        // Give the jobs consecutive times, for a display of the build.
         let mut at = began;
         for (job, made) in sent.into_iter().zip(made.into_iter().chain(std::iter::repeat(None))) {
             match made {
@@ -269,7 +269,7 @@ impl Trip {
             began,
             took,
         };
-        // The loop may have ended early; then nobody wants the result.
+        // The loop may have ended early and dropped the receiver.
         let _ = self.done.send(finished);
     }
 }

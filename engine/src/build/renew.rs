@@ -1,7 +1,7 @@
-//! Renewal: files that show the states of nodes are brought in line with how a build leaves these.
+//! Renewal: updates files that show the states of nodes after a build.
 //!
-//! It comes after the commit, because how nodes stand is worked out as `status` and queries do it: by a look at what is filed now. Whatever
-//! that look learns is forgotten again.
+//! It follows the commit, because states are computed as for `status` and queries: from the stored results. Discards everything else that this
+//! computation finds.
 
 use super::engine::EngineError;
 use super::layout::{OutputToFinish, not_written};
@@ -19,8 +19,8 @@ use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer};
 
 impl Session {
-    /// Writes the files that show states anew where these moved; `placed` are those that a build has just laid out without them. Gives how
-    /// many were written, and why others could not be; then the request is no longer known to be current.
+    /// Rewrites files that show states if these changed; `placed` are those just laid out without states. Returns the number of written files, and
+    /// why others could not be written; then the request is no longer known to be current.
     ///
     /// # Errors
     /// When the store breaks.
@@ -33,7 +33,7 @@ impl Session {
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
         let finish = self.engine.finish.clone();
         let (mut written, mut failures) = (0, Vec::new());
-        // Mostly nothing is stale. The build may have given nodes other inputs than they had when the graph was loaded.
+        // Mostly nothing is stale. The build may have given nodes other inputs than when the graph was loaded.
         let is_any_stale = self.graph.stale().next().is_some();
         let tainted = is_any_stale.then(|| taint(&self.graph, &Links::of(&self.graph)));
         for &label in finish.labels() {
@@ -41,7 +41,7 @@ impl Session {
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
                 continue;
             };
-            // A file is of one moment: states of now beside an output of before would be of none.
+            // A file shows one moment: do not combine present states with an old output.
             if tainted.as_ref().is_some_and(|tainted| tainted.contains(id)) {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Session {
                 return Err(trouble);
             }
             if cancel.is_cancelled() {
-                // The states were not looked at to their end; that is noted, and the next build does it.
+                // The states are incomplete; the commit noted this work, and the next build does it.
                 return Ok((written, failures));
             }
             let bytes = shown.as_deref().unwrap_or(&blob);
@@ -98,8 +98,8 @@ impl Session {
         Ok((written, failures))
     }
 
-    /// The states of nodes by their labels, as the store has them. A look settles nodes in the graph that it goes over, and a later build of
-    /// this session would not tell their versions: so it has a graph of its own.
+    /// Returns the states of nodes by label, as stored. This settles nodes, whose versions a later build of this session would then not push: so it
+    /// uses a graph of its own.
     fn states(&mut self, labels: &[String], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
         if let Some(states) = self.settled(labels) {
             return Ok(states);
@@ -119,9 +119,9 @@ impl Session {
         Ok(nodes.into_iter().map(status).collect())
     }
 
-    /// The states of nodes none of which some change may reach: there is nothing to look at.
+    /// Returns the states of nodes if no change can reach any of them: then nothing must be checked.
     fn settled(&self, labels: &[String]) -> Option<Vec<NodeStatus>> {
-        // Mostly nothing is stale: then who reads whom need not be worked out.
+        // Mostly nothing is stale: then the edges are not needed.
         let is_any_stale = self.graph.stale().next().is_some();
         let tainted = if is_any_stale {
             taint(&self.graph, &Links::of(&self.graph))

@@ -1,4 +1,4 @@
-//! A build: patterns in, settled targets, files and a report out, and one transaction that remembers it.
+//! A build: patterns in; settled targets, files and a report out; one transaction that records it.
 
 use super::blobs::Blobs;
 use super::bringing::Brought;
@@ -27,62 +27,62 @@ use rustc_hash::FxHashSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// What to build.
+/// Request for a build.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which targets.
+    /// The requested targets.
     pub patterns: PatternSet,
-    /// The request as a digest, under which "known to be current" is remembered.
+    /// Digest of the request, under which the store records whether it is current.
     pub digest: Digest,
-    /// How.
+    /// Options of the build.
     pub options: Options,
-    /// Whether the report is to list the targets.
+    /// Whether the report must list the targets.
     pub list: bool,
-    /// Whether the report is to bring the outputs along.
+    /// Whether the report must contain the outputs.
     pub outputs: bool,
 }
 
-/// What a build came to.
+/// Result of a build.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How many targets were asked for.
+    /// Number of requested targets.
     pub targets: usize,
-    /// The targets asked for, in order, when the request wanted a list.
+    /// The requested targets, sorted, if the request asked for a list.
     pub roots: Vec<Root>,
-    /// The outputs in the order of `roots`, when the request asked for them.
+    /// The outputs in the order of `roots`, if the request asked for them.
     pub outputs: Vec<Option<Arc<[u8]>>>,
-    /// What happened, in numbers.
+    /// Counts of the build.
     pub tally: Tally,
-    /// What failed, the first failure first.
+    /// Failures, the first one first.
     pub failures: Vec<Diagnostic>,
-    /// Patterns that mean nothing or too much; then nothing was built.
+    /// Errors of patterns that match nothing or too much; then nothing was built.
     pub refused: Vec<Diagnostic>,
-    /// For a dry run: sets that have to be built before the targets over them are known, and patterns that mean nothing so far.
+    /// For a dry run: sets that must be built before their targets are known, and patterns that match nothing so far.
     pub unknown: Vec<Diagnostic>,
-    /// What producers and the look at the sources said.
+    /// Diagnostics of producers and of the refresh.
     pub diagnostics: Vec<Diagnostic>,
-    /// Files laid out anew.
+    /// Number of files written.
     pub written: usize,
-    /// Files that could not be laid out; why is among the failures.
+    /// Number of files that could not be laid out; the reasons are among the failures.
     pub not_laid_out: usize,
-    /// Warnings of outputs that this build did not make: told by the builds that did.
+    /// Number of warnings of outputs of earlier builds, which reported them.
     pub standing: u64,
-    /// Whether it was told to stop.
+    /// Whether the build was stopped.
     pub cancelled: bool,
-    /// Targets that it had not come to when it was told to stop.
+    /// Number of targets not reached when it was stopped.
     pub left: usize,
     /// Whether the disk is full.
     pub no_space: bool,
-    /// For a dry run: what would run.
+    /// For a dry run: the producers that would run.
     pub outlook: Option<Outlook>,
-    /// When only priced: what paid targets would ask for.
+    /// If only priced: questions of paid targets.
     pub plans: Vec<Priced>,
-    /// What others had made of the same sources.
+    /// Results of other machines for the same sources.
     pub brought: Brought,
 }
 
 impl Report {
-    /// Takes over what a run told.
+    /// Copies the reports of a run.
     fn take_over(&mut self, leftover: &Leftover) {
         self.tally = leftover.tally.clone();
         self.failures.extend(leftover.failures.iter().cloned());
@@ -92,20 +92,20 @@ impl Report {
 }
 
 impl Session {
-    /// Builds, lays out and commits. A dry run changes nothing.
+    /// Builds, lays out files and commits. A dry run changes nothing.
     ///
     /// # Errors
     /// When the store or the workspace breaks. Failures of targets are in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         if std::mem::take(&mut self.is_unsaved) {
-            // A stopped build of this session settled nodes that the store does not know of.
+            // A stopped build of this session settled nodes without committing them.
             self.forget_graph()?;
         }
         if !request.outputs {
             self.listed = None;
         }
         self.report_sources(observer);
-        // The sources are those of one look: others are asked once what they made of them.
+        // The sources do not change within a session: ask other machines only once for results of them.
         let (brought, adopted) = match Self::makes(request) && !std::mem::replace(&mut self.has_asked_others, true) {
             true => {
                 let bringing = Instant::now();
@@ -124,13 +124,13 @@ impl Session {
         if let Some(report) = self.attempt(request, observer, cancel)? {
             return Ok(with(report));
         }
-        // A page of the graph turned out to be damaged. What follows from it is dropped; the results are found under their keys again.
+        // A page of the graph is damaged. Discard everything derived from it; results are found under their keys again.
         self.forget_graph()?;
         let report = self.attempt(request, observer, cancel)?;
         Ok(with(report.expect("invariant: a graph that was not loaded has no damaged page")))
     }
 
-    /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
+    /// Tries to build; `None` if the stored graph turns out to be damaged, and then nothing was committed.
     pub(super) fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let began = (self.engine.world.now_secs(), Instant::now());
         let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
@@ -205,11 +205,11 @@ impl Session {
             }
             None => run.roots(&request.patterns)?,
         };
-        // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it. A dry run answers as far as
-        // things are known; what a set that was never made will hold is not.
+        // A failed set is no error of the pattern, and targets that do not depend on it are still built. A dry run answers from what is known; the
+        // items of a set that was never built are not.
         let (unset, mut refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| why.code == UNSET);
         if cancel.is_cancelled() {
-            // What a pattern means was not looked up to its end.
+            // The patterns were not fully resolved.
             refused.clear();
         }
         let (unknown, unset) = if request.options.dry_run {
@@ -219,7 +219,7 @@ impl Session {
         };
         report.unknown = unknown.into_iter().chain(open.into_iter().map(so_far)).collect();
         report.refused = refused;
-        // Said anew by every build: a request with something to say is not taken from the rows of those that are known to be current.
+        // Every build repeats these: a request with warnings is never answered from the record of a current request.
         let is_odd = !odd.is_empty();
         report.diagnostics.extend(odd);
         report.targets = ids.len();
@@ -278,7 +278,7 @@ impl Session {
                     .map(Some);
             }
         }
-        // Files of targets that are gone go even when the request itself is refused.
+        // Files of removed targets are deleted even if the request itself is refused.
         let exports = match request.options.dry_run || request.options.price {
             true => None,
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
@@ -341,7 +341,7 @@ impl Session {
             sets,
             finished: laid.finished.clone(),
             warnings: 0,
-            // The files that were laid out since then have moved: they are looked at once more.
+            // Files laid out since then count as changed and are checked once more.
             watched: self.seen.token.clone().map(Into::into),
             patterns: match request.options.own {
                 true => Vec::new(),
@@ -350,7 +350,7 @@ impl Session {
             at: self.engine.world.now_secs(),
         });
         let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history, &leftover.set_changes);
-        // What goes was of use until now: from here on its versions grow old.
+        // Removed targets were in use until now: their versions age from here on.
         let now = self.engine.world.now_secs();
         leftover.used.extend(gone.iter().flatten().map(|(_, key)| (*key, now)));
         if self.graph.is_damaged() {
@@ -417,8 +417,8 @@ impl Session {
         }
     }
 
-    /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
-    /// Whether it was made: it is not when the graph turns out to be damaged.
+    /// Commits in one transaction the remaining results, History, graph pages, known sources and files, and the request as current. Returns false,
+    /// without a commit, if the graph turns out to be damaged.
     pub(super) fn commit(
         &mut self,
         mut leftover: Leftover,
@@ -475,7 +475,7 @@ impl Session {
             }
             if self.is_redefined()
                 && let Some(row) = self.manifest_before()?
-                // Texts that say the same (a comment, another registry) replace nothing.
+                // Equivalent texts (a comment, another registry) replace nothing.
                 && !self.compiled.iter().any(|(_, _, now)| now.as_ref() == Some(&row))
             {
                 kept = Some((Part::Manifests, compiled::BEFORE.to_vec(), Some(row)));
@@ -488,11 +488,11 @@ impl Session {
             self.state.builds = Some(listed.number);
             commit.rows.extend(listed.to_rows());
         }
-        // A build of which only the log tells (its one producer failed again) leaves the generation as it is.
+        // A build that only adds to the log (its one producer failed again) keeps the generation.
         if changes || listed.is_some() && !self.state.manifest.is_empty() {
             commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
         }
-        // The node numbers of known requests hold while no node goes.
+        // Node numbers in recorded requests stay valid until a node is removed.
         if pruned || self.is_redefined() {
             let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
@@ -537,13 +537,13 @@ impl Session {
         Ok(true)
     }
 
-    /// Whether files are laid out that show the states of nodes.
+    /// Whether any laid-out file shows the states of nodes.
     fn renews(&self, exports: &dyn crate::seams::world::Exports) -> bool {
         let mut shown = self.engine.finish.labels().iter().filter_map(|label| self.graph.find(label));
         shown.any(|id| exports.path(id.0).is_some())
     }
 
-    /// A build with its number: one more than the last one's, or that of the build that it goes on with.
+    /// Numbers a build: one more than the last, or the number of the build that it continues.
     pub(super) fn numbered(&mut self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let listed = match self.listed.take() {
             Some(before) => super::listing::joined(before, listed),
@@ -561,7 +561,7 @@ impl Session {
         })
     }
 
-    /// The sets that nodes exist by and that moved.
+    /// Returns the changed sets on which nodes depend for their existence.
     pub(super) fn moved_sets(&self, history: &[(String, HistoryRecord)]) -> Vec<String> {
         let joined = |id: NodeId| {
             let found = self.rules.find(&self.graph.node(id).label);
@@ -572,7 +572,7 @@ impl Session {
     }
 }
 
-/// What a pattern means may be known once its sets are made.
+/// Qualifies an error: the pattern may match once its sets are built.
 fn so_far(why: Diagnostic) -> Diagnostic {
     Diagnostic {
         message: format!("{}, as far as is known before a build", why.message),

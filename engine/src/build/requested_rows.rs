@@ -1,7 +1,7 @@
-//! Rows that a producer asks for: which rows of a table are an input of a node follows from its other inputs, and from these rows themselves.
+//! Requested rows: rows of a table that are inputs of a node, chosen by its producer from the other inputs and from these rows themselves.
 //!
-//! They are found where the other inputs of a node are, before its key is known: the producer looks them up one after the other, and what it
-//! looked up is the slice of the table that it gets, and that enters the key.
+//! They are found together with the node's other inputs, before its key is known: the producer looks up rows one by one. These rows form the slice
+//! of the table that it gets, and enter the key.
 
 use super::blobs::Paged;
 use super::jobs::{Done, Job, Load, Shared, Task, panicked};
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A node whose producer asks for rows.
+/// A node whose producer requests rows.
 pub struct Asking<'a> {
     /// The producer.
     pub producer: &'a dyn Producer,
@@ -34,21 +34,21 @@ pub struct Asking<'a> {
     pub vars: &'a Vars,
 }
 
-/// What a producer asked for.
+/// Rows that a producer requested.
 pub struct Answer {
     /// Digest of the rows.
     pub digest: Digest,
     /// The rows, as a table.
     pub rows: Arc<[u8]>,
-    /// The output, if the producer gave it while it asked.
+    /// The output, if the producer returned it along with the request.
     pub output: Option<Output>,
 }
 
-/// Outputs that producers gave while they asked for rows, before the keys were known: by node and digest of the rows.
+/// Outputs that producers returned along with their requests, before the keys were known: by node and digest of the rows.
 #[derive(Default)]
 pub struct EarlyOutputs(Mutex<FxHashMap<(NodeId, Digest), Output>>);
 
-/// How many early outputs are held at once.
+/// Maximum number of early outputs held at once.
 const MOST_HELD: usize = 4_096;
 
 impl EarlyOutputs {
@@ -56,23 +56,23 @@ impl EarlyOutputs {
     pub fn insert_output(&self, node: NodeId, rows: Digest, output: Output) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if held.len() >= MOST_HELD {
-            // Most of these belong to nodes whose keys the store already had; the others run their producers.
+            // Most of these belong to nodes whose results were cached; the others run their producers.
             held.clear();
         }
         held.insert((node, rows), output);
     }
 
-    /// The output of a node, made of these rows.
+    /// Takes the output of a node for these rows.
     pub fn take(&self, node: NodeId, rows: Digest) -> Option<Output> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, rows))
     }
 }
 
-/// Why there are no such rows.
+/// Reason why rows are missing.
 pub enum Refusal {
-    /// A blob is missing, or is not what the rule reads it as.
+    /// A blob is missing or malformed.
     Expand(ExpandError),
-    /// The producer says why.
+    /// The producer failed.
     Failed(Failure),
 }
 
@@ -90,7 +90,7 @@ impl Asking<'_> {
     /// Adds the rows to the other planned inputs, in the order of the rule.
     ///
     /// # Errors
-    /// When a table cannot be read, or the producer refuses.
+    /// When a table cannot be read, or the producer fails.
     pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<Answer>, Refusal> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
@@ -105,10 +105,10 @@ impl Asking<'_> {
         Ok(answers)
     }
 
-    /// The rows that the producer asks for of the table of an input.
+    /// Returns the rows that the producer requests from the table of an input.
     ///
     /// # Errors
-    /// When a table cannot be read, or the producer refuses.
+    /// When a table cannot be read, or the producer fails.
     pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<Answer, Refusal> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {
@@ -147,7 +147,7 @@ impl Asking<'_> {
         }
     }
 
-    /// The other inputs.
+    /// Returns the other inputs.
     fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Refusal> {
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for input in self.spec().inputs.iter().filter(|input| !input.from.is_asked()) {
@@ -169,7 +169,7 @@ impl Asking<'_> {
 }
 
 impl Job {
-    /// The node, as one whose producer asks.
+    /// Returns the node as one whose producer requests rows.
     pub(super) fn asking<'a>(&'a self, shared: &'a Shared, producer: &'a dyn Producer) -> Asking<'a> {
         Asking {
             producer,
@@ -180,7 +180,7 @@ impl Job {
         }
     }
 
-    /// Keeps the rows, and the output if the producer gave it, in memory for the job that produces.
+    /// Caches the rows, and the output if returned, for the job that produces.
     pub(super) fn hold_answers(&self, shared: &Shared, answers: Vec<Answer>) {
         let is_only = answers.len() == 1;
         for answer in answers {
@@ -191,7 +191,7 @@ impl Job {
         }
     }
 
-    /// The output that the producer gave while it asked for the rows among these inputs.
+    /// Takes the output that the producer returned along with its request for the rows among these inputs.
     pub(super) fn take_early_output(&self, shared: &Shared) -> Option<Output> {
         let Task::Produce { inputs, .. } = &self.task else { return None };
         let specs = &shared.manifest.rules[self.rule as usize].inputs;
@@ -201,7 +201,7 @@ impl Job {
         })
     }
 
-    /// The rows with this digest that the producer asked for when the inputs were found.
+    /// Returns the rows with this digest that the producer requested when the inputs were found.
     pub(super) fn asked_rows(
         &self,
         shared: &Shared,
@@ -224,7 +224,7 @@ impl Job {
     }
 }
 
-/// Rows as they are asked for.
+/// Rows during a request.
 struct RowsRequest<'a> {
     table: RefCell<expand::Rows<'a>>,
     found: RefCell<BTreeMap<String, Arc<[u8]>>>,

@@ -1,4 +1,4 @@
-//! A session: the state of a view loaded and brought up to date with the sources, ready to build or to be asked.
+//! A session: a view's state, loaded and refreshed from the sources, ready for builds and queries.
 
 use super::bringing::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
@@ -27,52 +27,52 @@ use std::sync::Arc;
 
 /// A view, loaded and marked.
 pub struct Session {
-    /// What the workspace is made of.
+    /// The parts of the workspace.
     pub engine: Engine,
     /// The rules.
     pub rules: RuleIndex,
-    /// The graph, with stale marks up to date with the sources.
+    /// The graph, with stale marks that match the sources.
     pub graph: Graph,
     /// The edges as loaded.
     pub links: Links,
-    /// What was stored.
+    /// The stored state.
     pub state: State,
     /// The sources.
     pub sources: Box<dyn Sources>,
-    /// What the look at the sources found.
+    /// Result of refreshing the sources.
     pub refresh: Refresh,
-    /// What is to be remembered of who watches.
+    /// Watcher state to store.
     pub(super) seen: Seen,
-    /// Rows that keep the manifest as it was read.
+    /// Rows that store the parsed manifest.
     pub(super) compiled: Vec<RowChange>,
-    /// The nodes that this look found to have moved.
+    /// Nodes that this refresh found changed.
     pub origins: Vec<NodeId>,
     definition: Digest,
     pub(super) redefined: bool,
-    /// What a bundle has of folds.
+    /// Results of folds in a bundle.
     pub(super) predecessors: Predecessors,
-    /// Labels of targets that a person wants made again.
+    /// Labels of targets that a person invalidated.
     pub(super) invalidated: Marks,
-    /// Whether a build of this session asked the remote cache what others made of these sources.
+    /// Whether a build of this session asked the remote cache for results of these sources.
     pub(super) has_asked_others: bool,
-    /// The last build of this session in the log: one that reads outputs for the same question is told with it.
+    /// The last build of this session in the log: a later one that reads outputs for the same question is reported with it.
     pub(super) listed: Option<BuildRecord>,
-    /// Whether the graph in memory holds what a stopped build settled and did not commit.
+    /// Whether the graph in memory has states that a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
-    /// What was heard before others overtook the build.
+    /// Remarks received before other processes built the checkout.
     pub(super) heard_before: HeardBefore,
-    /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
+    /// Why the store refused this session's findings: nothing that depends on them is stored either.
     pub(super) unfiled: Option<StoreError>,
 }
 
 impl Session {
-    /// Loads the graph and spreads what the look found.
+    /// Loads the graph and spreads the changes found.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
-        // A graph that cannot be read is planned anew: results are still found under their keys.
+        // An unreadable graph is planned again: results are still found under their keys.
         let (graph, links) = match stored_graph_and_links(&engine, &look.state)? {
             Some(stored) => stored,
             None => {
@@ -125,7 +125,7 @@ impl Session {
         self.origins = origins;
     }
 
-    /// Begins a graph from nothing, in place of one whose stored pages are damaged.
+    /// Starts an empty graph in place of one with damaged stored pages.
     pub(super) fn forget_graph(&mut self) -> Result<(), EngineError> {
         self.graph = empty_graph(&self.engine)?;
         self.links = Links::of(&self.graph);
@@ -134,28 +134,28 @@ impl Session {
         Ok(())
     }
 
-    /// Everything that may be out of date, and the way the marks spread.
+    /// Returns all nodes that may be stale, and how the marks spread.
     pub fn marked(&self) -> Vec<Marked> {
         stale::marks(&self.graph, &self.links)
     }
 
-    /// Whether manifest, rulesets or producers are not those of the stored graph.
+    /// Whether manifest, rulesets or producers differ from those of the stored graph.
     pub fn is_redefined(&self) -> bool {
         self.redefined
     }
 
-    /// Digest of the manifest and ruleset texts.
+    /// Returns the digest of the manifest and ruleset texts.
     pub fn definition(&self) -> &Digest {
         &self.definition
     }
 
-    /// Nodes that a build took away moved once, and are not told again.
+    /// Forgets nodes that a build removed: their change is reported once.
     pub(super) fn forget_gone_origins(&mut self) {
         let graph = &self.graph;
         self.origins.retain(|&id| graph.get(id).is_some());
     }
 
-    /// Why a node is marked.
+    /// Returns why a node is marked.
     pub fn reason(&self, marked: &Marked) -> Reason {
         if let Some(via) = marked.via {
             return Reason::InputMoved {
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// Which files came to a set and went from it, as far as the look at the sources tells.
+    /// Returns the reason with the files that a set gained and lost, as far as the refresh shows.
     fn set_changed(&self, set: &Set) -> Reason {
         let globs = Globs::new(&[set.def()]).ok();
         let belongs = |path: &str| globs.as_ref().is_some_and(|globs| globs.sets_of_path(path) != 0);
@@ -202,7 +202,7 @@ impl Session {
     }
 }
 
-/// The graph as it is stored, and who reads what in it; `None` when it cannot be read.
+/// Reads the stored graph and its links; `None` if unreadable.
 pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<Option<(Graph, Links)>, EngineError> {
     let rows = engine.store.rows(engine.view, Part::Links)?;
     let (store, view) = (engine.store.clone(), engine.view);
@@ -228,7 +228,7 @@ pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<O
     Ok(Some((graph, links)))
 }
 
-/// The number of the last build in the log.
+/// Returns the number of the last build in the log.
 pub(super) fn last_build(engine: &Engine, state: &State) -> Result<Option<u64>, EngineError> {
     if state.builds.is_some() {
         return Ok(state.builds);
@@ -238,7 +238,7 @@ pub(super) fn last_build(engine: &Engine, state: &State) -> Result<Option<u64>, 
     Ok(rows.iter().filter_map(BuildRecord::from_row).map(|build| build.number).max())
 }
 
-/// A graph of nothing, in place of the one that is stored, whole or not.
+/// Creates an empty graph that replaces the stored one, damaged or not.
 fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
     let pages = |part: Part| -> Result<Vec<u32>, EngineError> {
         let rows = engine.store.rows(engine.view, part)?;
@@ -248,27 +248,27 @@ fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
     Ok(Graph::instead(pages(Part::Nodes)?, pages(Part::Links)?, pages(Part::Lookups)?))
 }
 
-/// A set's paths as its readers see them: one a line.
+/// Returns a set's paths as its readers see them: one per line.
 fn paths_as_lines(paths: &[String]) -> Vec<u8> {
     let mut text = paths.join("\n");
     text.push('\n');
     text.into_bytes()
 }
 
-/// The leaves as the session sees them.
+/// The leaves of a session.
 pub struct SessionLeaves<'a> {
     /// The known sources.
     pub sources: &'a dyn Sources,
     /// The sets.
     pub state: &'a State,
-    /// What the last look at them found.
+    /// Changes found by the last refresh.
     changes: &'a [Change],
-    /// Paths of the sets asked for so far, by index.
+    /// Paths of the sets requested so far, by index.
     pub paths: RefCell<FxHashMap<usize, Arc<[u8]>>>,
 }
 
 impl<'a> SessionLeaves<'a> {
-    /// The leaves of a session, whose last look at the sources found `changes`.
+    /// Creates the leaves of a session, whose last refresh found `changes`.
     pub fn new(sources: &'a dyn Sources, state: &'a State, changes: &'a [Change]) -> Self {
         Self {
             sources,
@@ -320,7 +320,7 @@ impl Leaves for SessionLeaves<'_> {
             .filter(is_new)
             .map(|change| (change.path.clone(), SetChange::Added));
         let changes: Vec<(String, SetChange)> = removed.chain(added).collect();
-        // Earlier looks may have found more, and what is ignored may have changed: only a list that is what the set was tells that this is all.
+        // Earlier refreshes may have found more, and ignore rules may have changed: the changes are complete only if the former list fits.
         let mut paths: BTreeSet<String> = self.sources.set(index).into_iter().collect();
         for (path, change) in &changes {
             match change {

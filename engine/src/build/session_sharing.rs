@@ -1,4 +1,4 @@
-//! What a session has of the cache that machines share: what others made of its sources, and under which names its own is filed.
+//! A session's use of the remote cache: results of other machines for its sources, and the names of its own bundle.
 
 use super::bringing::Brought;
 use super::engine::EngineError;
@@ -13,7 +13,7 @@ use crate::store::{Commit, Part, shared};
 use crate::values::digest::Digest;
 
 impl Session {
-    /// The remote cache as this build uses it: one that makes nothing asks for nothing.
+    /// Returns the remote cache for this build: one that builds nothing does not use it.
     pub(super) fn sharing(&self, request: &Request) -> Option<Sharing> {
         self.engine.sharing.clone().filter(|_| Self::makes(request))
     }
@@ -22,8 +22,8 @@ impl Session {
         !request.options.dry_run && !request.options.price
     }
 
-    /// Files what others made of the same sources, or of sources near to them, when so much changed that one question for all of it pays, or
-    /// when this checkout was built without the cache so far.
+    /// Stores results of other machines for the same or similar sources, if so much changed that a bundle pays, or if this checkout was built
+    /// without the cache so far.
     pub(super) fn bring(&mut self, request: &Request, cancel: &Cancel) -> Result<Brought, EngineError> {
         let Some(sharing) = self.engine.sharing.clone().filter(|sharing| sharing.cache.reads()) else {
             return Ok(Brought::default());
@@ -33,7 +33,7 @@ impl Session {
         if !is_large && (!is_first || self.is_known_current(request)?) {
             return Ok(Brought::default());
         }
-        // The cache may be far: others may have the checkout meanwhile.
+        // The cache may be slow: release the checkout meanwhile.
         let stored = self.engine.stored_state()?;
         self.engine.store.let_go();
         self.engine.turn.iter().for_each(|turn| turn.give_back());
@@ -51,7 +51,7 @@ impl Session {
             self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;
         }
         if !sharing.cache.reads() {
-            // It went down at the question.
+            // The connection failed at this request.
             return Ok(brought);
         }
         self.state.bundle_asked = Some(true);
@@ -70,12 +70,12 @@ impl Session {
         Ok(self.refresh.changes.is_empty() && known.is_some_and(|known| known.generation == self.state.generation))
     }
 
-    /// Where bundles of trees near to the present one may be filed, the nearest first.
+    /// Returns names under which bundles of similar trees may be stored, the nearest first.
     pub fn near(&self) -> Vec<Digest> {
         self.pointers(|nearby| nearby.near())
     }
 
-    /// What a bundle of the present tree is filed under beside the tree's name.
+    /// Returns the names of the present tree's bundle beside the tree's name.
     pub fn own_pointers(&self) -> Vec<Digest> {
         self.pointers(|nearby| nearby.bundle_names())
     }
@@ -87,7 +87,7 @@ impl Session {
         texts.iter().map(|text| shared::pointer(name, text)).collect()
     }
 
-    /// What everything made of the present sources is filed under in a remote cache.
+    /// Returns the name of the present tree in a remote cache.
     pub fn tree(&self) -> Digest {
         tree_of(&self.engine, self.rules.manifest(), &*self.sources)
     }

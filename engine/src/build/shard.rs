@@ -1,8 +1,8 @@
-//! Shards: several targets' producers and inputs as bytes, made by the same program on another machine, and what comes back.
+//! Shards: producers and inputs of several targets as bytes, built by the same program on another machine, and its answer.
 //!
-//! A shard holds what a producer may look at and nothing else; inputs that several targets share are in it once. What comes back says of each
-//! target what was made of it, under its key, or nothing: failures are not told, because whoever asked makes the target again and hears of
-//! them first hand. Both are CBOR; another form of them has another number.
+//! A shard contains everything that a producer may read and nothing else; inputs shared by several targets are in it once. The answer contains for
+//! each target its output under its key, or nothing. Failures are not sent: the requesting machine builds the target again and sees them itself.
+//! Both are CBOR; another format has another number.
 
 use crate::manifest::template::Vars;
 use crate::seams::paid::Notes;
@@ -18,32 +18,32 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The form of shards and of what comes back.
+/// Format number of shards and answers.
 const SCHEMA: u32 = 1;
 
-/// What a producer is given.
+/// Input of a producer.
 #[derive(Clone, Debug)]
 pub struct Errand<'a> {
-    /// The key that its output is filed under.
+    /// The action key of the output.
     pub key: ActionKey,
-    /// Who.
+    /// Producer name and version.
     pub producer: ProducerId,
     /// Its bound parameters.
     pub params: &'a Params,
-    /// The node.
+    /// The node's label.
     pub label: &'a str,
-    /// The rule's variables, as far as the producer sees them.
+    /// The rule's variables, if the producer sees them.
     pub vars: &'a Vars,
     /// Inputs by role. Trees cannot be sent.
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
 }
 
-/// What a worker made.
+/// Output of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOutput {
     /// The output.
     pub output: Output,
-    /// How long it took there.
+    /// Duration of the run there.
     pub took: Duration,
 }
 
@@ -91,7 +91,7 @@ struct WrittenInput {
     digest: [u8; 32],
     #[n(3)]
     label: String,
-    /// Which of the shard's blobs.
+    /// Index into the shard's blobs.
     #[n(4)]
     blob: u32,
 }
@@ -123,7 +123,7 @@ struct WrittenMade {
     notes: Notes,
 }
 
-/// A shard that is being filled.
+/// A shard under construction.
 #[derive(Default)]
 pub struct Shard {
     written: Written,
@@ -132,7 +132,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Adds a target. Whether it could be: one whose inputs are folders cannot.
+    /// Adds a target; returns whether it could: inputs that are folders cannot be sent.
     pub fn add(&mut self, errand: &Errand<'_>) -> bool {
         if errand.roles.values().flatten().any(|input| input.tree.is_some()) {
             return false;
@@ -168,7 +168,7 @@ impl Shard {
     }
 
     fn blob(&mut self, input: &Input) -> u32 {
-        // Of an input that is known by its digest alone there are no bytes.
+        // An input known only by its digest has no bytes.
         let name = (input.digest, input.bytes.len());
         *self.known.entry(name).or_insert_with(|| {
             self.bytes += input.bytes.len();
@@ -177,19 +177,19 @@ impl Shard {
         })
     }
 
-    /// Bytes of the inputs that it holds.
+    /// Returns the total length of its inputs, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Its bytes.
+    /// Encodes the shard.
     pub fn encode(mut self) -> Vec<u8> {
         self.written.schema = SCHEMA;
         minicbor::to_vec(&self.written).expect("invariant: memory takes every byte")
     }
 }
 
-/// What the producers of a registry make of a shard, as bytes; `None` when the shard cannot be read.
+/// Runs the producers for a shard and encodes their outputs; `None` if the shard is malformed.
 pub fn work(shard: &[u8], registry: &Registry) -> Option<Vec<u8>> {
     let shard: Written = decode_to_end(shard)?;
     if shard.schema != SCHEMA {
@@ -227,7 +227,7 @@ fn make(errand: &WrittenErrand, blobs: &[Arc<[u8]>], registry: &Registry) -> Opt
     };
     let began = Instant::now();
     let output = run(&**producer, &inputs)?;
-    // Trees and what was paid for belong to those who asked.
+    // Trees and paid results belong to the requesting machine.
     if !output.parts.is_empty() || output.spent.is_some() {
         return None;
     }
@@ -244,10 +244,10 @@ fn run(producer: &dyn Producer, inputs: &Inputs<'_>) -> Option<Output> {
     catch_unwind(AssertUnwindSafe(|| producer.produce(inputs))).ok()?.ok()
 }
 
-/// What came back about targets of these keys, in their order.
+/// Decodes the answer about targets of these keys, in their order.
 ///
 /// # Errors
-/// What is wrong with it, one sentence: then none of it is believed.
+/// An error in the answer, one sentence: then none of it is trusted.
 pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOutput>>, &'static str> {
     let returned: Returned = decode_to_end(bytes).ok_or("what a worker wrote cannot be read")?;
     if returned.schema != SCHEMA {
@@ -271,7 +271,7 @@ pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOut
     returned.made.into_iter().map(|made| made.map(read).transpose()).collect()
 }
 
-/// What was encoded, read to its last byte.
+/// Decodes a value that must fill all bytes.
 fn decode_to_end<'a, T: Decode<'a, ()>>(bytes: &'a [u8]) -> Option<T> {
     let mut decoder = minicbor::Decoder::new(bytes);
     let read = decoder.decode().ok()?;
@@ -284,7 +284,7 @@ mod tests {
     use crate::seams::producer::Failure;
     use proptest::prelude::*;
 
-    /// Says everything that it sees; fails or panics at a word.
+    /// A producer that outputs everything it sees; certain words make it fail or panic.
     struct Teller;
 
     impl Producer for Teller {
@@ -320,7 +320,7 @@ mod tests {
         registry
     }
 
-    /// Targets of these texts, each beside one that all share.
+    /// Encodes targets of these texts, each with one shared input.
     fn shard(texts: &[String], version: u32) -> (Vec<u8>, Vec<ActionKey>, Vec<Option<Output>>) {
         let mut shard = Shard::default();
         let params: Params = [("depth".to_owned(), 3.into())].into_iter().collect();

@@ -1,5 +1,5 @@
-//! Records of results that were first made for another target. Equal bytes have equal results, filed once; their record names the inputs of
-//! whoever was first. Here it names those of the target that it stands for.
+//! Two targets with equal inputs share one record; rewrite its input labels for the second. The record names the inputs of the target that was
+//! built first.
 
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
@@ -7,8 +7,8 @@ use crate::planning::rules::RuleIndex;
 use crate::store::records::ActionRecord;
 use crate::values::label::escape;
 
-/// The record of a result of `label`, whose inputs are those that its rule names for it instead of those of another target of that rule.
-/// Inputs from lists keep the names they had.
+/// Rewrites the record of a result for `label`: its rule's input labels replace those of another target of the rule. Inputs from lists keep their
+/// labels.
 pub fn record_for(rules: &RuleIndex, label: &str, mut record: ActionRecord) -> ActionRecord {
     if record.label == label {
         return record;

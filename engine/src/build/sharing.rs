@@ -1,5 +1,4 @@
-//! Sharing: what a build has of a remote cache, and what it gives to it. Whatever comes is looked at here once more, and filed as a result
-//! of another machine's.
+//! Sharing: a build's use of a remote cache. Everything received is checked here once more, and stored as a result of another machine.
 
 use super::engine::Engine;
 use crate::graph::{Graph, NodeId};
@@ -21,30 +20,30 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is made in less time is made sooner than others are bothered with it, however near the cache is.
+/// Results that take less time are not looked up, however near the cache is.
 const SOON: Duration = Duration::from_millis(5);
-/// What takes longer to make comes along with its bundle.
+/// Results that take longer are included in bundles with their outputs.
 const DEAR: Duration = Duration::from_millis(250);
-/// Of fewer files that moved, what is made of them is sooner made than asked for.
+/// With fewer changed files, building is faster than a bundle.
 const MANY_FILES: usize = 10;
 
-/// A remote cache, and a farm, as a build uses them.
+/// A remote cache and a farm, as used by a build.
 #[derive(Clone)]
 pub struct Sharing {
     /// The cache.
     pub cache: Arc<dyn RemoteCache>,
-    /// The farm that computes for this machine, if there is one.
+    /// The farm that computes for this machine, if any.
     pub farm: Option<Arc<dyn Farm>>,
-    /// What tells which trees are near to the present one, if anything does.
+    /// Source of names of similar trees, if any.
     pub nearby: Option<Arc<dyn Nearby>>,
-    /// Whether outputs that are read are fetched or made.
+    /// Whether to fetch or build outputs that are read.
     pub prefer: Prefer,
 }
 
-/// A result with its blobs, as another machine made it.
+/// A result of another machine, with its blobs.
 #[derive(Clone, Debug)]
 pub struct RemoteResult {
-    /// How it came about.
+    /// Its record.
     pub record: ActionRecord,
     /// The output.
     pub blob: Arc<[u8]>,
@@ -53,7 +52,7 @@ pub struct RemoteResult {
 }
 
 impl Sharing {
-    /// An engine that shares: outputs that its store lacks are fetched.
+    /// Returns an engine with this sharing: it fetches outputs that its store lacks.
     pub fn of(self, engine: &Engine) -> Engine {
         let store = Fetching::of(engine.store.clone(), self.cache.clone(), engine.view, self.prefer);
         Engine {
@@ -63,12 +62,12 @@ impl Sharing {
         }
     }
 
-    /// Whether so much moved that everything made of the present sources is asked for at once.
+    /// Whether enough changed to request a whole bundle of the present sources.
     pub fn is_worth_a_bundle(refresh: &Refresh, graph: &Graph, redefined: bool) -> bool {
         redefined || graph.is_empty() || refresh.changes.len() >= MANY_FILES
     }
 
-    /// A result under a key with its blobs, as another machine made it.
+    /// Finds a result of another machine under a key, with its blobs.
     pub fn find(&self, key: &ActionKey, producer: String) -> Option<RemoteResult> {
         if !self.cache.reads() {
             return None;
@@ -78,7 +77,7 @@ impl Sharing {
         self.complete_result(&wanted, &found)
     }
 
-    /// A result that was found, with its blobs; `None` when it is not what was asked for, or not all of it comes.
+    /// Fetches the blobs of a found result; `None` if it is wrong or incomplete.
     pub(super) fn complete_result(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
         let whole = self.sound(wanted, found);
         if whole.is_none() {
@@ -97,9 +96,8 @@ impl Sharing {
         is_whole(&blob, &parts).then_some(RemoteResult { record, blob, parts })
     }
 
-    /// Files an answer that was paid for unless another is there, and reads what is there then. Gives what another machine filed: the first
-    /// answer stays, for all. `None` when it is this one, or nobody knows; that it is the last word is found out by a later build
-    /// ([`unconfirmed`](crate::store::unconfirmed)).
+    /// Stores a paid answer unless another one exists, and returns that of another machine, if any: the first answer stays, for all. `None` if this
+    /// one was stored, or the cache does not answer; a later build finds out whether it is final ([`unconfirmed`](crate::store::unconfirmed)).
     pub fn contend(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Option<RemoteResult> {
         let wanted = Wanted {
             key: *key,
@@ -109,7 +107,7 @@ impl Sharing {
         let theirs = |found: Option<SharedResult>| match found {
             None => Held::Nothing,
             Some(found) if is_same(record, &found) => Held::Ours,
-            // Who may not look does not write over what is there, and does not take it.
+            // If lookups are off, neither overwrite nor take an existing answer.
             Some(_) if !reads => Held::Ours,
             Some(found) => self
                 .complete_result(&wanted, &found)
@@ -131,15 +129,15 @@ impl Sharing {
         }
     }
 
-    /// Files an answer in the place of whatever is there.
+    /// Stores an answer in place of any existing one.
     pub fn replace(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         if self.cache.writes() && !shared::stays_here(record) {
             self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
         }
     }
 
-    /// Offers a result that was made here, with its output and all parts of that. Some [stay here](shared::stays_here); of a table in which
-    /// only some pages are new, the others are in a bundle.
+    /// Offers a result built here, with its output and all parts. Some [stay here](shared::stays_here); a table with some reused pages is offered
+    /// only in bundles.
     pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let made_here = !record.notes.contains_key(shared::FOUND) && !shared::stays_here(record);
         if made_here && parts.len() == record.parts.len() && self.cache.writes() {
@@ -147,8 +145,8 @@ impl Sharing {
         }
     }
 
-    /// Whether a result is worth a question of its own: it costs money or a program, there is one of it in the workspace, or making it took
-    /// longer than asking, and not only a moment.
+    /// Whether a result is worth a lookup of its own: it is paid or needs a program, it is the only one of its rule, or producing it takes longer
+    /// than a lookup, and more than a moment.
     pub fn is_worth_asking(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> bool {
         let slower = || {
             took.zip(self.cache.round_trip())
@@ -158,33 +156,33 @@ impl Sharing {
     }
 }
 
-/// What a cache holds under the key of an answer that was made here.
+/// A cache's answer under the key of a result built here.
 enum Held {
-    /// Nothing that is of any use.
+    /// No usable one.
     Nothing,
-    /// The same, or what is not ours to take.
+    /// The same, or one that must not be taken.
     Ours,
     /// Another answer.
     Theirs(Box<RemoteResult>),
 }
 
-/// Whether a result that was found has the output of a record, so that nothing need be fetched.
+/// Whether a found result has the output of a record, so that nothing must be fetched.
 pub(super) fn is_same(record: &ActionRecord, found: &SharedResult) -> bool {
     shared::record(found).is_some_and(|theirs| theirs.output == record.output)
 }
 
-/// A result as it is shared, with its output.
+/// Encodes a result to share, with its output.
 fn shared_of(key: &ActionKey, record: &ActionRecord, parts: &[(Digest, Arc<[u8]>)]) -> SharedResult {
     let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
     shared::of(key, record, &refs)
 }
 
-/// Its blobs in their order.
+/// Returns its blobs in order.
 fn blobs(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Vec<Arc<[u8]>> {
     std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned().collect()
 }
 
-/// Whether a blob is in no pieces, or in these and no others.
+/// Whether a blob has no pieces, or exactly these.
 fn is_whole(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> bool {
     let parts: FxHashMap<Digest, &Arc<[u8]>> = parts.iter().map(|(digest, part)| (*digest, part)).collect();
     let mut used = FxHashSet::default();
@@ -198,7 +196,7 @@ fn is_whole(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> bool {
     all.is_ok() && used.len() == parts.len()
 }
 
-/// The targets among `roots` and all they are made of.
+/// Returns the targets among `roots` and all their direct and indirect inputs.
 fn made_of(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
     let mut seen: FxHashSet<NodeId> = roots.iter().copied().collect();
     let mut todo: Vec<NodeId> = seen.iter().copied().collect();
@@ -213,8 +211,8 @@ fn made_of(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
     nodes
 }
 
-/// Labels of about so many percent of what `roots` are made of, drawn by `lot`: what another machine made is drawn before what was made here.
-/// What no one can make again, such as what people wrote, is left out.
+/// Draws labels of about `percent` percent of the nodes below `roots`, ordered by `lot`; results of other machines before own ones. Leaves out
+/// results that cannot be reproduced, such as corrections.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -233,8 +231,8 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     Ok(drawn.into_iter().take(count).map(|(_, _, label)| label.to_string()).collect())
 }
 
-/// Everything that `roots` are made of, to be filed together: every result that the store has, but those that [stay
-/// here](shared::stays_here). What comes along with a bundle stands first; neighbours are of one producer.
+/// Returns everything that `roots` depend on, to store together: all results in the store except those that [stay here](shared::stays_here). Eager
+/// outputs come first; neighbours are of one producer.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -271,14 +269,14 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
     Ok(results.into_iter().map(|(_, bundled)| bundled).collect())
 }
 
-/// What everything made of these sources by these rules is filed under.
+/// Returns the name of these sources and rules in a remote cache.
 pub fn tree_of(engine: &Engine, manifest: &Manifest, sources: &dyn crate::seams::world::Sources) -> Digest {
     let files = sources.files();
     let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
     shared::tree(&keyed(manifest), &engine.registry.digest(), files)
 }
 
-/// Whether a rule makes one node.
+/// Whether a rule produces a single node.
 pub fn is_single(rules: &RuleIndex, rule: u32) -> bool {
     let manifest: &Manifest = rules.manifest();
     manifest.rules.get(rule as usize).is_some_and(|rule| rule.each.is_none())

@@ -1,4 +1,4 @@
-//! The state of a view between builds: what the stored graph and source stamps belong to, and which requests are known to be current.
+//! The state of a view between builds: the inputs of the stored graph and source stamps, and the requests known to be current.
 //!
 //! Encoded with minicbor in `Part::State` (key `state`) and `Part::Requests` (key: digest of the request).
 
@@ -6,13 +6,13 @@ use crate::seams::world::{SetDef, World};
 use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
 
-/// Key of the only row of `Part::State`.
+/// Key of the main row of `Part::State`.
 pub const STATE_KEY: &[u8] = b"state";
 
-/// What the graph belongs to.
+/// The state that the stored graph belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct State {
-    /// Raised by every commit that changes the graph, the stale set or the known sources.
+    /// Incremented by every commit that changes the graph, the stale set or the known sources.
     #[n(0)]
     pub generation: u64,
     /// Digest of the manifest and ruleset texts.
@@ -30,13 +30,13 @@ pub struct State {
     /// Number of nodes.
     #[n(5)]
     pub nodes: u64,
-    /// Number of the last build in the log of builds; `None` when none was listed yet, or by an earlier cortex.
+    /// Number of the last build in the log; `None` if none was logged yet, or by an earlier cortex.
     #[n(6)]
     pub builds: Option<u64>,
-    /// Number of the last build before the graph was lost last: versions up to it may be found again.
+    /// Number of the last build before the last loss of the graph: equal versions up to that build are not pushed again.
     #[n(7)]
     pub lost: Option<u64>,
-    /// Whether a remote cache was asked for a bundle in this checkout.
+    /// Whether this checkout has requested a bundle from a remote cache.
     #[n(8)]
     pub bundle_asked: Option<bool>,
 }
@@ -50,50 +50,50 @@ pub struct Set {
     /// Globs.
     #[n(1)]
     pub include: Vec<String>,
-    /// Globs to leave out.
+    /// Globs to exclude.
     #[n(2)]
     pub exclude: Vec<String>,
-    /// Whether `.gitignore` counts.
+    /// Whether `.gitignore` is honoured.
     #[n(3)]
     pub gitignore: bool,
 }
 
-/// A request found to be current.
+/// A request that was found current.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct CurrentRequest {
-    /// The generation it was current at.
+    /// The generation at which it was current.
     #[n(0)]
     pub generation: u64,
-    /// How many targets it means.
+    /// Number of its targets.
     #[n(1)]
     pub targets: u64,
     /// Its nodes that are laid out as files.
     #[n(2)]
     pub exported: Vec<u32>,
-    /// Its nodes, in order.
+    /// Its nodes, sorted.
     #[n(3)]
     pub roots: Vec<u32>,
     /// The sets that gave them: node and output.
     #[n(4)]
     pub sets: Vec<KnownSet>,
-    /// Those of `exported` whose file shows more than their blob.
+    /// Those of `exported` whose file contains more than the blob.
     #[n(5)]
     pub finished: Vec<u32>,
-    /// Warnings that stood in the view.
+    /// Number of current warnings in the view.
     #[n(6)]
     pub warnings: u64,
-    /// The moment, in the words of who watched, before its files were last found in place.
+    /// The watcher's token of a moment before its files were last found in place.
     #[n(7)]
     pub watched: Option<minicbor::bytes::ByteVec>,
-    /// Its patterns; none of what the program asked for itself.
+    /// Its patterns; empty for a request of cortex itself.
     #[n(8)]
     pub patterns: Vec<String>,
-    /// When it was found to be current, seconds since 1970.
+    /// When it was found current, in seconds since 1970.
     #[n(9)]
     pub at: u64,
 }
 
-/// A set as it was when a request was found to be current.
+/// A set, as of when a request was found current.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct KnownSet {
     /// Its node.
@@ -104,11 +104,11 @@ pub struct KnownSet {
     pub output: Vec<u8>,
 }
 
-/// A request that is found to be current again within so many seconds is not written anew.
+/// A request found current again within this many seconds is not written again.
 const SAME_MOMENT_SECS: u64 = 60;
 
 impl CurrentRequest {
-    /// Whether a record of a moment later needs no commit: only the time differs, by little, or the watcher's moment where no file is laid out.
+    /// Whether a later record needs no commit: it differs only slightly in time, or in the watcher's token without laid-out files.
     pub(super) fn says_the_same(mut self, later: &Self) -> bool {
         if later.at.abs_diff(self.at) >= SAME_MOMENT_SECS {
             return false;
@@ -120,7 +120,7 @@ impl CurrentRequest {
         self == *later
     }
 
-    /// Whether somebody watches the output folder and saw nothing move there since the files of this request were found in place.
+    /// Whether a watcher saw no change in the output folder since the files of this request were found in place.
     pub(super) fn outputs_stand(&self, world: &dyn World, sets: &[SetDef]) -> bool {
         let Some(moment) = self.watched.as_deref() else {
             return false;
@@ -136,7 +136,7 @@ impl State {
         self.manifest == manifest.0 && self.registry == registry.0
     }
 
-    /// The sets as the world takes them.
+    /// Returns the sets in the form for the world.
     pub fn set_defs(&self) -> Vec<SetDef> {
         self.sets.iter().map(Set::def).collect()
     }
@@ -147,13 +147,13 @@ pub fn encode<T: Encode<()>>(record: &T) -> Vec<u8> {
     minicbor::to_vec(record).expect("invariant: writing to memory does not fail")
 }
 
-/// Decodes a record; `None` when it is malformed, which reads as absent.
+/// Decodes a record; `None` if malformed.
 pub fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
     minicbor::decode(bytes).ok()
 }
 
 impl Set {
-    /// As the sources are asked for it.
+    /// Returns the set in the form for the sources.
     pub(super) fn def(&self) -> SetDef {
         SetDef {
             name: self.label.clone(),

@@ -1,4 +1,4 @@
-//! What a stopped build commits when all that it settled would take too long: its results alone.
+//! Stopped builds: if committing everything settled would take too long, commits only the results.
 
 use super::engine::EngineError;
 use super::run::Leftover;
@@ -8,15 +8,14 @@ use crate::store::ledger::LedgerEntry;
 use crate::store::{Commit, Part};
 
 impl Session {
-    /// Whether committing what a stopped build settled takes longer than who stopped it wants to wait: so many nodes moved, or all are to be
-    /// looked through for those that are no more.
+    /// Whether committing a stopped build's settled nodes takes too long: too many nodes changed, or all must be checked for vanished ones.
     pub(super) fn is_much_to_settle(&self, leftover: &Leftover, most: usize) -> bool {
         let looks_through = || !self.moved_sets(&leftover.history).is_empty() || self.is_redefined();
         self.graph.dirty_nodes() > most || self.graph.len() > most && looks_through()
     }
 
-    /// Commits the results of a stopped build and what was spent on them, and nothing of the graph: the store holds the graph of the build before,
-    /// and the next one finds the results under their keys.
+    /// Commits the results of a stopped build and their cost, but not the graph: the stored graph stays as before, and the next build finds the
+    /// results under their keys.
     pub(super) fn commit_results(&mut self, mut leftover: Leftover) -> Result<(), EngineError> {
         let listed = leftover.listed.take().map(|listed| self.numbered(listed)).transpose()?;
         let mut commit = Commit {

@@ -1,28 +1,28 @@
-//! What is left to do after a build's commit: files that show states, and files that follow from names that moved.
+//! Work left after a build's commit: files that show states, and files that derive from changed names.
 //!
-//! The commit notes what follows it, and who has done it takes the note away. A process that is killed in between leaves the note, so no later
-//! command says "all up to date" before a build has finished the work. Stored in `Part::State` (key `unfinished`), one byte.
+//! The commit records this work, and finishing it removes the record. After a kill in between the record stays, so that no command reports "all up
+//! to date" before a build has finished the work. Stored in `Part::State` (key `unfinished`), one byte.
 
 use super::engine::EngineError;
 use super::session::Session;
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 
-/// The row's key.
+/// Key of the row.
 const KEY: &[u8] = b"unfinished";
 const FILES: u8 = 1;
 const NAMES: u8 = 2;
 
-/// What a commit left to do.
+/// Work that a commit left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Files that show the states of nodes are to be [renewed](super::renew).
+    /// Files that show the states of nodes must be [renewed](super::renew).
     pub files: bool,
-    /// Something that files beside the outputs [follow](super::layout::Finish::followed) from moved.
+    /// A node that files beside the outputs [follow](super::layout::Finish::followed) has changed.
     pub names: bool,
 }
 
 impl Unfinished {
-    /// What is left to do in a view.
+    /// Reads the work left in a view.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -35,12 +35,12 @@ impl Unfinished {
         })
     }
 
-    /// Whether nothing is.
+    /// Whether no work is left.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 
-    /// The row that says so.
+    /// Returns the row to write.
     pub(super) fn row(self) -> RowChange {
         let bits = u8::from(self.files) * FILES + u8::from(self.names) * NAMES;
         (Part::State, KEY.to_vec(), (bits != 0).then(|| vec![bits]))
@@ -48,7 +48,7 @@ impl Unfinished {
 }
 
 impl Session {
-    /// Notes that what follows from names is done, if it was left to do.
+    /// Records that files derived from names are updated, if they were due.
     ///
     /// # Errors
     /// When the store cannot be written.

@@ -1,10 +1,10 @@
-//! What stands although the store cannot be written: nothing had to be made, and what was found out on the way is found out again.
+//! Unwritable stores: a build that produced nothing still succeeds; only its findings about the sources are lost.
 
 use crate::store::StoreError;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, Severity};
 
-/// A note in place of an error of the store that costs nothing but time.
+/// Returns a note in place of a store error that costs only time.
 ///
 /// # Errors
 /// Any other error of the store.

@@ -1,8 +1,7 @@
-//! What a view remembers of who watches it: the moment up to which its known sources are true. One row of `Part::Watch`, under the empty
-//! key.
+//! Watch state of a view: the moment up to which its known sources are current. One row of `Part::Watch`, with an empty key.
 //!
-//! Invariant: the moment lies before the look whose findings are in `Part::Directories`, and both are written in one commit. Whoever later
-//! looks only at what moved since then knows as much as by looking at everything.
+//! Invariant: the moment precedes the refresh whose findings are in `Part::Directories`, and one commit writes both. So a later refresh of only the
+//! changes since then finds as much as a full one.
 
 use super::session::Session;
 use crate::seams::world::{SetDef, Standing, Watched, World};
@@ -17,37 +16,37 @@ pub(super) const WATCH_KEY: &[u8] = b"";
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub(super) struct WatchRecord {
-    /// The watcher's name of the moment.
+    /// The watcher's token of the moment.
     #[cbor(n(0), with = "minicbor::bytes")]
     pub token: Vec<u8>,
-    /// How many rows `Part::Directories` has: one that was damaged is missed.
+    /// Number of rows in `Part::Directories`, to detect a damaged one.
     #[n(1)]
     pub directories: u64,
-    /// Whether some directories are to be looked at every time.
+    /// Whether some directories must be checked every time.
     #[n(2)]
     pub odd: bool,
 }
 
 impl WatchRecord {
-    /// The record in a row; one that cannot be decoded reads as absent.
+    /// Decodes the record in a row; `None` if malformed.
     pub(super) fn from_row(row: &[u8]) -> Option<Self> {
         minicbor::decode(row).ok()
     }
 }
 
-/// What a look has learnt of the watch.
+/// Watch state after a refresh.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// The moment before the look, if somebody watches.
+    /// The moment before the refresh, if a watcher runs.
     pub(super) token: Option<Vec<u8>>,
-    /// The row to write with what the look found; `None` when the one that is stored says as much.
+    /// The row to write with the findings; `None` if the stored one is still valid.
     pub(super) due: Option<WatchRecord>,
-    /// The row that is stored, when nothing was looked at because of it.
+    /// The stored row, if it made a refresh unnecessary.
     pub(super) stored: Option<WatchRecord>,
 }
 
 impl Seen {
-    /// Of a look at what was named, or at everything.
+    /// Creates the state after a refresh of named paths, or of everything.
     pub(super) fn looked(watched: Option<Watched>, standing: Standing, stored: Option<&WatchRecord>) -> Self {
         let Some(watched) = watched else { return Self::default() };
         let moved = watched.moved.is_none_or(|moved| !moved.is_empty());
@@ -59,7 +58,7 @@ impl Seen {
         seen
     }
 
-    /// A look found the sources to stand like that. When that is what is stored, and nothing moved, the stored moment serves as well.
+    /// Adds the facts found by a refresh. If they equal the stored ones, and nothing changed, the stored moment stays valid.
     pub(super) fn learn(&mut self, standing: Standing, stored: Option<&WatchRecord>) {
         let same = |stored: &WatchRecord| (stored.directories, stored.odd) == (standing.directories, standing.odd);
         let token = self.token.clone().filter(|_| !stored.is_some_and(same));
@@ -70,7 +69,7 @@ impl Seen {
         });
     }
 
-    /// The row to write in the commit that writes what the look found.
+    /// Returns the row for the commit that writes the findings.
     pub(super) fn row(&self) -> Option<RowChange> {
         let record = self.due.as_ref()?;
         let body = minicbor::to_vec(record).expect("invariant: encoding into memory does not fail");
@@ -78,7 +77,7 @@ impl Seen {
     }
 }
 
-/// The moment of a look, to ask later whether anything moved since then.
+/// The moment of a refresh, to check later whether anything changed since.
 #[derive(Clone)]
 pub struct Moment {
     world: Arc<dyn World>,
@@ -87,7 +86,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Whether nothing moved: neither a source nor the manifest. Whoever cannot tell says that something did.
+    /// Whether nothing changed, neither a source nor the manifest. False if unknown.
     pub fn stands(&self) -> bool {
         let watched = self.world.watched(&self.sets, Some(&self.token));
         watched.is_some_and(|watched| watched.moved.is_some_and(|moved| moved.is_empty()))
@@ -95,7 +94,7 @@ impl Moment {
 }
 
 impl Session {
-    /// The moment of the look that this session began with; `None` when nobody watches, or not all of the sources.
+    /// Returns the moment of this session's refresh; `None` without a watcher, or if it does not cover all sources.
     pub fn moment(&self) -> Option<Moment> {
         let token = self.seen.token.clone()?;
         (!self.sources.standing().odd).then(|| Moment {

@@ -1,4 +1,4 @@
-//! The writer: a thread that makes batches of results durable while the build goes on.
+//! The writer: a thread that commits batches of results during the build.
 
 use super::jobs::Shared;
 use crate::seams::producer::Cancel;
@@ -9,23 +9,23 @@ use crossbeam_channel::Sender;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Where batches go, and the thread that commits them.
+/// The batch queue, and the thread that commits.
 type Running = (Sender<Batch>, JoinHandle<Result<(), StoreError>>);
 
-/// Results, and rows that belong to them.
+/// Results with related rows.
 #[derive(Default)]
 pub struct Batch {
     /// The results.
     pub results: Vec<NewResult>,
     /// Rows of the ledger.
     pub rows: Vec<RowChange>,
-    /// Results of before that were found again, and when.
+    /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
-    /// Keep other processes from making the same until it is durable.
+    /// Reservations that keep other processes from building the same results until they are durable.
     pub flights: Vec<Flight>,
 }
 
-/// Commits batches in the order given.
+/// Commits batches in the order sent.
 pub struct Writer {
     store: Arc<dyn Store>,
     view: ViewId,
@@ -33,11 +33,11 @@ pub struct Writer {
     thread: Option<Running>,
 }
 
-/// Batches that may wait before the build has to.
+/// Number of batches that may wait before the build blocks.
 const WAITING: usize = 2;
 
 impl Writer {
-    /// A writer whose thread starts with the first batch.
+    /// Creates a writer; its thread starts with the first batch.
     pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<Shared>) -> Self {
         Self {
             store,
@@ -47,10 +47,10 @@ impl Writer {
         }
     }
 
-    /// Hands over a batch; waits when the disk is behind.
+    /// Sends a batch; blocks while too many wait.
     ///
     /// # Errors
-    /// When an earlier batch could not be made durable.
+    /// When an earlier batch could not be committed.
     pub fn send(&mut self, batch: Batch) -> Result<(), StoreError> {
         let (sender, _) = self.thread.get_or_insert_with(|| {
             let (sender, batches) = crossbeam_channel::bounded::<Batch>(WAITING);
@@ -88,10 +88,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits until everything handed over is durable.
+    /// Waits until all batches are committed.
     ///
     /// # Errors
-    /// When a batch could not be made durable.
+    /// When a batch could not be committed.
     pub fn finish(&mut self) -> Result<(), StoreError> {
         let Some((sender, thread)) = self.thread.take() else {
             return Ok(());

@@ -20,7 +20,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The folder `root`.
+    /// Creates the world of the folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
@@ -28,7 +28,7 @@ impl Disk {
         }
     }
 
-    /// The same folder, which somebody watches.
+    /// Adds a watcher.
     pub fn watched_by(self, watcher: Arc<dyn Watcher>) -> Self {
         Self {
             watcher: Some(watcher),
@@ -36,13 +36,13 @@ impl Disk {
         }
     }
 
-    /// Where it is.
+    /// Returns the folder's path.
     pub fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// Nanoseconds since 1970; 0 for a clock set before that, which settles no stamp.
+/// Returns nanoseconds since 1970; 0 for a clock set before that, which settles no stamp.
 fn now() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -51,7 +51,7 @@ fn now() -> i64 {
         .unwrap_or_default()
 }
 
-/// The stamp of a file now, that of nothing where there is none; `None` when a later write might leave it the same.
+/// Returns the present stamp of a file, the default one if it does not exist; `None` if a later write might leave it unchanged.
 pub fn settled_stamp(path: &Path) -> Option<Stamp> {
     let stamp = os::info::FileInfo::of_path(path).map_or_else(|_| Stamp::default(), |info| Stamp::of(&info));
     stamp.settled(now()).then_some(stamp)

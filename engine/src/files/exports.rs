@@ -1,7 +1,7 @@
-//! Output files laid out for readers under `.cortex/out/`, and whether they are still what was written.
+//! Output files laid out under `.cortex/out/`, and checks that they still have the bytes written.
 //!
-//! Files are replaced by renaming, without fsync: what is lost can be laid out again. No component of the way there may be a
-//! symbolic link, so nothing is ever written elsewhere. Knows nodes as numbers only.
+//! Files are replaced by renaming, without fsync: lost ones can be laid out again. No component of their path may be a symbolic link, so nothing is
+//! ever written elsewhere. Knows nodes as numbers only.
 //!
 //! Rows: key = page number u32 big-endian (node / 256); body = version u8 (1), three zero bytes, packed entries sorted by node: name =
 //! path below `.cortex/out/`, word = node, flag 1 = the stamp was settled when the content was last known.
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where output files lie.
+/// Path of the output folder.
 pub const OUT_DIR: &str = ".cortex/out";
 
 const VERSION: u8 = 1;
@@ -30,7 +30,7 @@ const HEAD_LEN: usize = 4;
 const SETTLED: u32 = 1;
 const PAGE: u32 = 256;
 
-/// Entries of up to [`PAGE`] nodes: as they were saved, or taken apart because one of them changed.
+/// Entries of up to [`PAGE`] nodes: as saved, or decoded because one of them changed.
 enum Page {
     Saved(Arc<Vec<u8>>),
     Open(BTreeMap<u32, Entry>),
@@ -80,7 +80,7 @@ fn entries(bytes: &[u8]) -> Option<Packed<'_>> {
 struct KnownExport {
     pages: BTreeMap<u32, Page>,
     dirty: BTreeSet<u32>,
-    /// Whose each path is; made when the first file is written to a new path.
+    /// Owner of each path; built when the first file is written to a new path.
     owners: Option<FxHashMap<String, u32>>,
 }
 
@@ -107,7 +107,7 @@ impl KnownExport {
         self.dirty.insert(node / PAGE);
     }
 
-    /// Whose a path is that `node` wants, if it is another's. Who has it already need not ask: a path has one owner.
+    /// Returns the owner of a path that `node` requests, if it is another node. If `node` has it, no lookup is needed: a path has one owner.
     fn other_owner(&mut self, path: &str, node: u32) -> Option<u32> {
         if self.get(node).is_some_and(|entry| entry.name == path) {
             return None;
@@ -141,25 +141,25 @@ impl KnownExport {
 #[derive(Default)]
 pub struct Exports {
     known: Mutex<KnownExport>,
-    /// Open directories below the output folder by path, since most files share a few.
+    /// Cache of open directories below the output folder, by path, since most files share a few.
     directories: Mutex<FxHashMap<String, Arc<Folder>>>,
     temporary: AtomicU64,
 }
 
-/// What the disk says about one recorded file.
+/// Comparison of a recorded file with the disk.
 enum Look {
     Same,
-    /// This content under this stamp.
+    /// It has this content and this stamp.
     Fresh(Stamp, Digest),
     Different,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Everything behind these locks is whole between two statements: a panic elsewhere does not spoil it.
+    // State behind these locks is consistent between statements: a panic elsewhere does not corrupt it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A path below the output folder, for messages.
+/// Returns a path below the output folder, for messages.
 fn display_path(path: &str) -> String {
     format!("{OUT_DIR}/{path}")
 }
@@ -169,7 +169,7 @@ fn split(path: &str) -> (&str, &str) {
 }
 
 impl Exports {
-    /// The state that was saved. Damaged rows are left out: their files are compared with what they should hold and written again.
+    /// Loads the saved state. Skips damaged rows: their files are compared with their outputs and written again.
     pub fn load(rows: Rows) -> Self {
         let pages = rows.into_iter().filter_map(|(key, row)| {
             let page = u32::from_be_bytes(key.try_into().ok()?);
@@ -188,11 +188,11 @@ impl Exports {
         }
     }
 
-    /// Those of `nodes` whose file is missing or does not hold what was written, in ascending order. Files that were only touched are
-    /// remembered with their new stamp.
+    /// Returns those of `nodes` whose file is missing or differs from the bytes written, in ascending order. Records new stamps of files that were
+    /// only touched.
     pub fn verify(&self, root: &Path, nodes: &[u32], now: i64) -> Vec<u32> {
         lock(&self.directories).clear();
-        // Pages are shared with the lock let go: a thread that waits for its share of the work may be lent other work that takes it.
+        // Take the pages out of the lock: a rayon thread that waits may run another job that acquires it.
         let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock(&self.known)
             .pages
             .iter()
@@ -221,7 +221,7 @@ impl Exports {
         bad
     }
 
-    /// Those that are not plainly the same, looked at in parallel. A thread opens a directory once for all its neighbours.
+    /// Compares the doubtful files in parallel. A thread opens a directory once for all adjacent files.
     fn compare_with_disk(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
         let pages: FxHashMap<u32, Packed<'_>> = pages
             .iter()
@@ -260,7 +260,7 @@ impl Exports {
     /// Lays out an output. `digest` is that of `bytes`.
     ///
     /// # Errors
-    /// When the path is another node's, leads out of the output folder, or cannot be written.
+    /// When another node has the path, it leads out of the output folder, or it cannot be written.
     pub fn write(&self, root: &Path, node: u32, path: &str, digest: Digest, bytes: &[u8], now: i64) -> Result<ExportOutcome, WorldError> {
         if !is_plain(path) {
             return Err(WorldError::Leaves {
@@ -287,7 +287,7 @@ impl Exports {
         let result = self
             .write_file(&root, path, digest, bytes, old.as_ref())
             .or_else(|error| match error {
-                // The directory that was open has been removed meanwhile.
+                // The open directory was removed meanwhile.
                 WorldError::Io { .. } if lock(&self.directories).remove(split(path).0).is_some() => {
                     self.write_file(&root, path, digest, bytes, old.as_ref())
                 }
@@ -338,7 +338,7 @@ impl Exports {
                 (error, _) => error,
             }
         })?;
-        // A file that cannot be read is simply replaced; a directory in the way is told by the rename.
+        // An unreadable file is simply replaced; a directory in the way makes the rename fail.
         if let Ok(info) = folder.info_of(name)
             && info.kind() == Kind::File
             && info.size == bytes.len() as u64
@@ -358,28 +358,28 @@ impl Exports {
         let replace = |top: &Folder| {
             let written = replace((top, &temporary), (&folder, name), bytes);
             if written.is_err() {
-                // Whoever writes a file after this process has ended removes one that stays.
+                // A leftover is removed by the next process that writes a file.
                 let _ = top.remove(&temporary);
             }
             written
         };
-        // All temporary files lie in one folder, where they are found without looking through the others.
+        // All temporary files are in one folder, where they are found without searching the others.
         let top = self.directory(root, "", true).map_err(failed)?;
         if number == 0 {
             super::leftovers::sweep(&top);
         }
         let written = match replace(&top) {
-            // That folder may not be written to, or is on another disk.
+            // That folder may be read-only, or on another disk.
             Err(SystemError::ELSEWHERE | SystemError::DENIED | SystemError::FORBIDDEN | SystemError::READ_ONLY) => replace(&folder),
             written => written,
         };
         written.map(|stamp| (ExportOutcome::Written, stamp)).map_err(failed)
     }
 
-    /// Removes a node's file and forgets it. A directory that took its place is left alone.
+    /// Removes a node's file and forgets it. Keeps a directory that took its place.
     ///
     /// # Errors
-    /// When the file is there and cannot be removed; it is then still known.
+    /// When the file exists and cannot be removed; it is then still known.
     pub fn remove(&self, root: &Path, node: u32) -> Result<(), WorldError> {
         let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
         let root = Root::open(root)?;
@@ -394,17 +394,17 @@ impl Exports {
         }
     }
 
-    /// The path of a node's file, below the output folder.
+    /// Returns the path of a node's file, below the output folder.
     pub fn path(&self, node: u32) -> Option<String> {
         lock(&self.known).get(node).map(|entry| entry.name)
     }
 
-    /// The digest of what was last written for a node.
+    /// Returns the digest of the bytes last written for a node.
     pub fn digest(&self, node: u32) -> Option<Digest> {
         lock(&self.known).get(node).map(|entry| entry.digest)
     }
 
-    /// The rows that are not what was loaded or last taken.
+    /// Returns the rows changed since they were loaded or last taken.
     pub fn take_dirty_rows(&self) -> RowEdits {
         let mut known = lock(&self.known);
         let dirty = std::mem::take(&mut known.dirty);
@@ -425,7 +425,7 @@ impl Exports {
         edits
     }
 
-    /// An open directory below the output folder, made on the way if asked. Links are refused.
+    /// Opens a directory below the output folder, creating it if `make`. Refuses links.
     fn directory(&self, root: &Root, path: &str, make: bool) -> Result<Arc<Folder>, SystemError> {
         if let Some(folder) = lock(&self.directories).get(path) {
             return Ok(folder.clone());
@@ -454,12 +454,12 @@ impl Exports {
     }
 }
 
-/// A name that no other process gives at the same time.
+/// Returns a name that no other process uses at the same time.
 fn temporary(number: u64) -> String {
     format!(".cortex-{}-{number}.tmp", std::process::id())
 }
 
-/// The process in which [`temporary`] gave a name; `None` when it did not.
+/// Returns the process that chose a [`temporary`] name; `None` for other names.
 pub(super) fn process_of(name: &str) -> Option<u32> {
     let numbers = name.strip_prefix(".cortex-")?.strip_suffix(".tmp")?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -467,7 +467,7 @@ pub(super) fn process_of(name: &str) -> Option<u32> {
     process.parse().ok().filter(|_| is_number(process) && is_number(number))
 }
 
-/// What stands in the place of a directory below the output folder, in words.
+/// Describes the object in place of a directory below the output folder.
 fn in_the_way(root: &Root, directory: &str) -> Option<String> {
     let mut path = String::new();
     for name in OUT_DIR.split('/').chain(directory.split('/')).filter(|name| !name.is_empty()) {
@@ -485,28 +485,28 @@ fn in_the_way(root: &Root, directory: &str) -> Option<String> {
     None
 }
 
-/// Puts a `.gitignore` into `.cortex` unless there is one. That it cannot be written is no reason not to go on.
+/// Creates a `.gitignore` in `.cortex` unless it exists. Ignores errors.
 pub fn keep_out_of_git(folder: &Folder) {
     if let Ok(mut file) = folder.create_new(".gitignore", 0o644) {
         let _ = file.write_all(b"*\n");
     }
 }
 
-/// Writes a temporary file, a name in a folder, and renames it to another such name.
+/// Writes a temporary file in a folder, and renames it.
 fn replace(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8]) -> Result<Stamp, SystemError> {
     let mut file = temporary.0.create_or_empty(temporary.1, 0o644)?;
     file.write_all(bytes).map_err(system_error)?;
     temporary.0.rename(temporary.1, to.0, to.1)?;
-    // After the rename, which moves the change time. It is our own file that is asked, whatever took its name since.
+    // After the rename, which changes the change time. Query the open file itself, whatever has its name since.
     Ok(Stamp::of(&FileInfo::of(&file)?))
 }
 
-/// Whether a file is for certain what was last written there: nothing of it needs to be read to know its digest.
+/// Whether a file certainly has the bytes last written, so that its digest is known without reading it.
 fn is_as_written(entry: &Entry, info: &FileInfo) -> bool {
     entry.flags & SETTLED != 0 && Stamp::of(info) == entry.stamp
 }
 
-/// Compares a file with what is recorded; reads it when its stamp proves nothing.
+/// Compares a file with its record; reads it if its stamp proves nothing.
 fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
     let Ok(info) = folder.info_of(name) else {
         return Look::Different;

@@ -1,8 +1,8 @@
-//! Source sets compiled to matchers: which directories a set may have files in, and which sets a path belongs to.
+//! Source sets compiled to matchers: which directories may contain files of a set, and which sets a path belongs to.
 //!
-//! Knows nothing of the disk. A directory is entered only while some include glob can still match below it, so `docs/**/*.md` never
-//! looks outside `docs`. Each glob is cut at its slashes; the positions that a directory's path can have reached in it are the bits
-//! of a word. Globs without any wildcard, of which a manifest may have a hundred thousand, are not compiled but looked up.
+//! Knows nothing about the disk. A directory is entered only while some include glob can still match below it, so `docs/**/*.md` never reads
+//! outside `docs`. Each glob is split at its slashes; the positions that a directory's path can have reached in it are the bits of a word. Globs
+//! without wildcards, of which a manifest may have a hundred thousand, are looked up instead of compiled.
 
 use crate::seams::world::{MAX_SETS, SetDef, WorldError};
 use crate::values::digest::Digest;
@@ -12,11 +12,11 @@ use rustc_hash::FxHashMap;
 /// Directories that are never entered, at any level.
 pub(crate) const NEVER: [&str; 2] = [".git", ".cortex"];
 
-/// Longer globs, and deeper braces, are refused: compiling them is where time and stack would go.
+/// Longer globs, and deeper braces, are refused: compiling them would take too much time and stack.
 const MAX_GLOB_LEN: usize = 1024;
 const MAX_BRACES: usize = 64;
 
-/// A digest of the definitions, cut to a word: rows that carry another one were listed for other sets.
+/// A digest of the definitions, cut to a word: rows with another one were listed for other sets.
 pub(crate) fn fingerprint(sets: &[SetDef]) -> u64 {
     let mut bytes = b"cortex source sets 1\n".to_vec();
     let mut field = |text: &str| {
@@ -43,10 +43,10 @@ pub(crate) struct Globs {
     honours_ignores: Vec<bool>,
 }
 
-/// Include globs that are just a path. Sets are bits of a word.
+/// Include globs that are plain paths. Sets are bits of a word.
 #[derive(Default)]
 struct Plain {
-    /// Sets with any such glob.
+    /// Sets with such a glob.
     sets: u64,
     /// Sets by path.
     files: FxHashMap<String, u64>,
@@ -60,18 +60,18 @@ struct Include {
 }
 
 enum Step {
-    /// `**`, or a part that cannot be told apart from it.
+    /// `**`, or a part that must be treated like it.
     Any,
     /// A glob for one component.
     One { matcher: GlobMatcher, dotted: bool },
 }
 
-/// How far each include glob has come at a directory. All zero: nothing below it can belong to any set.
+/// Positions reached in each include glob at a directory. All zero: nothing below it can belong to any set.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// The bits of every compiled glob.
+    /// Bits of every compiled glob.
     globs: Vec<u64>,
-    /// The sets that have a plain path below.
+    /// Sets with a plain path below.
     plain: u64,
 }
 
@@ -133,12 +133,12 @@ impl Globs {
         })
     }
 
-    /// Whether any set looks at `.gitignore` files.
+    /// Whether any set honours `.gitignore` files.
     pub(crate) fn any_honours_ignores(&self) -> bool {
         self.honours_ignores.contains(&true)
     }
 
-    /// The state at the workspace root.
+    /// Returns the state at the workspace root.
     pub(crate) fn root(&self) -> Reach {
         Reach {
             globs: self.includes.iter().map(|include| include.close(1)).collect(),
@@ -146,7 +146,7 @@ impl Globs {
         }
     }
 
-    /// The state in the directory `path`, whose last component is `name`, seen from its parent. `ignored` is asked at most once.
+    /// Returns the state in the directory `path`, whose last component is `name`, from that of its parent. Calls `ignored` at most once.
     pub(crate) fn reach_in_directory(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
         let mut next = Reach {
             globs: vec![0; reach.globs.len()],
@@ -184,7 +184,7 @@ impl Globs {
         next
     }
 
-    /// The sets that the file `path` belongs to, given the state of its directory.
+    /// Returns the sets that the file `path` belongs to, from the state of its directory.
     pub(crate) fn sets_of(&self, reach: &Reach, path: &str, ignored: impl FnOnce() -> bool) -> u64 {
         let candidate = Candidate::new(path);
         let mut sets = match reach.plain {
@@ -207,7 +207,7 @@ impl Globs {
         sets
     }
 
-    /// The sets that the path belongs to when there are no ignore files at all.
+    /// Returns the sets that the path belongs to if there are no ignore files at all.
     pub(crate) fn sets_of_path(&self, path: &str) -> u64 {
         let mut reach = self.root();
         let mut at = 0;
@@ -218,7 +218,7 @@ impl Globs {
         self.sets_of(&reach, path, || false)
     }
 
-    /// The sets that look at `.gitignore` files.
+    /// Returns the sets that honour `.gitignore` files.
     fn honouring(&self) -> u64 {
         let honouring = (0..self.honours_ignores.len()).filter(|set| self.honours_ignores[*set]);
         honouring.fold(0, |bits, set| bits | 1u64 << set)
@@ -241,7 +241,7 @@ impl Plain {
         let mut directory = path.as_str();
         while let Some((above, _)) = directory.rsplit_once('/') {
             match self.directories.get_mut(above) {
-                // What is above has been noted with it.
+                // Its ancestors are marked already.
                 Some(sets) if *sets & set != 0 => break,
                 Some(sets) => *sets |= set,
                 None => drop(self.directories.insert(above.to_owned(), set)),
@@ -252,20 +252,20 @@ impl Plain {
     }
 }
 
-/// Whether a glob matches the path that it spells and nothing else.
+/// Whether a glob matches only the path that it spells.
 fn is_plain(glob: &str) -> bool {
     glob.len() <= MAX_GLOB_LEN && !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 impl Include {
-    /// Adds the positions reached without consuming anything.
+    /// Adds the positions reached without consuming a component.
     fn close(&self, mut bits: u64) -> u64 {
         for (index, step) in self.steps.iter().enumerate() {
             if matches!(step, Step::Any) && bits & (1 << index) != 0 {
                 bits |= 1 << (index + 1);
             }
         }
-        // A glob that has been used up matches the directory itself and nothing below it.
+        // A completely consumed glob matches the directory itself and nothing below it.
         bits & !(1 << self.steps.len())
     }
 
@@ -283,7 +283,7 @@ impl Include {
     }
 }
 
-/// `./a` and `/a` mean `a`; `a/` means everything below it.
+/// Normalises a glob: `./a` and `/a` become `a`; `a/` becomes everything below it.
 fn normal(glob: &str) -> String {
     let glob = glob.strip_prefix("./").unwrap_or(glob).trim_start_matches('/');
     if glob.ends_with('/') {
@@ -311,8 +311,8 @@ fn compile(set: &SetDef, glob: &str) -> Result<globset::Glob, WorldError> {
         .map_err(|error| bad(error.kind().to_string()))
 }
 
-/// Cuts a glob at the slashes that stand outside braces and brackets. What cannot be cut (a slash inside them, a component that is no
-/// glob by itself, more components than a word has bits) is replaced by `**`: entering too many directories is only slow.
+/// Splits a glob at slashes outside braces and brackets. A part that cannot be split (a slash inside them, a component that is no glob by itself,
+/// more components than a word has bits) becomes `**`: entering too many directories is only slow.
 fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
     let mut steps = Vec::new();
     for component in components(glob) {
@@ -331,14 +331,14 @@ fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
             }
         }
     }
-    // The position after the last component stands for the file itself; `**` at the end covers files too.
+    // The position after the last component represents the file itself; `**` at the end covers files too.
     if !matches!(steps.last(), Some(Step::One { .. })) {
         steps.push(Step::Any);
     }
     Ok(steps)
 }
 
-/// The components of a glob; `None` for one that holds a slash inside braces or brackets.
+/// Returns the components of a glob; `None` for one with a slash inside braces or brackets.
 fn components(glob: &str) -> Vec<Option<&str>> {
     let (mut parts, mut start, mut depth, mut nested, mut escaped) = (Vec::new(), 0, 0usize, false, false);
     for (at, c) in glob.char_indices() {

@@ -1,4 +1,4 @@
-//! What files would be that have not the content that they have on disk: in which sets, and seen through which links.
+//! Hypothetical files, with other contents than on disk: their sets, and the links that lead to them.
 
 use super::globs::Globs;
 use super::listing::LINK;
@@ -8,7 +8,7 @@ use super::tree::SourceTree;
 use crate::seams::world::{SetDef, WorldError};
 use std::path::Path;
 
-/// The sets, by bit, in which regular files of these paths would be, whatever lies there now.
+/// Returns for each path the sets, as bits, that a regular file of this path would be in, whatever exists there now.
 pub(super) fn sets_of_files(root: &Path, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
     let (root, globs) = (Root::open(root)?, Globs::new(sets)?);
     let scan = Scan {
@@ -21,7 +21,7 @@ pub(super) fn sets_of_files(root: &Path, sets: &[SetDef], paths: &[&str]) -> Res
 }
 
 impl SourceTree {
-    /// The symbolic links among the files of sets, with the bits of those sets, and where each leads or would lead below the root.
+    /// Returns the symbolic links among the files of sets, with their sets as bits, and their present or future target below the root.
     pub(super) fn links(&self, root: &Path) -> Vec<(String, u64, String)> {
         let Ok(opened) = Root::open(root) else { return Vec::new() };
         let mut links = Vec::new();
@@ -37,10 +37,10 @@ impl SourceTree {
     }
 }
 
-/// So many links one after the other are followed by their words.
+/// Maximum number of consecutive links resolved by their text.
 const HOPS: usize = 40;
 
-/// Where a link leads; one that leads nowhere yet is followed by its words alone.
+/// Returns the target of a link; resolves a dangling one by its text.
 fn target(root: &Root, path: &str) -> Option<String> {
     if let Ok(target) = root.resolve(path) {
         return target.to_str().map(str::to_owned);

@@ -1,8 +1,8 @@
 //! Ignore rules in force in a directory: `.gitignore` and `.ignore` files from the workspace root down, and `.git/info/exclude`.
 //!
-//! As in git, the deepest file that has an opinion decides, and the last matching line of it. `.ignore` files stand above all
-//! `.gitignore` files, and `.git/info/exclude` below. Nothing outside the workspace is read. Line syntax is the `ignore` crate's,
-//! except that braces mean themselves, as they do in git.
+//! As in git, the deepest file with a matching line decides, by its last match. `.ignore` files take precedence over all `.gitignore` files, and
+//! these over `.git/info/exclude`. Nothing outside the workspace is read. Line syntax is the `ignore` crate's, except that braces are literal, as
+//! in git.
 
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -10,17 +10,17 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::sync::Arc;
 
-/// The files that hold rules, strongest first.
+/// Names of the rule files, strongest first.
 pub(crate) const RULE_FILES: [&str; 2] = [".ignore", ".gitignore"];
 
-/// The rules that belong to one clone.
+/// Rules of one clone.
 pub(crate) const EXCLUDE_FILE: &str = ".git/info/exclude";
 
-/// Longer files and lines are left out with a warning.
+/// Maximum length in bytes of a rule file; longer files and lines are left out with a warning.
 pub(crate) const MAX_RULES_LEN: usize = 1 << 20;
 const MAX_LINE_LEN: usize = 4096;
 
-/// Rules of one directory on top of those of its parents.
+/// Rules of one directory in addition to those of its parents.
 pub(crate) struct Ignores {
     parent: Option<Arc<Ignores>>,
     /// Length of the directory's path and its slash.
@@ -29,11 +29,11 @@ pub(crate) struct Ignores {
     layers: [Option<Gitignore>; 3],
 }
 
-/// Bytes of the rule files of one directory: `.ignore`, `.gitignore`, `.git/info/exclude`.
+/// Contents of the rule files of one directory: `.ignore`, `.gitignore`, `.git/info/exclude`.
 pub(crate) type RuleTexts = [Option<Vec<u8>>; 3];
 
 impl Ignores {
-    /// The rules in `directory` (empty for the root), and what is wrong with them. Without any text the parent's stay in force.
+    /// Returns the rules in `directory` (empty for the root), and adds their errors. Without any text, the parent's rules stay in force.
     pub(crate) fn extend(
         parent: Option<Arc<Self>>,
         directory: &str,
@@ -59,7 +59,7 @@ impl Ignores {
         }))
     }
 
-    /// Whether a path below this directory is ignored. Its parents are taken not to be.
+    /// Whether a path below this directory is ignored. Assumes that its parents are not.
     pub(crate) fn ignored(&self, path: &str, is_dir: bool) -> bool {
         (0..self.layers.len())
             .find_map(|layer| self.verdict(layer, path, is_dir))
@@ -82,7 +82,7 @@ impl Ignores {
     }
 }
 
-// Directories nest as deep as the file system lets them: the chain is taken apart by a loop, not by recursion.
+// Directories nest as deep as the file system allows: drop the chain in a loop, not by recursion.
 impl Drop for Ignores {
     fn drop(&mut self) {
         let mut next = self.parent.take();
@@ -101,7 +101,7 @@ fn parse(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>) -> Gitignor
                 .hint("correct the line, or remove it"),
         );
     };
-    // Paths are given relative to the directory of the rules, hence the root ".".
+    // Paths are relative to the directory of the rules, hence the root ".".
     let mut builder = GitignoreBuilder::new(".");
     let text = String::from_utf8_lossy(text);
     for (index, line) in text.strip_prefix('\u{feff}').unwrap_or(&text).split('\n').enumerate() {
@@ -120,7 +120,7 @@ fn parse(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>) -> Gitignor
     })
 }
 
-/// Puts a backslash before braces that have none, outside brackets.
+/// Escapes unescaped braces outside brackets.
 fn literal_braces(line: &str) -> String {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let mut out = String::with_capacity(line.len());

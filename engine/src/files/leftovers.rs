@@ -1,4 +1,4 @@
-//! What builds that were killed left behind below the output folder: files under the temporary names that [`super::exports`] gives.
+//! Leftovers of killed builds below the output folder: files with temporary names from [`super::exports`].
 
 use super::exports::{OUT_DIR, process_of};
 use os::folders::Folder;
@@ -6,26 +6,26 @@ use os::info::Kind;
 use os::processes::is_alive;
 use std::path::Path;
 
-/// A file that was written within so many seconds may still get its name.
+/// Age in seconds below which a temporary file may still get its final name.
 const AGE: u64 = 3_600;
 
-/// Folders are looked through no deeper.
+/// Maximum depth of folders searched.
 const DEEPEST: usize = 128;
 
-/// Removes what processes that are gone left behind right in a folder. Builds call it before they write the first file.
+/// Removes leftovers of dead processes directly in a folder. Builds call it before they write the first file.
 pub(super) fn sweep(folder: &Folder) {
     for entry in folder.entries().into_iter().flatten().flatten() {
         if let Some(name) = entry.name().to_str()
             && process_of(name).is_some_and(|process| !is_alive(process))
         {
-            // What cannot be removed harms nobody.
+            // A leftover that cannot be removed is harmless.
             let _ = folder.remove(name);
         }
     }
 }
 
-/// Removes what processes that are gone left behind, and what nobody has written to for an hour, as of `now` in seconds since 1970; how many files. What cannot be looked at or removed stays: it
-/// harms nobody. No link is followed.
+/// Removes leftovers of dead processes, and those unwritten for an hour, as of `now` in seconds since 1970; returns their number. Those that cannot
+/// be read or removed stay: they are harmless. Follows no link.
 pub fn tidy(root: &Path, now: u64) -> usize {
     let folder = Folder::open(root).and_then(|root| OUT_DIR.split('/').try_fold(root, |folder, name| folder.open_folder(name)));
     folder.map_or(0, |folder| tidy_folder(&folder, now, 0))

@@ -1,8 +1,8 @@
-//! Listings: what is remembered of one directory, and the row that holds it.
+//! Listings: the recorded state of one directory, and its row.
 //!
 //! Row: version u8 (1), flags u8, two zero bytes, fingerprint of the source sets u64, stamp of the directory, `subdirs_len u32`,
-//! `unreadable_names_len u32`, packed files sorted by name, names of the kept subdirectories sorted and each ended by NUL, names that
-//! are not text (lossy) likewise. A file's word holds the source sets it belongs to, a bit each.
+//! `unreadable_names_len u32`, packed files sorted by name, names of the kept subdirectories sorted and each ended by NUL, names that are not text
+//! (lossy) likewise. A file's word contains its source sets as bits.
 
 use super::packed::{self, Entry, Packed};
 use super::stamp::{STAMP_LEN, Stamp, u32_at, u64_at};
@@ -10,12 +10,12 @@ use super::stamp::{STAMP_LEN, Stamp, u32_at, u64_at};
 const VERSION: u8 = 1;
 const HEAD_LEN: usize = 4 + 8 + STAMP_LEN + 4 + 4;
 
-/// The listing was made when the directory's stamp was settled: it holds for as long as the stamp does.
+/// The directory's stamp was settled when it was listed: the listing is valid as long as the stamp.
 pub(crate) const DIR_SETTLED: u8 = 1;
-/// The directory could not be read; it is tried again every time.
+/// The directory could not be read; every refresh tries again.
 pub(crate) const DIR_UNREADABLE: u8 = 2;
 
-/// The digest was made when the stamp was settled.
+/// The stamp was settled when the digest was computed.
 pub(crate) const SETTLED: u32 = 1;
 /// A file with ignore rules.
 pub(crate) const RULES: u32 = 2;
@@ -54,7 +54,7 @@ impl Listing {
     }
 }
 
-/// A directory's row, seen in place.
+/// A directory's row, read in place.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     head: &'a [u8],
@@ -64,7 +64,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// `None` when the lengths do not fit or the version is another.
+    /// Parses a row; `None` if the lengths do not fit or the version differs.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_LEN)?;
         let (files, rest) = Packed::split(&bytes[HEAD_LEN..])?;
@@ -79,7 +79,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Whether all names are text, end where they should, and no name would lead elsewhere.
+    /// Whether all names are text, end at their separators, and are plain names.
     pub(crate) fn well_formed(&self) -> bool {
         let text = |blob: &[u8]| std::str::from_utf8(blob).is_ok() && blob.last().is_none_or(|last| *last == 0);
         text(self.subdirs)

@@ -1,6 +1,6 @@
-//! The world in memory: files in a map, a clock that is set, failures on request. The twin of `files::disk` for tests.
+//! The world in memory: files in a map, a settable clock, failures on request. The twin of `files::disk` for tests.
 //!
-//! It has no directories, links or ignore files; sets are decided by their globs alone. Clones share one world.
+//! It has no directories, links or ignore files; only globs decide sets. Clones share one world.
 
 use super::globs::{Globs, fingerprint};
 use super::packed::{self, Entry, Packed};
@@ -27,7 +27,7 @@ struct State {
 pub struct MemoryWorld(Arc<Mutex<State>>);
 
 impl MemoryWorld {
-    /// An empty world at time 0.
+    /// Creates an empty world at time 0.
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,17 +46,17 @@ impl MemoryWorld {
         self.state().files.insert(path.to_owned(), bytes.into());
     }
 
-    /// Removes a source; says whether it was there.
+    /// Removes a source; returns whether it existed.
     pub fn delete(&self, path: &str) -> bool {
         self.state().files.remove(path).is_some()
     }
 
-    /// All sources by path.
+    /// Returns all sources by path.
     pub fn sources_now(&self) -> BTreeMap<String, Vec<u8>> {
         self.state().files.clone()
     }
 
-    /// All output files by path below the output folder.
+    /// Returns all output files by path below the output folder.
     pub fn outputs(&self) -> BTreeMap<String, Vec<u8>> {
         self.state().outputs.clone()
     }
@@ -69,7 +69,7 @@ impl MemoryWorld {
         };
     }
 
-    /// Makes reading a source fail, or work again. Its digest is absent meanwhile, as on a disk.
+    /// Makes reading a source fail, or work again. Its digest is missing meanwhile, as on a disk.
     pub fn fail_reads(&self, path: &str, fail: bool) {
         let mut state = self.state();
         if fail {
@@ -89,7 +89,7 @@ impl MemoryWorld {
         };
     }
 
-    /// How often a source was read and an output file really written, since the beginning.
+    /// Returns how often a source was read and an output file actually written.
     pub fn touches(&self) -> (usize, usize) {
         let state = self.state();
         (state.reads, state.writes)
@@ -156,7 +156,7 @@ impl World for MemoryWorld {
     }
 }
 
-/// Everything is one row here.
+/// Decodes the only row.
 fn decode(rows: &Rows) -> Vec<Entry> {
     let row = rows.iter().find(|(key, _)| key == b"all");
     let packed = row
@@ -182,7 +182,7 @@ struct MemorySources {
     dirty: bool,
 }
 
-/// The bit of a set in the words of files.
+/// Returns the bit of a set in the words of files.
 fn bit(index: usize) -> u64 {
     u32::try_from(index).ok().and_then(|index| 1u64.checked_shl(index)).unwrap_or(0)
 }
@@ -210,7 +210,7 @@ impl Sources for MemorySources {
         for path in paths {
             let (was_in, from) = self.known.get(path).copied().unwrap_or_default();
             let (is_in, to) = now.get(path).copied().unwrap_or_default();
-            // What cannot be read is in no set.
+            // An unreadable file is in no set.
             let in_sets = |word: u64, digest: Option<Digest>| if digest.is_some() { word } else { 0 };
             moved |= in_sets(was_in, from) ^ in_sets(is_in, to);
             if from != to {
@@ -279,7 +279,7 @@ impl Sources for MemorySources {
     }
 }
 
-/// Path and digest by node; whether that is news.
+/// Path and digest by node; whether they changed.
 type ExportRecords = (BTreeMap<u32, (String, Digest)>, bool);
 
 struct MemoryExports {

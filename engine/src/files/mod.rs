@@ -1,6 +1,6 @@
-//! Facts about the disk: which files are sources, whether they changed, and the output files laid out for readers.
+//! Facts about the disk: source files and their changes, and the output files laid out for people and programs to read.
 //!
-//! Everything here may be forgotten at any time: rows that are missing or damaged only cost another look.
+//! Everything here may be forgotten at any time: missing or damaged rows only cost another scan.
 
 pub mod disk;
 pub mod exports;

@@ -1,7 +1,7 @@
-//! A world in which some documents stand in place of files: unsaved texts, files that are not there yet, or not there any more. Everything else
-//! is as it is below. Nothing is laid out, and nothing of what was found out is remembered: what is below stays what it is.
+//! A world with documents in place of files: unsaved texts, new files, or removed ones. Everything else is as in the world below. Nothing is laid
+//! out, and no state is saved, so that the world below stays unchanged.
 //!
-//! A document is what the file would be: in the sets that such a file would be in, and behind every link that leads to it.
+//! A document acts as the file would: in the same sets, and behind every link that leads to it.
 
 use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, Standing, Watched, World, WorldError};
 use crate::values::digest::Digest;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What stands in place of files, by path below the workspace; `None`: there is no such file.
+/// Contents in place of files, by path below the workspace; `None`: the file does not exist.
 pub type Documents = BTreeMap<String, Option<Arc<[u8]>>>;
 
 /// A world with documents over it.
 pub struct Overlaid {
     below: Arc<dyn World>,
     documents: Arc<Documents>,
-    /// Links that lead to a document, as the last look found them.
+    /// Links that lead to a document, as of the last refresh.
     links: Arc<RwLock<BTreeMap<String, String>>>,
 }
 
 impl Overlaid {
-    /// Puts documents over a world.
+    /// Creates a world with documents over another one.
     pub fn new(below: Arc<dyn World>, documents: Documents) -> Self {
         Self {
             below,
@@ -41,7 +41,7 @@ impl World for Overlaid {
     }
 
     fn watched(&self, sets: &[SetDef], since: Option<&[u8]>) -> Option<Watched> {
-        // Who watches the files knows nothing of documents.
+        // A watcher of the files does not know the documents.
         self.documents.is_empty().then(|| self.below.watched(sets, since)).flatten()
     }
 
@@ -72,7 +72,7 @@ impl World for Overlaid {
     }
 }
 
-/// A document as the source that it is, under its own path or that of a link: the sets that it is in, by bit, and its digest, if it is in any.
+/// A document as a source, under its own path or that of a link: its sets as bits, and its digest, if it is in any.
 struct Over {
     sets: u64,
     digest: Option<Digest>,
@@ -86,7 +86,7 @@ struct OverlaidSources {
 }
 
 impl OverlaidSources {
-    /// Puts the documents over what a look below has found.
+    /// Applies the documents to a refresh of the world below.
     fn cover(&mut self, sets: &[SetDef], mut refresh: Refresh) -> Result<Refresh, WorldError> {
         self.over = self.sources(sets)?;
         let mut changes: BTreeMap<String, Change> = refresh.changes.drain(..).map(|change| (change.path.clone(), change)).collect();
@@ -109,7 +109,7 @@ impl OverlaidSources {
         Ok(refresh)
     }
 
-    /// The documents as sources.
+    /// Returns the documents as sources.
     fn sources(&self, sets: &[SetDef]) -> Result<BTreeMap<String, Over>, WorldError> {
         let paths: Vec<&str> = self.documents.keys().map(String::as_str).collect();
         let held = self.below.would_hold(sets, &paths)?;
@@ -124,7 +124,7 @@ impl OverlaidSources {
         let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
         links.clear();
         for (path, sets, target) in self.below.links() {
-            // A document in the place of a link is no link.
+            // A document in place of a link is no link.
             if let (Some(document), false) = (self.documents.get(&target), self.documents.contains_key(&path)) {
                 over.insert(path.clone(), as_source(document, sets));
                 links.insert(path, target);
@@ -201,7 +201,7 @@ impl Sources for OverlaidSources {
     }
 }
 
-/// Where nothing is laid out.
+/// Exports of a world that lays out nothing.
 struct Nowhere;
 
 impl Exports for Nowhere {

@@ -1,7 +1,7 @@
-//! Packed entries: named files with stamp and digest, laid out so that they can be checked without being decoded.
+//! Packed entries: named files with stamp and digest, in a layout that can be checked without decoding.
 //!
-//! `count u32`, `names_len u32`, then `count` records of [`RECORD_LEN`] bytes (end of the name in the names, flags, a word whose
-//! meaning is the owner's, stamp, digest), then the names one after the other. All numbers are little-endian.
+//! `count u32`, `names_len u32`, then `count` records of [`RECORD_LEN`] bytes (end of the name in the names, flags, a word with a meaning defined
+//! by the owner, stamp, digest), then the concatenated names. All numbers are little-endian.
 
 use super::stamp::{STAMP_LEN, Stamp, u32_at, u64_at};
 use crate::values::digest::Digest;
@@ -14,13 +14,13 @@ const HEAD_LEN: usize = 8;
 pub(crate) struct Entry {
     /// Name (of a file in a directory) or path (of an output).
     pub(crate) name: String,
-    /// Bits whose meaning is the owner's.
+    /// Bits with a meaning defined by the owner.
     pub(crate) flags: u32,
-    /// A word whose meaning is the owner's.
+    /// A word with a meaning defined by the owner.
     pub(crate) word: u64,
-    /// The stamp that the digest goes with.
+    /// The stamp for which the digest is valid.
     pub(crate) stamp: Stamp,
-    /// The content's digest; zeros when there is none.
+    /// The content's digest; zeros if there is none.
     pub(crate) digest: Digest,
 }
 
@@ -44,12 +44,12 @@ pub(crate) fn encode<'e>(entries: impl ExactSizeIterator<Item = &'e Entry> + Clo
     }
 }
 
-/// Names of one directory or page stay far below 4 GiB; a row that did not would fail its check when read and be made again.
+/// Clamps a length: names of one directory or page stay far below 4 GiB; a longer row would fail its check and be rebuilt.
 fn clamp(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-/// Entries seen in place.
+/// Entries, read in place.
 #[derive(Clone, Copy)]
 pub(crate) struct Packed<'a> {
     records: &'a [u8],
@@ -57,7 +57,7 @@ pub(crate) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Entries at the front of `bytes`, and what follows them. `None` when the lengths do not fit.
+    /// Splits `bytes` into the entries at their front and the rest. `None` if the lengths do not fit.
     pub(crate) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let head = bytes.get(..HEAD_LEN)?;
         let records_len = (u32_at(head, 0) as usize).checked_mul(RECORD_LEN)?;
@@ -72,7 +72,7 @@ impl<'a> Packed<'a> {
         ))
     }
 
-    /// Whether every name is text and lies where the records say.
+    /// Whether every name is text and within the bounds in the records.
     pub(crate) fn well_formed(&self) -> bool {
         let Ok(names) = std::str::from_utf8(self.names) else { return false };
         let mut last = 0;
@@ -86,12 +86,12 @@ impl<'a> Packed<'a> {
         last == names.len()
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.records.len() / RECORD_LEN
     }
 
-    /// The name of an entry.
+    /// Returns the name of an entry.
     pub(crate) fn name(&self, index: usize) -> &'a str {
         let start = if index == 0 {
             0
@@ -105,22 +105,22 @@ impl<'a> Packed<'a> {
             .unwrap_or_default()
     }
 
-    /// The flags of an entry.
+    /// Returns the flags of an entry.
     pub(crate) fn flags(&self, index: usize) -> u32 {
         u32_at(self.records, index * RECORD_LEN + 4)
     }
 
-    /// The word of an entry.
+    /// Returns the word of an entry.
     pub(crate) fn word_at(&self, index: usize) -> u64 {
         u64_at(self.records, index * RECORD_LEN + 8)
     }
 
-    /// The stamp of an entry.
+    /// Returns the stamp of an entry.
     pub(crate) fn stamp(&self, index: usize) -> Stamp {
         Stamp::decode(&self.records[index * RECORD_LEN + 16..])
     }
 
-    /// The digest of an entry.
+    /// Returns the digest of an entry.
     pub(crate) fn digest(&self, index: usize) -> Digest {
         let at = index * RECORD_LEN + 16 + STAMP_LEN;
         Digest(
@@ -130,7 +130,7 @@ impl<'a> Packed<'a> {
         )
     }
 
-    /// The entry itself.
+    /// Decodes an entry.
     pub(crate) fn entry(&self, index: usize) -> Entry {
         Entry {
             name: self.name(index).to_owned(),

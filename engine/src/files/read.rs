@@ -1,6 +1,6 @@
 //! Opening, hashing and reading files of the workspace, never outside it.
 //!
-//! Knows nothing of sets. A path is given relative to the root; symbolic links are followed as long as they stay below it.
+//! Knows nothing about sets. Paths are relative to the root; symbolic links are followed as long as they stay below it.
 
 use super::stamp::Stamp;
 use crate::seams::world::WorldError;
@@ -12,13 +12,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files are hashed in pieces of this size, so that a huge one takes no memory.
+/// Size in bytes of the pieces in which files are hashed, so that a huge file takes no memory.
 const PIECE: usize = 1 << 20;
 
-/// How often a file that changes under the reader is read again.
+/// How often a file that changes during the reading is read.
 const ATTEMPTS: usize = 3;
 
-/// The system's words for an error, without its number.
+/// Returns the operating system's error message, without its number.
 pub(crate) fn reason(error: SystemError) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -34,19 +34,19 @@ pub(crate) fn io_error(path: &str, what: &'static str, error: SystemError) -> Wo
     }
 }
 
-/// An open folder below which everything happens.
+/// An open folder; all accesses stay below it.
 pub(crate) struct Root {
     pub(crate) folder: Folder,
     path: PathBuf,
 }
 
-/// What reading a file through to its end gave.
+/// Result of reading a whole file.
 pub(crate) enum Hashed {
-    /// The digest of bytes that had this stamp before and after.
+    /// The digest of bytes with the same stamp before and after.
     Steady(Stamp, Digest),
-    /// It changed at every attempt; the last digest, which may belong to no state the file was ever in.
+    /// It changed at every attempt; the last digest, which may belong to no state of the file.
     Moving(Stamp, Digest),
-    /// Something else than a regular file.
+    /// It is no regular file.
     NotAFile,
 }
 
@@ -58,16 +58,16 @@ impl Root {
         Ok(Self { folder, path })
     }
 
-    /// The stamp and type of what lies at `path`, a link itself if it is one.
+    /// Returns the stamp and kind of the object at `path`, without following a link.
     pub(crate) fn stat(&self, path: &str) -> Result<(Stamp, Kind), SystemError> {
         let info = self.folder.info_of(if path.is_empty() { "." } else { path })?;
         Ok((Stamp::of(&info), info.kind()))
     }
 
-    /// Opens a file for reading, links followed as long as they stay below the root; [`SystemError::ELSEWHERE`] when one leaves it.
+    /// Opens a file for reading and follows links that stay below the root; [`SystemError::ELSEWHERE`] if one leaves it.
     pub(crate) fn open_file(&self, path: &str) -> Result<File, SystemError> {
         match self.folder.open_beneath(path) {
-            // An absolute link that points back inside, a kernel or a sandbox without the call, a rename at the wrong moment.
+            // An absolute link that points back inside, a kernel or sandbox without the call, or a concurrent rename.
             Err(SystemError::ELSEWHERE | SystemError::NO_SUCH_CALL | SystemError::FORBIDDEN | SystemError::AGAIN) => {
                 self.open_plain(&self.resolve(path)?)
             }
@@ -75,7 +75,7 @@ impl Root {
         }
     }
 
-    /// Where `path` leads, relative to the root; [`SystemError::ELSEWHERE`] when that is not below it.
+    /// Resolves `path` relative to the root; [`SystemError::ELSEWHERE`] if it leads out of it.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, SystemError> {
         let root = std::fs::canonicalize(&self.path).map_err(system_error)?;
         let target = std::fs::canonicalize(root.join(path)).map_err(system_error)?;
@@ -85,7 +85,7 @@ impl Root {
             .map_err(|_| SystemError::ELSEWHERE)
     }
 
-    /// Opens a path whose components are no links, one after the other, so that none can be swapped for a link meanwhile.
+    /// Opens a path without links component by component, so that none can be replaced by a link meanwhile.
     fn open_plain(&self, path: &Path) -> Result<File, SystemError> {
         let mut at: Option<Folder> = None;
         let mut components = path.components().peekable();
@@ -99,7 +99,7 @@ impl Root {
         Err(SystemError::IS_FOLDER)
     }
 
-    /// Reads a file through to its end; again when its stamp moves meanwhile.
+    /// Reads and hashes a whole file; again if its stamp changes meanwhile.
     pub(crate) fn hash(&self, path: &str) -> Result<Hashed, SystemError> {
         let mut last = None;
         for _ in 0..ATTEMPTS {
@@ -120,7 +120,7 @@ impl Root {
         Ok(Hashed::Moving(stamp, digest))
     }
 
-    /// All bytes of a file of at most `limit` bytes; longer ones are cut there.
+    /// Reads a file, at most `limit` bytes.
     pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, SystemError> {
         let mut file = self.open_file(path)?;
         let info = FileInfo::of(&file)?;
@@ -155,8 +155,8 @@ pub(super) fn system_error(error: std::io::Error) -> SystemError {
     SystemError::of(&error).unwrap_or(SystemError::DEVICE)
 }
 
-/// Hashes from the current position to the end. `size` is what the file is believed to have: when just that many bytes came, the
-/// answer "no more" is not waited for, since a caller compares stamps afterwards.
+/// Hashes from the current position to the end. `size` is the expected length: after exactly that many bytes, skips the read that would confirm the
+/// end, since callers compare stamps afterwards.
 pub(crate) fn hash_open(mut file: &File, size: u64) -> Result<Digest, SystemError> {
     let mut hasher = blake3::Hasher::new();
     let expected = usize::try_from(size).unwrap_or(usize::MAX);
@@ -179,12 +179,12 @@ pub(crate) fn hash_open(mut file: &File, size: u64) -> Result<Digest, SystemErro
     Ok(Digest(*hasher.finalize().as_bytes()))
 }
 
-/// Whether a path is made of plain names only: no `..`, no root, nothing empty.
+/// Whether a path consists of plain names only: no `..`, no root, no empty name.
 pub(crate) fn is_plain(path: &str) -> bool {
     path.split('/').all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0')
 }
 
-/// The first `most` bytes of a source.
+/// Reads the first `most` bytes of a source.
 ///
 /// # Errors
 /// When the path leads out of the workspace, as written or through links, or when it cannot be read.

@@ -1,6 +1,6 @@
-//! Scanning: listing one directory and examining one file, with everything that file systems do to surprise.
+//! Scanning: lists one directory and examines one file, with all the surprises of file systems.
 //!
-//! Knows the source sets and the ignore rules in force, not the tree. Nothing here depends on the order in which a directory is read.
+//! Knows the source sets and the ignore rules in force, not the tree. Nothing here depends on the order of directory entries.
 
 use super::globs::{Globs, Reach};
 use super::ignores::{EXCLUDE_FILE, Ignores, MAX_RULES_LEN, RULE_FILES, RuleTexts};
@@ -15,17 +15,17 @@ use os::errors::SystemError;
 use os::info::{FileInfo, Kind};
 use std::sync::Arc;
 
-/// Stands where there is no digest.
+/// Placeholder for a missing digest.
 const NOTHING: Digest = Digest([0; 32]);
 
-/// What holds in a directory because of its parents.
+/// State that a directory inherits from its parents.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) reach: Reach,
     pub(crate) ignores: Option<Arc<Ignores>>,
 }
 
-/// One look at the workspace.
+/// One scan of the workspace.
 pub(crate) struct Scan<'a> {
     pub(crate) root: &'a Root,
     pub(crate) globs: &'a Globs,
@@ -33,20 +33,20 @@ pub(crate) struct Scan<'a> {
     pub(crate) now: i64,
 }
 
-/// A directory as it was found.
+/// A scanned directory.
 pub(crate) struct ScannedDirectory {
     pub(crate) listing: Listing,
     /// Indexes of files whose content must be examined.
     pub(crate) pending: Vec<usize>,
-    /// What holds in each of the kept subdirectories.
+    /// Context of each kept subdirectory.
     pub(crate) contexts: Vec<Context>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) stated: usize,
-    /// Files that have other names as well, by which they may change without their directory's being told.
+    /// Files with several names, which may change without any change of their directory.
     pub(crate) linked: Vec<String>,
 }
 
-/// The path of `name` in `directory`.
+/// Returns the path of `name` in `directory`.
 pub(crate) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()
@@ -61,7 +61,7 @@ fn unreadable(path: &str, what: &str, error: SystemError) -> Diagnostic {
         .hint("make it readable, or exclude it from the source sets")
 }
 
-/// The diagnostic for a name that is not text, or not one line of it.
+/// Returns the diagnostic for a name that is not UTF-8 or contains a line break.
 pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
     Diagnostic::warning(
         ErrorCode::W_SOURCE_NAME,
@@ -71,13 +71,13 @@ pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
     .hint("rename it, or exclude it from the source sets")
 }
 
-/// The diagnostic for a directory that cannot be read.
+/// Returns the diagnostic for an unreadable directory.
 pub(crate) fn unreadable_directory(path: &str, error: SystemError) -> Diagnostic {
     unreadable(if path.is_empty() { "." } else { path }, "a directory", error)
 }
 
 impl Scan<'_> {
-    /// Lists a directory anew. Digests of `old` are kept for files whose stamps are the same and settled. `None`: it is gone.
+    /// Lists a directory again. Keeps digests of `old` for files with equal, settled stamps. `None`: it no longer exists.
     pub(crate) fn list_directory(&self, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Option<ScannedDirectory> {
         let mut found = ScannedDirectory {
             listing: Listing {
@@ -92,7 +92,7 @@ impl Scan<'_> {
         };
         match self.list_into(&mut found, path, outer, old) {
             Ok(()) => Some(found),
-            // A link in its place is not followed; its parent has moved too and will say so.
+            // A link in its place is not followed; its parent has changed, too, and reports it.
             Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => None,
             Err(error) => {
                 let listing = Listing {
@@ -114,7 +114,7 @@ impl Scan<'_> {
 
     fn list_into(&self, found: &mut ScannedDirectory, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), SystemError> {
         let folder = self.root.folder.open_folder(if path.is_empty() { "." } else { path })?;
-        // The stamp is taken before the names: a change in between shows at the next look.
+        // Read the stamp before the names: the next scan then detects a change in between.
         let listing = &mut found.listing;
         listing.stamp = Stamp::of(&FileInfo::of(&folder)?);
         listing.flags = if listing.stamp.settled(self.now) { DIR_SETTLED } else { 0 };
@@ -122,7 +122,7 @@ impl Scan<'_> {
         for item in folder.entries()? {
             let item = item?;
             match item.name().to_str() {
-                // Sets are read line by line, so a name that is two lines would be two files that do not exist.
+                // Sets are lists with one name per line, so a name with a line break would become two files that do not exist.
                 Some(name) if !name.contains(['\n', '\r']) => names.push((name.to_owned(), item.kind())),
                 _ => self.note_not_text(listing, path, &item.name().to_string_lossy(), item.kind(), outer),
             }
@@ -183,7 +183,7 @@ impl Scan<'_> {
             };
             if kind == Kind::File && stamp.is_none() {
                 found.stated += 1;
-                // What is gone by now is left out: the directory has moved again and is listed again.
+                // Skip a file that is gone by now: the directory has changed again and is listed again.
                 let Ok(info) = folder.info_of(&entry.name) else { continue };
                 if info.links > 1 {
                     found.linked.push(whole);
@@ -196,7 +196,7 @@ impl Scan<'_> {
                     (entry.flags, entry.stamp, entry.digest) = (SETTLED, known.stamp, known.digest);
                 }
                 known => {
-                    // What is known stays until it has been examined: a link's target may well be the same.
+                    // Keep the known state until the file is examined: a link's target may be unchanged.
                     if let Some(known) = known {
                         (entry.flags, entry.stamp, entry.digest) = (known.flags & !RULES, known.stamp, known.digest);
                     }
@@ -217,7 +217,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The rules that hold in a directory and those that hold below it, for a directory whose listing still stands.
+    /// Returns the context below a directory whose listing is still valid.
     pub(crate) fn context_below(&self, path: &str, outer: &Context, row: &Row<'_>, diagnostics: &mut Vec<Diagnostic>) -> Context {
         let rules = self.rules(path, |name| row.files.find(name).is_some(), diagnostics);
         Context {
@@ -226,7 +226,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The context of a subdirectory, `inner` being that of the directory with its own rules added.
+    /// Returns the context of a subdirectory; `inner` is that of the directory with its own rules added.
     pub(crate) fn subdirectory_context(&self, inner: &Context, path: &str, name: &str) -> Context {
         let ignored = || inner.ignores.as_ref().is_some_and(|ignores| ignores.ignored(path, true));
         Context {
@@ -235,7 +235,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The sets in which a regular file would be that had this path, by bit.
+    /// Returns the sets, as bits, that a regular file of this path would be in.
     pub(crate) fn sets_of_file(&self, path: &str) -> u64 {
         let mut context = Context {
             reach: self.globs.root(),
@@ -266,7 +266,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The texts of the rule files of a directory and their entries. Links are not followed (git does not either).
+    /// Reads the rule files of a directory; returns their texts and entries. Does not follow links (neither does git).
     fn rules(&self, path: &str, exists: impl Fn(&str) -> bool, diagnostics: &mut Vec<Diagnostic>) -> (RuleTexts, Vec<Entry>) {
         let mut texts = [None, None, None];
         let mut entries = Vec::new();
@@ -313,7 +313,7 @@ impl Scan<'_> {
         (texts, entries)
     }
 
-    /// Brings one entry up to date with its content. Says whether bytes were hashed.
+    /// Updates one entry from its content. Returns whether bytes were hashed.
     pub(crate) fn examine(&self, directory: &str, entry: &mut Entry, diagnostics: &mut Vec<Diagnostic>) -> bool {
         let path = join(directory, &entry.name);
         let kept = entry.flags & RULES;
@@ -327,7 +327,7 @@ impl Scan<'_> {
                 }
                 0
             }
-            // Gone since it was listed, or a directory now: its own directory has moved again and will be listed again.
+            // Gone since it was listed, or a directory now: its parent has changed again and will be listed again.
             Err(SystemError::NOT_FOUND) | Ok((_, Kind::Folder)) => {
                 set(entry, empty(REFUSED));
                 return false;
@@ -356,7 +356,7 @@ impl Scan<'_> {
         match self.root.hash(&path) {
             Ok(Hashed::Steady(stamp, digest)) => {
                 let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
-                // An unsettled file that gives the same digest again leaves its entry as it was.
+                // The entry of an unsettled file with an equal digest stays unchanged.
                 set(entry, (kept | link | settled, stamp, digest));
                 true
             }
@@ -382,7 +382,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The stamp of the file that a link leads to; `None` when it leads to none in the workspace, which is then said.
+    /// Returns the stamp of a link's target; `None`, with a diagnostic, if it leads to no file in the workspace.
     fn link_target(&self, path: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Stamp> {
         let written = self
             .root
@@ -409,7 +409,7 @@ impl Scan<'_> {
                 diagnostics.push(refuse("a symbolic link that leads back to itself is left out", "remove the link"));
                 return None;
             }
-            // Editors leave links to nowhere as locks: worth a note, not a warning.
+            // Editors use dangling links as locks: worth a note, not a warning.
             Err(error) => {
                 let message = format!("a symbolic link leads nowhere: {}", reason(error));
                 let diagnostic = refuse(&message, "remove the link, or create its target");
@@ -433,7 +433,7 @@ impl Scan<'_> {
         let info = self.root.folder.info_of(&target).ok()?;
         match info.kind() {
             Kind::File => Some(Stamp::of(&info)),
-            // Links to directories are not followed, so that no tree is seen twice and no loop is entered.
+            // Links to directories are not followed, so that no tree is scanned twice and no loop is entered.
             Kind::Folder => None,
             _ => {
                 diagnostics.push(special(path));
@@ -443,7 +443,7 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a rule file still holds what its entry says; the fresh entry if so.
+/// Checks whether a rule file still has the recorded content; returns the fresh entry if so.
 pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) -> Option<Entry> {
     let (stamp, kind) = root.stat(path).ok()?;
     let bytes = (kind == Kind::File).then(|| root.read(path, MAX_RULES_LEN + 1))?.ok()?;

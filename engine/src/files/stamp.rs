@@ -1,8 +1,8 @@
-//! Stamps: what the file system says about a file without reading it, and when that may be believed.
+//! Stamps: a file's metadata, and when these prove that its content is unchanged.
 //!
-//! A recorded digest is trusted only if the stamp is the same in every field **and** was settled when the file was read. A stamp is
-//! settled once its times lie more than [`RACY_NS`] before the moment of reading: a later edit then gets a time of its own, however
-//! coarse the clock of the file system. The change time counts as well as the modification time, because the latter can be set.
+//! A recorded digest is trusted only if the stamp is equal in every field **and** was settled when the file was read. A stamp is settled once its
+//! times are more than [`RACY_NS`] before the moment of reading: a later edit then gets a different time, however coarse the clock of the file
+//! system. The change time counts as well as the modification time, because programs can set the latter.
 
 use os::info::{FileInfo, Time};
 
@@ -15,9 +15,9 @@ pub(crate) const STAMP_LEN: usize = 40;
 /// Size, times and identity of a file or directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Modification time, nanoseconds since 1970 (saturating: a time outside the years 1677 to 2262 is cut).
+    /// Modification time in nanoseconds since 1970 (saturating: times outside the years 1677 to 2262 are clamped).
     pub mtime_ns: i64,
     /// Change time, likewise; programs cannot set it.
     pub ctime_ns: i64,
@@ -28,7 +28,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp in what the system answered.
+    /// Returns the stamp in a file's metadata.
     pub fn of(info: &FileInfo) -> Self {
         let nanos = |time: Time| time.seconds.saturating_mul(1_000_000_000).saturating_add(time.nanoseconds);
         Self {
@@ -40,12 +40,12 @@ impl Stamp {
         }
     }
 
-    /// Whether a file with this stamp, read at `now`, cannot change later without its stamp changing.
+    /// Whether a file with this stamp, read at `now`, cannot change later without a change of its stamp.
     pub fn settled(&self, now: i64) -> bool {
         self.mtime_ns.max(self.ctime_ns) < now.saturating_sub(RACY_NS)
     }
 
-    /// Five little-endian words: size, mtime, ctime, dev, ino.
+    /// Encodes as five little-endian words: size, mtime, ctime, dev, ino.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.size.to_le_bytes());
         out.extend_from_slice(&self.mtime_ns.to_le_bytes());
@@ -54,7 +54,7 @@ impl Stamp {
         out.extend_from_slice(&self.ino.to_le_bytes());
     }
 
-    /// The inverse of [`Stamp::encode`] at the front of `bytes`, which hold at least [`STAMP_LEN`].
+    /// Decodes [`Stamp::encode`] at the front of `bytes`, which has at least [`STAMP_LEN`] bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Self {
         let word = |at: usize| u64_at(bytes, at);
         Self {
@@ -67,12 +67,12 @@ impl Stamp {
     }
 }
 
-/// The little-endian word at `at`; 0 where the bytes end, which callers have ruled out.
+/// Reads the little-endian word at `at`; 0 beyond the end, which callers exclude.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// The little-endian half word at `at`; 0 where the bytes end, which callers have ruled out.
+/// Reads the little-endian half word at `at`; 0 beyond the end, which callers exclude.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
 }

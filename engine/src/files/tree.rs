@@ -1,9 +1,9 @@
-//! The source tree: what is known of every directory that may hold sources, and bringing that up to date.
+//! The source tree: the known state of every directory that may contain sources, and its refresh.
 //!
-//! Directories are kept as their encoded rows and checked in place; only what moved is decoded. A refresh has three steps. *Check*:
-//! every known directory and file is asked for its stamp, in parallel. *Walk*: directories that moved, and everything below ignore
-//! rules that moved, are listed again from the root down. *Examine*: files whose stamps prove nothing are hashed. The new state
-//! replaces the old one at the end, so a refresh that fails changes nothing.
+//! Directories are stored as encoded rows and checked in place; only changed ones are decoded. A refresh has three steps. *Check*: reads the stamp
+//! of every known directory and file, in parallel. *Walk*: lists changed directories, and everything below changed ignore rules, again from the
+//! root down. *Examine*: hashes files whose stamps prove nothing. The new state replaces the old one at the end, so a failed refresh changes
+//! nothing.
 
 use super::globs::{Globs, fingerprint};
 use super::ignores::EXCLUDE_FILE;
@@ -20,41 +20,41 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Directories given to a thread at a time when checking.
+/// Number of directories given to a thread at a time when checking.
 const GRAIN: usize = 16;
 
 /// The known state of the sources of a workspace.
 #[derive(Default)]
 pub struct SourceTree {
-    /// Rows by directory, the root under the empty path. Every row has been found well formed.
+    /// Rows by directory, the root under the empty path. Every row is well-formed.
     directories: BTreeMap<String, Vec<u8>>,
     dirty: BTreeSet<String>,
 }
 
-/// What checking a directory in place gave.
+/// Result of checking a directory in place.
 #[derive(Default)]
 struct Check {
     /// The directory must be listed again.
     moved: bool,
-    /// So must everything below it.
+    /// Everything below must be listed again, too.
     rules_moved: bool,
     /// Indexes of files to examine.
     pending: Vec<usize>,
-    /// Rule files whose stamp moved but not their content.
+    /// Rule files with a changed stamp but unchanged content.
     fresh: Vec<(usize, Entry)>,
     /// Kept subdirectories without a row.
     unknown: Vec<String>,
     stated: usize,
 }
 
-/// A directory that is being brought up to date.
+/// A directory during a refresh.
 struct Work {
     listing: Listing,
     pending: Vec<usize>,
 }
 
 impl SourceTree {
-    /// The state that was saved. Rows that are damaged or of another version are left out: what they held is looked at again.
+    /// Loads the saved state. Skips damaged rows and those of another version: their directories are listed again.
     pub fn load(rows: Rows) -> Self {
         let mut tree = Self::default();
         for (key, row) in rows {
@@ -68,17 +68,17 @@ impl SourceTree {
         tree
     }
 
-    /// Brings the state up to date with the folder `root` for these sets, as seen at `now` (nanoseconds since 1970).
+    /// Refreshes the state from the folder `root` for these sets, as of `now` (nanoseconds since 1970).
     ///
     /// # Errors
-    /// When the root cannot be opened or a set is not well formed; the state is then what it was.
+    /// When the root cannot be opened or a set is malformed; the state is then unchanged.
     pub fn refresh(&mut self, root: &Path, sets: &[SetDef], now: i64) -> Result<Refresh, WorldError> {
         self.bring_up(root, sets, now, None)
     }
 
-    /// The same when somebody knows what moved since these rows were saved: only the directories of the paths `moved` are looked at, all below
-    /// those that are directories, and what has to be looked at every time. Everything, unless these are the `directories` rows that were
-    /// saved, for these sets. Fails as [`SourceTree::refresh`] does.
+    /// The same, given the changes since these rows were saved: checks only the directories of the paths `moved`, everything below those that are
+    /// directories, and directories that must be checked every time. Checks everything unless these are the `directories` rows that were saved, for
+    /// these sets. Fails as [`SourceTree::refresh`] does.
     pub fn refresh_named(
         &mut self,
         root: &Path,
@@ -100,7 +100,7 @@ impl SourceTree {
         rows.filter_map(|(path, bytes)| Row::parse(bytes).map(|row| (path.as_str(), row)))
     }
 
-    /// The known directories to look at when these paths moved.
+    /// Returns the known directories to check when these paths changed.
     fn directories_to_read(&self, moved: &[String]) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for path in moved {
@@ -109,7 +109,7 @@ impl SourceTree {
                 named.insert(path.to_owned());
                 named.extend(self.directories_below(path).map(str::to_owned));
             }
-            // The nearest directory that is known says what became of a path of which nothing is known.
+            // For an unknown path, check the nearest known directory above it.
             let mut up = parent(path);
             while let Some(directory) = up.filter(|up| !self.directories.contains_key(*up)) {
                 up = parent(directory);
@@ -120,7 +120,7 @@ impl SourceTree {
         named
     }
 
-    /// How many directories are known, and whether any of them has to be looked at every time.
+    /// Returns the number of known directories, and whether any must be checked every time.
     pub fn standing(&self) -> Standing {
         Standing {
             directories: self.directories.len() as u64,
@@ -167,7 +167,7 @@ impl SourceTree {
             return Ok(refresh);
         }
 
-        // Examining alone needs no matchers, and compiling them is most of what a small edit would cost.
+        // Examining needs no matchers, and compiling them would be most of the cost of a small edit.
         let globs = Globs::new(if walk { sets } else { &[] })?;
         let scan = Scan {
             root: &root,
@@ -222,7 +222,7 @@ impl SourceTree {
         };
         for index in 0..row.files.len() {
             let flags = row.files.flags(index);
-            // Files of a directory that is listed again are looked at then; its rules decide about everything below it.
+            // Files of a directory to list again are examined then; its rules decide about everything below it.
             if check.moved && flags & RULES == 0 {
                 continue;
             }
@@ -245,7 +245,7 @@ impl SourceTree {
             } else if answer.is_ok() {
                 check.pending.push(index);
             } else {
-                // It vanished although its directory seemed to stand still: the two were asked at different moments.
+                // It vanished although its directory seemed unchanged: the two were read at different moments.
                 check.moved = true;
             }
         }
@@ -261,7 +261,7 @@ impl SourceTree {
         check
     }
 
-    /// Lists what must be listed, level by level from the root.
+    /// Lists directories as needed, level by level from the root.
     fn walk(
         &self,
         scan: &Scan<'_>,
@@ -284,7 +284,7 @@ impl SourceTree {
         struct Task {
             path: String,
             outer: Context,
-            /// List it whatever its own check said.
+            /// Whether to list it whatever its own check showed.
             anew: bool,
         }
         enum Step {
@@ -314,7 +314,7 @@ impl SourceTree {
                 return Step::Listed(None, Vec::new());
             };
             let all = task.anew || known.is_none_or(|(row, check)| check.rules_moved || row.fingerprint() != scan.fingerprint);
-            // Rules that appeared or vanished decide anew about everything below, as do rules that changed.
+            // Appeared or vanished rule files apply to everything below, as changed ones do.
             let all = all || known.is_some_and(|(row, _)| rule_names(row) != new_rule_names(&found.listing));
             let contexts = std::mem::take(&mut found.contexts);
             let below = found
@@ -383,7 +383,7 @@ impl SourceTree {
             }
             level = next;
         }
-        // A row that no listing leads to belongs to nothing.
+        // A row that no listing leads to is obsolete.
         let unreached = checks.iter().filter(|(path, _, check)| check.moved && !work.contains_key(*path));
         gone.extend(unreached.map(|(path, _, _)| (*path).to_owned()));
         gone.iter().for_each(|path| {
@@ -391,7 +391,7 @@ impl SourceTree {
         });
     }
 
-    /// The known directories below `path`.
+    /// Returns the known directories below `path`.
     fn directories_below<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let rows = self
@@ -402,7 +402,7 @@ impl SourceTree {
             .filter(|path| !path.is_empty())
     }
 
-    /// Replaces the old state by the new one and says what is different.
+    /// Replaces the old state by the new one and records the differences.
     fn adopt(&mut self, work: BTreeMap<String, Work>, gone: BTreeSet<String>, sets: usize, print: u64, refresh: &mut Refresh) {
         let (mut moved_sets, mut all_sets) = (0u64, !self.directories.contains_key(""));
         for path in gone {
@@ -429,8 +429,8 @@ impl SourceTree {
         refresh.sets_changed = (0..sets).filter(|set| all_sets || moved_sets & (1 << set) != 0).collect();
     }
 
-    /// The paths of a set of the last refresh, sorted. A file that cannot be read is left out, as those of an unreadable directory are:
-    /// it costs only itself.
+    /// Returns the paths of a set of the last refresh, sorted. Leaves out unreadable files, like those of an unreadable directory: the failure
+    /// affects only itself.
     pub fn set(&self, index: usize) -> Vec<String> {
         let listed = self.collect(|word| is_in(word, index), |path, digest| digest.map(|_| path));
         let mut paths: Vec<String> = listed.into_iter().flatten().collect();
@@ -444,7 +444,7 @@ impl SourceTree {
             .unwrap_or(false)
     }
 
-    /// How many sources there are.
+    /// Returns the number of sources.
     pub fn count(&self) -> usize {
         let sources = |row: Row<'_>| {
             (0..row.files.len())
@@ -454,7 +454,7 @@ impl SourceTree {
         self.directories.values().filter_map(|bytes| Row::parse(bytes)).map(sources).sum()
     }
 
-    /// All sources, sorted by path.
+    /// Returns all sources, sorted by path.
     pub fn files(&self) -> Vec<(String, Option<Digest>)> {
         let mut files = self.collect(|_| true, |path, digest| (path, digest));
         files.sort_unstable();
@@ -474,12 +474,12 @@ impl SourceTree {
         out
     }
 
-    /// The digest of a source; `None` when it is not one or not readable.
+    /// Returns the digest of a source; `None` if the path is no source or unreadable.
     pub fn digest(&self, path: &str) -> Option<Digest> {
         self.find(path, digest_in).flatten()
     }
 
-    /// Looks at the source at a path, if there is one.
+    /// Applies `look` to the source at a path, if there is one.
     fn find<T>(&self, path: &str, look: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let row = Row::parse(self.directories.get(directory)?)?;
@@ -487,7 +487,7 @@ impl SourceTree {
         is_source(row.files.flags(at), row.files.word_at(at)).then(|| look(&row, at))
     }
 
-    /// The rows that are not what was loaded or last taken; none after a refresh that found nothing.
+    /// Returns the rows changed since they were loaded or last taken; none after a refresh that found no change.
     pub fn take_dirty_rows(&mut self) -> RowEdits {
         let dirty = std::mem::take(&mut self.dirty);
         dirty
@@ -497,7 +497,7 @@ impl SourceTree {
     }
 }
 
-/// Hashes what is pending, in parallel.
+/// Hashes pending files, in parallel.
 fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Refresh) {
     let mut jobs: Vec<(&str, &mut Entry)> = Vec::new();
     for (path, Work { listing, pending }) in work.iter_mut() {
@@ -518,7 +518,7 @@ fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Ref
     }
 }
 
-/// The differences between the sources of a directory before and after; both are sorted by name.
+/// Adds the differences between a directory's former and present sources; both are sorted by name.
 fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64, changes: &mut Vec<Change>) {
     let old: BTreeMap<&str, (u64, Option<Digest>)> = old
         .into_iter()
@@ -539,7 +539,7 @@ fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64
     for name in old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))) {
         let (was_in, from) = old.get(name).copied().unwrap_or_default();
         let (is_in, to) = new.get(name).copied().unwrap_or_default();
-        // What cannot be read is in no set.
+        // An unreadable file is in no set.
         let in_sets = |word: u64, digest: Option<Digest>| if digest.is_some() { word } else { 0 };
         *sets |= in_sets(was_in, from) ^ in_sets(is_in, to);
         if from != to {
@@ -557,8 +557,8 @@ fn is_in(word: u64, set: usize) -> bool {
     word & u32::try_from(set).ok().and_then(|set| 1u64.checked_shl(set)).unwrap_or(0) != 0
 }
 
-/// Whether a directory holds something that may change its meaning without moving itself: a link, a file that cannot be read, a name that
-/// is no text and is told of at every look.
+/// Whether a directory has an entry that may change without a change of the directory: a link, an unreadable file, or a name that is no text, which
+/// every refresh reports.
 fn is_odd(row: &Row<'_>) -> bool {
     let odd = |index| row.files.flags(index) & (LINK | REFUSED | UNREADABLE) != 0;
     row.flags() & DIR_UNREADABLE != 0 || row.not_text().next().is_some() || (0..row.files.len()).any(odd)

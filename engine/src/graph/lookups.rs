@@ -1,35 +1,34 @@
-//! Lookups: which rows of which tables decided what a node reads. When a table comes out different in a few rows, only the nodes that looked up
-//! one of those rows may be out of date; the others keep their inputs.
+//! Lookups: the rows of tables that decided a node's inputs. If few rows of a table changed, only nodes that looked up one of them may be stale;
+//! the others keep their inputs.
 //!
-//! A lookup is kept as 24 bits of a hash over the table's label and the key: two that share a hash only make a node be looked at in vain. What a
-//! node looked up is written whenever its inputs are found, with its edges. A node of which nothing is recorded counts as one that looked up
-//! everything.
+//! A lookup is stored as 24 bits of a hash over the table's label and the key; a collision only makes a node be checked in vain. A node's lookups
+//! are written whenever its inputs are found, with its edges. A node without recorded lookups counts as having looked up everything.
 //!
-//! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes, ascending, each
-//! as the difference from the one before (LEB128).
+//! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes, ascending, each as the
+//! difference from the one before (LEB128).
 
 use super::pages::{Cursor, Row, write_number};
 use super::{NodeId, PageSource};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Nodes to a row.
+/// Number of nodes per row.
 const NODES: u32 = 64;
 
-/// What is looked up in a table.
+/// Kind of a lookup in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup<'a> {
-    /// The value of the row with this key, or that there is none.
+    /// The value of the row with this key, or its absence.
     Row(&'a str),
-    /// Whether there is a row with this key.
+    /// Whether a row with this key exists.
     Key(&'a str),
-    /// Which keys there are.
+    /// The list of keys.
     Keys,
-    /// Everything.
+    /// The whole table.
     Whole,
 }
 
-/// The hash of a lookup. Stored, so it never changes: 64-bit FNV-1a, folded.
+/// Computes the hash of a lookup. Stored, so it never changes: 64-bit FNV-1a, folded.
 pub fn hash(table: &str, lookup: Lookup<'_>) -> u32 {
     let (kind, key) = match lookup {
         Lookup::Row(key) => (1, key),
@@ -44,7 +43,7 @@ pub fn hash(table: &str, lookup: Lookup<'_>) -> u32 {
     (hash ^ hash >> 24 ^ hash >> 48) as u32 & 0xff_ffff
 }
 
-/// Lookups as a set: those of one node, or those that a change of a table concerns.
+/// A set of lookups: of one node, or affected by a change of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LookupSet(Vec<u32>);
 
@@ -54,19 +53,19 @@ impl LookupSet {
         self.0.push(hash(table, lookup));
     }
 
-    /// Whether it may have that lookup.
+    /// Whether the set may contain a lookup.
     pub fn may_have(&self, table: &str, lookup: Lookup<'_>) -> bool {
         self.0.contains(&hash(table, lookup))
     }
 
-    /// As [`LookupTable`] keeps it.
+    /// Returns the hashes as stored in [`LookupTable`].
     pub fn into_hashes(mut self) -> Box<[u32]> {
         self.0.sort_unstable();
         self.0.dedup();
         self.0.into()
     }
 
-    /// To meet many nodes.
+    /// Returns a filter for comparing with many nodes.
     pub fn filter(&self) -> Filter {
         let mut low = vec![0_u64; 1 << 10];
         for &hash in &self.0 {
@@ -79,14 +78,14 @@ impl LookupSet {
     }
 }
 
-/// Lookups that a change concerns: a bitmap over the low half of their hashes, which most of others fail, and the hashes.
+/// Lookups affected by a change: a bitmap over the low half of their hashes, which excludes most others, and the hashes.
 pub struct Filter {
     low: Vec<u64>,
     exact: FxHashSet<u32>,
 }
 
 impl Filter {
-    /// Whether one of the lookups of a node is among them.
+    /// Whether any of a node's lookups is among them.
     pub fn meets(&self, hashes: &[u32]) -> bool {
         let may = |hash: u32| self.low[(hash as u16 / 64) as usize] >> (hash % 64) & 1 == 1;
         hashes.iter().any(|&hash| may(hash) && self.exact.contains(&hash))
@@ -95,7 +94,7 @@ impl Filter {
 
 type Page = Vec<Option<Box<[u32]>>>;
 
-/// What every node of a graph looked up, read a page at a time when it is asked for.
+/// The lookups of all nodes of a graph, read page by page on demand.
 #[derive(Default)]
 pub struct LookupTable {
     pages: BTreeMap<u32, Page>,
@@ -104,7 +103,7 @@ pub struct LookupTable {
 }
 
 impl LookupTable {
-    /// Rows are read from `source`.
+    /// Creates a table whose rows are read from `source`.
     pub fn stored(source: PageSource) -> Self {
         Self {
             source: Some(source),
@@ -112,7 +111,7 @@ impl LookupTable {
         }
     }
 
-    /// Nothing in place of these stored rows.
+    /// Creates an empty table that replaces these stored rows.
     pub(super) fn instead(rows: impl IntoIterator<Item = u32>) -> Self {
         Self {
             changed: rows.into_iter().collect(),
@@ -120,12 +119,12 @@ impl LookupTable {
         }
     }
 
-    /// What a node looked up; `None` when that is not known.
+    /// Returns the lookups of a node; `None` if unknown.
     pub fn get(&mut self, id: NodeId) -> Option<&[u32]> {
         self.page(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
     }
 
-    /// Replaces what a node looked up.
+    /// Replaces the lookups of a node.
     pub(super) fn set(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
         let number = id.0 / NODES;
         let known = &mut self.page(number)[(id.0 % NODES) as usize];
@@ -135,7 +134,7 @@ impl LookupTable {
         }
     }
 
-    /// Reads every page of so many nodes that was not read yet.
+    /// Reads all unread pages for this number of nodes.
     pub(super) fn read_all(&mut self, nodes: usize) {
         for number in 0..u32::try_from(nodes).unwrap_or(u32::MAX).div_ceil(NODES) {
             self.page(number);
@@ -146,12 +145,12 @@ impl LookupTable {
         let source = self.source.as_ref();
         self.pages.entry(number).or_insert_with(|| {
             let body = source.and_then(|source| source(number)).unwrap_or_default();
-            // Of a row that cannot be read nothing is known.
+            // The lookups of an unreadable row are unknown.
             read_page(&body).unwrap_or_else(|| vec![None; NODES as usize])
         })
     }
 
-    /// The rows that changed since loading, and afterwards none.
+    /// Takes the rows that changed since loading.
     pub(super) fn take_changed(&mut self) -> Vec<Row> {
         let changed = std::mem::take(&mut self.changed);
         let row = |number: u32| {

@@ -1,7 +1,7 @@
-//! The graph of nodes: what each is made of, under which key its last output is filed, and which may be stale.
+//! The graph of nodes: their inputs, the action key of their last output, and their stale marks.
 //!
-//! [`Graph`] is the only place that adds nodes, replaces edges and moves stale marks. It knows no rule and no producer. petgraph stays
-//! in this folder.
+//! [`Graph`] is the only place that adds nodes, replaces edges and changes stale marks. It knows no rule and no producer. petgraph stays in this
+//! folder.
 
 pub mod lookups;
 pub mod pages;
@@ -13,31 +13,31 @@ use hashbrown::HashTable;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-/// Number of a node within its view. Freed numbers are used again.
+/// Number of a node within its view. Freed numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// As an index.
+    /// Returns the number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What was last found to be a node's output.
+/// A node's last known output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filed {
-    /// The key it is filed under; zero for leaves, whose output is a fact of the tree.
+    /// Its action key; zero for leaves, whose output is a fact of the tree.
     pub key: ActionKey,
     /// Its digest.
     pub output: Digest,
 }
 
-/// How a node's inputs were found: equal plans mean equal inputs.
+/// Digest of how a node's inputs were found: equal plans mean equal inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PlanDigest(pub [u8; 16]);
 
-/// An edge to a node that this one reads or was decided by.
+/// Edges to a node's inputs and the nodes that decided them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edges {
     /// The plan these edges came from.
@@ -53,11 +53,11 @@ pub struct Edges {
 pub struct Edge {
     /// Index into the rule's inputs.
     pub spec: u16,
-    /// What it reads.
+    /// Its source.
     pub from: EdgeFrom,
 }
 
-/// What an edge reads.
+/// Source of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeFrom {
     /// The output of a node.
@@ -68,18 +68,18 @@ pub enum EdgeFrom {
     RowsOf(NodeId, Digest),
 }
 
-/// A node.
+/// A node with its edges and last output.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its label.
     pub label: Arc<str>,
-    /// What it was made of when last planned; `None` for leaves and nodes never planned.
+    /// Its edges when last planned; `None` for leaves and nodes never planned.
     pub edges: Option<Arc<Edges>>,
-    /// Its last output; kept until a better one replaces it.
+    /// Its last output; kept until another one replaces it.
     pub result: Option<Filed>,
 }
 
-/// All nodes of a view. Which there are and what reads what is in memory; the records are read a page at a time when someone asks for one.
+/// All nodes of a view. Labels' hashes and edges are in memory; records are read page by page on demand.
 #[derive(Default)]
 pub struct Graph {
     briefs: Vec<Brief>,
@@ -99,21 +99,21 @@ pub struct Graph {
 /// The records of a page.
 #[derive(Default)]
 struct Page {
-    /// As it was stored.
+    /// The stored bytes.
     body: Vec<u8>,
     /// By slot.
     records: Vec<Record>,
 }
 
-/// A record: most of a page's are never asked for, so each is taken apart when it is.
+/// A record, decoded on demand: most of a page's are never used.
 #[derive(Clone, Default)]
 struct Record {
-    /// Where it is in the page's body; empty if it is not there.
+    /// Its range in the page's body; empty if it is not there.
     place: std::ops::Range<u32>,
     node: OnceCell<Box<Node>>,
 }
 
-/// What is known of a node without its record.
+/// Facts about a node without its record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Brief {
     exists: bool,
@@ -122,15 +122,15 @@ struct Brief {
     label: u32,
 }
 
-/// The edges as they were stored.
+/// The edges as stored.
 #[derive(Default)]
 struct StoredReads {
-    /// By node: where its reads end in `reads`.
+    /// By node: end of its range in `reads`.
     ends: Vec<u32>,
     reads: Vec<NodeId>,
 }
 
-/// What the link rows of a graph say, decoded: which nodes there are and what they read. Several graphs can begin with the same one.
+/// A graph's decoded link rows: nodes and edges. Several graphs can start from the same one.
 #[derive(Clone, Default)]
 pub struct Skeleton {
     briefs: Vec<Brief>,
@@ -148,38 +148,38 @@ fn hash(label: &str) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// Adds a node to a table of labels.
+/// Inserts a node into a table of labels.
 fn insert_label(by_label: &mut HashTable<u32>, briefs: &[Brief], id: u32) {
     by_label.insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
 }
 
-/// Spreads a label hash over the bits that the table looks at.
+/// Spreads a label hash over the bits that the table uses.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Graph {
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.briefs.len() - self.free.len()
     }
 
-    /// Whether there is no node.
+    /// Whether the graph is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more than the highest number in use.
+    /// Returns the highest number in use plus one.
     pub fn bound(&self) -> usize {
         self.briefs.len()
     }
 
-    /// Whether a page of records could not be read. What was decided since is to be forgotten and begun anew with [`Graph::instead`].
+    /// Whether a page of records could not be read. Then discard everything decided since and start again with [`Graph::instead`].
     pub fn is_damaged(&self) -> bool {
         self.damaged.get()
     }
 
-    /// All nodes by number.
+    /// Returns all nodes, sorted by number.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> {
         (0u32..)
             .zip(&self.briefs)
@@ -187,17 +187,17 @@ impl Graph {
             .map(|(id, _)| NodeId(id))
     }
 
-    /// All nodes by number. Reads all records.
+    /// Returns all nodes, sorted by number. Reads all records.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.ids().filter_map(|id| self.get(id).map(|node| (id, node)))
     }
 
-    /// The nodes that have been planned, by number.
+    /// Returns the nodes that have been planned, sorted by number.
     pub fn planned(&self) -> impl Iterator<Item = NodeId> {
         self.ids().filter(|id| self.briefs[id.index()].has_edges)
     }
 
-    /// Whether the node of that number is in use.
+    /// Whether the number is in use.
     pub fn exists(&self, id: NodeId) -> bool {
         self.briefs.get(id.index()).is_some_and(|brief| brief.exists)
     }
@@ -212,7 +212,7 @@ impl Graph {
         self.briefs.get(id.index()).is_some_and(|brief| brief.has_result)
     }
 
-    /// The node of that number, if it is in use.
+    /// Returns the node of that number, if in use.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         if !self.exists(id) {
             return None;
@@ -230,7 +230,7 @@ impl Graph {
         self.pages[number as usize].get_or_init(|| self.read_page(number))
     }
 
-    /// The node of that number.
+    /// Returns the node of that number.
     ///
     /// # Panics
     /// If the number is not in use.
@@ -251,7 +251,7 @@ impl Graph {
         node.expect("invariant: the record was just taken apart")
     }
 
-    /// Reads every page that was not read yet: from here on others may change what is stored.
+    /// Reads all unread pages: from here on other processes may change the stored ones.
     pub fn read_all(&mut self) {
         for number in 0..self.pages.len() {
             self.page(u32::try_from(number).expect("invariant: fewer than 2^32 nodes"));
@@ -259,14 +259,14 @@ impl Graph {
         self.lookups.read_all(self.briefs.len());
     }
 
-    /// The node of that label.
+    /// Returns the node of that label.
     pub fn find(&self, label: &str) -> Option<NodeId> {
         let wanted = hash(label);
         let is = |&id: &u32| self.briefs[id as usize].label == wanted && self.with_label(NodeId(id), |known| known == label) == Some(true);
         self.by_label.find(spread(wanted), is).map(|&id| NodeId(id))
     }
 
-    /// The node of that label, added without result if it is new. New nodes are stale.
+    /// Returns the node of that label, adding it without result if new. New nodes are stale.
     pub fn intern(&mut self, label: &str) -> NodeId {
         if let Some(id) = self.find(label) {
             return id;
@@ -299,7 +299,7 @@ impl Graph {
         insert_label(&mut self.by_label, &self.briefs, id);
     }
 
-    /// Takes a node away. Its readers must be stale or gone.
+    /// Removes a node. Its readers must be stale or removed.
     pub fn remove(&mut self, id: NodeId) {
         if !self.exists(id) {
             return;
@@ -317,7 +317,7 @@ impl Graph {
         self.dirty_links.insert(id.0 / pages::LINKS);
     }
 
-    /// Files a new result; the node is no longer stale. Returns the result it replaces, if it differs.
+    /// Records a new result and clears the stale mark. Returns the replaced result, if it differs.
     pub fn settle(&mut self, id: NodeId, result: Filed) -> Option<Filed> {
         let node = self.node_mut(id);
         let previous = node.result.replace(result);
@@ -332,7 +332,7 @@ impl Graph {
         previous.filter(|previous| *previous != result)
     }
 
-    /// Replaces what a node is made of.
+    /// Replaces a node's edges.
     pub fn rewire(&mut self, id: NodeId, edges: Edges) {
         let node = self.node_mut(id);
         if node.edges.as_deref() == Some(&edges) {
@@ -350,56 +350,56 @@ impl Graph {
         }
     }
 
-    /// Records what was looked up when the inputs of a node were found.
+    /// Records the lookups made when a node's inputs were found.
     pub fn set_lookups(&mut self, id: NodeId, lookups: lookups::LookupSet) {
         self.lookups.set(id, Some(lookups.into_hashes()));
     }
 
-    /// What was looked up when the inputs of a node were found, as [`lookups::hash`]es; `None` when that is not known.
+    /// Returns the lookups made when a node's inputs were found, as [`lookups::hash`]es; `None` if unknown.
     pub fn lookups(&mut self, id: NodeId) -> Option<&[u32]> {
         self.lookups.get(id)
     }
 
-    /// Calls `each` with every node that `id` reads, repeats possible, without taking its record apart.
+    /// Calls `each` with every node that `id` reads, repeats possible, without decoding its record.
     pub fn each_read(&self, id: NodeId, each: impl FnMut(NodeId)) {
         match self.known_record(id) {
             Some(node) => node.reads().for_each(each),
-            // What was loaded of a node that is no more says nothing.
+            // The loaded edges of a removed node are invalid.
             None if !self.exists(id) => {}
             None => self.stored.reads(id).iter().copied().for_each(each),
         }
     }
 
-    /// The nodes that `id` reads, repeats possible.
+    /// Returns the nodes that `id` reads, repeats possible.
     pub fn reads(&self, id: NodeId) -> Vec<NodeId> {
         let mut reads = Vec::new();
         self.each_read(id, |read| reads.push(read));
         reads
     }
 
-    /// The record of a node if it has been taken apart, or made, since the graph was loaded.
+    /// Returns the record of a node if it was decoded or created since the graph was loaded.
     fn known_record(&self, id: NodeId) -> Option<&Node> {
         let page = self.pages.get((id.0 / pages::RECORDS) as usize)?.get()?;
         page.records[(id.0 % pages::RECORDS) as usize].node.get().map(|node| &**node)
     }
 
-    /// Whether something that the node reads directly moved since its result was filed (or it has none). What stands above it in the graph
-    /// may be out of date too: see [`stale::taint`].
+    /// Whether a direct input changed since the node's result was recorded (or it has none). Its direct and indirect readers may be stale, too: see
+    /// [`stale::taint`].
     pub fn is_stale(&self, id: NodeId) -> bool {
         self.stale.contains(id)
     }
 
-    /// Marks or clears a node.
+    /// Sets or clears a node's stale mark.
     pub fn set_stale(&mut self, id: NodeId, stale: bool) {
         self.dirty_stale |= self.stale.set(id, stale);
     }
 
-    /// Everything that is marked.
+    /// Returns the set of stale nodes.
     pub fn stale_set(&self) -> &stale::StaleSet {
         &self.stale
     }
 
-    /// Everything that is marked, in order.
+    /// Returns the stale nodes, sorted.
     pub fn stale(&self) -> impl Iterator<Item = NodeId> {
         self.stale.iter()
     }
@@ -410,7 +410,7 @@ impl Graph {
 }
 
 impl Page {
-    /// The page of that body, with no place for any record yet.
+    /// Creates a page with this body, without positions of records.
     fn new(body: Vec<u8>) -> Self {
         Self {
             body,
@@ -420,7 +420,7 @@ impl Page {
 }
 
 impl Record {
-    /// A record that is stored nowhere yet.
+    /// Creates a record that is not stored yet.
     fn new(node: Node) -> Self {
         Self {
             node: OnceCell::from(Box::new(node)),
@@ -430,7 +430,7 @@ impl Record {
 }
 
 impl StoredReads {
-    /// None for nodes that were not stored.
+    /// Returns the reads of a node; empty if it was not stored.
     fn reads(&self, id: NodeId) -> &[NodeId] {
         let Some(&end) = self.ends.get(id.index()) else { return &[] };
         let start = id.index().checked_sub(1).map_or(0, |before| self.ends[before] as usize);
@@ -447,7 +447,7 @@ impl Edges {
         })
     }
 
-    /// The tables of lists of rows, repeats possible. They are among the discovery, named by others of it.
+    /// Returns the tables of lists of rows, repeats possible. They are in the discovery, named by other nodes of it.
     pub fn tables(&self) -> impl DoubleEndedIterator<Item = NodeId> {
         self.inputs.iter().filter_map(|edge| match edge.from {
             EdgeFrom::RowsOf(id, _) => Some(id),
@@ -457,7 +457,7 @@ impl Edges {
 }
 
 impl Node {
-    /// All nodes it reads or was decided by, discovery first, repeats possible.
+    /// Returns all nodes that it reads or was decided by, discovery first, repeats possible.
     pub fn reads(&self) -> impl Iterator<Item = NodeId> {
         self.edges
             .iter()

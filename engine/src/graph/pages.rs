@@ -1,13 +1,12 @@
-//! Graph pages: how node records are stored, 64 to a row of `Part::Nodes`. A small build reads and writes few records that lie far apart, so
-//! pages are small.
+//! Graph pages: node records are stored 64 to a row of `Part::Nodes`. A small build reads and writes few, scattered records, so pages are small.
 //!
 //! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label; with edges: plan (16 bytes), discovery count and
 //! ids, input count and per input spec, 0 and id, 1 and digest, or 2, id and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
 //! The row key is the page number, big-endian `u32`.
 //!
-//! A row of `Part::Links` says of 256 records what every build needs: slot (u8), flags (u8), 32 bits of the label's digest
-//! (little-endian), count and ids of what the node reads, deciding nodes first. It follows from the records and is written with them. The
-//! stale set is in `Part::State`.
+//! A row of `Part::Links` contains for 256 records the data that every build needs: slot (u8), flags (u8), 32 bits of the label's digest
+//! (little-endian), count and ids of the nodes read, deciding nodes first. It follows from the records and is written with them. The stale set is
+//! in `Part::State`.
 
 use super::lookups::LookupTable;
 use super::{Brief, Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest, Skeleton, StoredReads};
@@ -15,23 +14,23 @@ use crate::values::digest::{ActionKey, Digest};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Nodes to a row of records.
+/// Number of nodes per row of records.
 pub const RECORDS: u32 = 64;
 
-/// Nodes to a row of links, all of which are read by every build that does anything.
+/// Number of nodes per row of links; every build that does anything reads all of these.
 pub const LINKS: u32 = 256;
 
 /// A row of the view: key and body, `None` to remove it.
 pub type Row = (Vec<u8>, Option<Vec<u8>>);
 
 impl Graph {
-    /// Rebuilds a graph from its link rows and its stale set; records are read from `source`, what they looked up from `lookups`, when asked for. `None` when a row is malformed, in
-    /// which case everything is to be planned anew.
+    /// Builds a graph from its link rows and its stale set; records are read from `source`, lookups from `lookups`, on demand. `None` if a row is
+    /// malformed; then everything must be planned again.
     pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         Self::over(Skeleton::read(rows)?, stale, source, lookups)
     }
 
-    /// As [`Self::load`], of link rows that are decoded already. `None` when the stale set is malformed.
+    /// As [`Self::load`], from decoded link rows. `None` if the stale set is malformed.
     pub fn over(skeleton: Skeleton, stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         let mut graph = Self {
             stale: super::stale::StaleSet::from_bytes(stale)?,
@@ -49,7 +48,7 @@ impl Graph {
         Some(graph)
     }
 
-    /// An empty graph in place of pages that cannot be read: all of them are to be written anew or removed.
+    /// Creates an empty graph in place of unreadable pages, all of which it rewrites or removes.
     pub fn instead(
         records: impl IntoIterator<Item = u32>,
         links: impl IntoIterator<Item = u32>,
@@ -64,7 +63,7 @@ impl Graph {
         }
     }
 
-    /// A stored page. One that cannot be read, or does not hold the records that it must, makes the graph damaged.
+    /// Reads a stored page. An unreadable or incomplete one marks the graph as damaged.
     pub(super) fn read_page(&self, number: u32) -> Page {
         let body = self.source.as_ref().and_then(|source| source(number)).unwrap_or_default();
         let mut page = Page::new(body);
@@ -81,8 +80,8 @@ impl Graph {
         page
     }
 
-    /// The record at a place in a page's body. One that cannot be read, or is not what the links say, becomes a node of which nothing is known,
-    /// and the graph is damaged.
+    /// Decodes the record at a place in a page's body. One that is unreadable or contradicts the links becomes an empty node, and marks the graph
+    /// as damaged.
     pub(super) fn read_record(&self, id: NodeId, body: &[u8], place: &Range<u32>) -> Node {
         let brief = self.briefs[id.index()];
         let mut cursor = Cursor(&body[place.start as usize..place.end as usize]);
@@ -102,14 +101,14 @@ impl Graph {
         })
     }
 
-    /// Calls `visit` with every node and its label, by number. Takes no record apart.
+    /// Calls `visit` with every node and its label, sorted by number. Decodes no record.
     pub fn each_label(&self, mut visit: impl FnMut(NodeId, &str)) {
         for id in self.ids() {
             self.with_label(id, |label| visit(id, label));
         }
     }
 
-    /// Calls `visit` with the label of a node that exists, without taking its record apart; `None` if the label cannot be read.
+    /// Calls `visit` with the label of an existing node, without decoding its record; `None` if the label is unreadable.
     pub(super) fn with_label<T>(&self, id: NodeId, visit: impl FnOnce(&str) -> T) -> Option<T> {
         let page = self.page(id.0 / RECORDS);
         let record = &page.records[(id.0 % RECORDS) as usize];
@@ -123,12 +122,12 @@ impl Graph {
         label.map(visit)
     }
 
-    /// About how many nodes changed since loading: those of the pages to be written.
+    /// Estimates how many nodes changed since loading: all of the pages to write.
     pub fn dirty_nodes(&self) -> usize {
         self.dirty_pages.len() * RECORDS as usize
     }
 
-    /// The pages of records that changed since loading, and afterwards none.
+    /// Takes the pages of records that changed since loading.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_pages)
             .into_iter()
@@ -136,7 +135,7 @@ impl Graph {
             .collect()
     }
 
-    /// The link rows that changed since loading, and afterwards none.
+    /// Takes the link rows that changed since loading.
     pub fn take_dirty_links(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_links)
             .into_iter()
@@ -144,12 +143,12 @@ impl Graph {
             .collect()
     }
 
-    /// The rows of lookups that changed since loading, and afterwards none.
+    /// Takes the rows of lookups that changed since loading.
     pub fn take_changed_lookups(&mut self) -> Vec<Row> {
         self.lookups.take_changed()
     }
 
-    /// The stale set if it changed since loading.
+    /// Takes the stale set, if it changed since loading.
     pub fn take_dirty_stale(&mut self) -> Option<Vec<u8>> {
         std::mem::take(&mut self.dirty_stale).then(|| self.stale.to_bytes())
     }
@@ -164,7 +163,7 @@ impl Graph {
         (page.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
     }
 
-    /// A record as it was stored, unless it has been taken apart.
+    /// Writes a record, copying its stored bytes unless it was decoded.
     fn write_record(&self, body: &mut Vec<u8>, slot: u8, id: NodeId) {
         match self.known_record(id) {
             Some(node) => write_node(body, slot, flags(node.edges.is_some(), node.result.is_some()), node),
@@ -192,7 +191,7 @@ fn flags(has_edges: bool, has_result: bool) -> u8 {
 }
 
 impl Skeleton {
-    /// Decodes the link rows of a graph; `None` when one is malformed.
+    /// Decodes the link rows of a graph; `None` if one is malformed.
     pub fn read(rows: &[(Vec<u8>, Vec<u8>)]) -> Option<Self> {
         let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
         let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
@@ -334,13 +333,13 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// A count of things of at least one byte each, so that a damaged count cannot ask for more memory than the page has bytes.
+    /// Reads a count of items of at least one byte each, so that a damaged count cannot request more memory than the page has bytes.
     pub(super) fn count(&mut self) -> Option<usize> {
         self.number().map(|count| count as usize).filter(|count| *count <= self.0.len())
     }
 }
 
-/// Calls `visit` with the label and the last result of every node of a page that has one; `None` when the body is malformed.
+/// Calls `visit` with the label and the last result of every node of a page that has one; `None` if the body is malformed.
 pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<()> {
     let mut cursor = Cursor(body);
     while cursor.byte().is_some() {
@@ -352,8 +351,7 @@ pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<(
     Some(())
 }
 
-/// Calls `visit` with the slot of every record that a row of links tells of, and the [`short_hash`] of its label; `None` when the row is
-/// malformed.
+/// Calls `visit` with the slot of every record in a row of links, and the [`short_hash`] of its label; `None` if the row is malformed.
 pub fn each_link(body: &[u8], mut visit: impl FnMut(u8, u32)) -> Option<()> {
     let mut cursor = Cursor(body);
     while let Some(slot) = cursor.byte() {
@@ -366,12 +364,12 @@ pub fn each_link(body: &[u8], mut visit: impl FnMut(u8, u32)) -> Option<()> {
     Some(())
 }
 
-/// The 32 bits of a label's digest that stand in rows of links.
+/// Returns the 32 bits of a label's digest used in rows of links.
 pub fn short_hash(label: &str) -> u32 {
     super::hash(label)
 }
 
-/// The label of a record.
+/// Returns the label of a record.
 fn label_of(record: &[u8]) -> Option<&str> {
     let mut cursor = Cursor(record);
     cursor.take(2)?;
@@ -379,7 +377,7 @@ fn label_of(record: &[u8]) -> Option<&str> {
     std::str::from_utf8(cursor.take(len)?).ok()
 }
 
-/// Notes where in a page's body each record is; `None` when the body is malformed.
+/// Records the position of each record in a page's body; `None` if the body is malformed.
 fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
     let mut cursor = Cursor(body);
     loop {
@@ -391,7 +389,7 @@ fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
     }
 }
 
-/// Passes over what [`read_node`] reads.
+/// Skips what [`read_node`] reads.
 fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
     let flags = cursor.byte()?;
     let len = cursor.count()?;
@@ -516,7 +514,7 @@ mod tests {
                     prop_assert!(loaded.find("//n/none:x").is_none());
                 }
             }
-            // Records that nobody asked for are written as they were.
+            // Records that were never used are written unchanged.
             let mut loaded = reload(&rows, &links, &stale).expect("sound");
             let Some(first) = loaded.ids().next() else { return Ok(()) };
             loaded.settle(first, Filed { key: ActionKey(Digest::of(b"k")), output: Digest::of(b"o") });
@@ -526,7 +524,7 @@ mod tests {
             let again = reload(&rows, &links, &loaded.stale.to_bytes()).expect("sound");
             prop_assert!(same(&loaded, &again) && !again.is_damaged());
             stale = loaded.stale.to_bytes();
-            // Damage is refused, or found when the record is read; never a panic.
+            // Damage is refused, or detected when the record is read; never a panic.
             let sound = rows.clone();
             if let Some(body) = if flip % 2 == 0 { rows.values_mut().next() } else { links.values_mut().next() } {
                 let at = usize::from(flip) % body.len();

@@ -1,4 +1,4 @@
-//! Stale marks: a set of node numbers, and their spreading from what moved to all readers.
+//! Stale marks: a set of node numbers, and their spreading from changed nodes to all readers.
 
 use super::walk::Links;
 use super::{Graph, NodeId};
@@ -16,7 +16,7 @@ impl StaleSet {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
     }
 
-    /// Puts `id` in or takes it out; whether that changed anything.
+    /// Adds or removes `id`; returns whether that changed anything.
     pub fn set(&mut self, id: NodeId, stale: bool) -> bool {
         if self.contains(id) == stale {
             return false;
@@ -29,7 +29,7 @@ impl StaleSet {
         true
     }
 
-    /// All members in order.
+    /// Returns all members, sorted.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> {
         (0u32..).zip(&self.words).flat_map(|(at, &word)| {
             (0..64)
@@ -38,12 +38,12 @@ impl StaleSet {
         })
     }
 
-    /// Little-endian words, as stored.
+    /// Encodes as little-endian words.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Undoes [`StaleSet::to_bytes`]; `None` when the length is odd.
+    /// Decodes [`StaleSet::to_bytes`]; `None` if the length does not fit.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
         rest.is_empty().then(|| Self {
@@ -66,26 +66,26 @@ impl VisitMap<NodeId> for StaleSet {
     }
 }
 
-/// The stale nodes and everything that reads them, however far: all that may be out of date.
+/// Returns the stale nodes and their direct and indirect readers: all that may be stale.
 pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
     links.spread(&graph.stale)
 }
 
-/// The nodes of a set and everything that reads them, however far.
+/// Returns the nodes of a set and their direct and indirect readers.
 pub fn spread(from: &StaleSet, links: &Links) -> StaleSet {
     links.spread(from)
 }
 
-/// A node that may be out of date, and the neighbour through which: `None` where it starts.
+/// A node that may be stale, and the input through which: `None` at the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marked {
     /// The node.
     pub node: NodeId,
-    /// The input (or deciding node) that was marked before it.
+    /// The input (or deciding node) through which it was marked.
     pub via: Option<NodeId>,
 }
 
-/// As [`taint`], for `explain`: with the way the marks spread, breadth first, so that `via` leads back to where it started by a shortest way.
+/// As [`taint`], for `explain`: with the paths of the marks, breadth first, so that `via` leads back to the origin along a shortest path.
 pub fn marks(graph: &Graph, links: &Links) -> Vec<Marked> {
     let mut marked: Vec<Marked> = graph.stale().map(|node| Marked { node, via: None }).collect();
     let mut seen = graph.stale.clone();

@@ -1,4 +1,4 @@
-//! Walks over the graph, on petgraph: readers, what a mark reaches, cycles.
+//! Walks over the graph, on petgraph: readers, spreading of marks, cycles.
 //!
 //! Only algorithms that keep their stack on the heap are used: chains of 100,000 nodes are ordinary (shared facts: `tarjan_scc`,
 //! `is_cyclic_directed` and the recursive depth-first search overflow there).
@@ -11,11 +11,11 @@ use std::iter::{Copied, Rev};
 use std::slice;
 use std::sync::Arc;
 
-/// The nodes that read each node of a [`Graph`] at one moment, end to end. Every build that does anything makes this, so it is as small as can
-/// be; petgraph walks over it.
+/// The readers of each node of a [`Graph`] at one moment, in one array. Every build that does anything creates it, so it is as small as possible;
+/// petgraph walks over it.
 #[derive(Clone)]
 pub struct Links {
-    /// By node: where its readers start; then where the last ones end.
+    /// By node: start of its readers; at the end, the end of the last ones.
     starts: Arc<[u32]>,
     readers: Arc<[NodeId]>,
 }
@@ -23,10 +23,10 @@ pub struct Links {
 type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
 
 impl Links {
-    /// The edges as they stand.
+    /// Reads the present edges.
     pub fn of(graph: &Graph) -> Self {
         let nodes = || (0u32..).map(NodeId).take(graph.bound());
-        // Counted one place further on, and summed up: the place of a node then says where its readers start.
+        // Count one place further on, then sum up: a node's entry is then the start of its readers.
         let mut starts = vec![0_u32; graph.bound() + 2];
         for reader in nodes() {
             graph.each_read(reader, |read| starts[read.index() + 2] += 1);
@@ -37,7 +37,7 @@ impl Links {
         let mut readers = vec![NodeId(0); starts[starts.len() - 1] as usize];
         for reader in nodes() {
             graph.each_read(reader, |read| {
-                // Where its next reader goes: in the end where the readers of the node after it start.
+                // Position of its next reader; finally the start of the next node's readers.
                 let next = &mut starts[read.index() + 1];
                 readers[*next as usize] = reader;
                 *next += 1;
@@ -50,12 +50,12 @@ impl Links {
         }
     }
 
-    /// One more than the highest node number known here.
+    /// Returns the highest known node number plus one.
     pub fn bound(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The nodes that read `id`, the last one first, repeats possible; none for nodes newer than these links.
+    /// Returns the readers of `id`, the last one first, repeats possible; none for nodes newer than these links.
     pub fn readers(&self, id: NodeId) -> Readers<'_> {
         let range = match self.starts.get(id.index()..id.index() + 2) {
             Some(&[start, end]) => start as usize..end as usize,
@@ -64,7 +64,7 @@ impl Links {
         self.readers[range].iter().rev().copied()
     }
 
-    /// The nodes of `from` and everything that reads them, however far.
+    /// Returns the nodes of `from` and their direct and indirect readers.
     pub(super) fn spread(&self, from: &StaleSet) -> StaleSet {
         let mut walk = Bfs {
             stack: from.iter().collect(),
@@ -74,7 +74,7 @@ impl Links {
         walk.discovered
     }
 
-    /// How many nodes read `id` directly.
+    /// Returns the number of direct readers of `id`.
     pub fn reader_count(&self, id: NodeId) -> usize {
         self.readers(id).len()
     }
@@ -93,8 +93,8 @@ impl<'a> IntoNeighbors for &'a Links {
     }
 }
 
-/// One cycle of every group of `waiting` nodes that wait for each other, where `waits_for` gives the nodes that one waits for: each node once, the
-/// first waits for the second and so on, the last for the first. Linear in nodes and edges.
+/// Returns one cycle of every group of `waiting` nodes that wait for each other. `waits_for` returns the nodes that one waits for; a cycle lists
+/// each node once, the first waits for the second and so on, the last for the first. Linear in nodes and edges.
 pub fn cycles(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> Vec<Vec<NodeId>> {
     let number: rustc_hash::FxHashMap<NodeId, usize> = waiting.iter().copied().zip(0..).collect();
     let mut graph: DiGraph<(), (), u32> = DiGraph::with_capacity(waiting.len(), waiting.len());

@@ -1,8 +1,8 @@
-//! A checked manifest as bytes, so that a text is parsed and checked once. It does not know where the bytes are kept.
+//! Encoding of a checked manifest, so that a text is parsed and checked only once. Does not know where the bytes are stored.
 //!
-//! Numbers are LEB128, texts a length and UTF-8, lists a count and their items, options a list of at most one. A shared text (a role, a
-//! variable) is written out once and is a number afterwards. Parameters and warnings are JSON: few, and of any shape. Whatever cannot be
-//! decoded to its last byte reads as absent; memory grows only with bytes that are there.
+//! Numbers are LEB128, texts a length and UTF-8, lists a count and their items, options a list of at most one. A shared text (a role, a variable)
+//! is written once and then referred to by number. Parameters and warnings are JSON: few, and of any shape. Bytes that cannot be decoded completely
+//! read as absent; memory grows only with existing bytes.
 
 use super::model::{InputFrom, InputSpec, Manifest, OutSpec, ProducerDef, Rule, SetSpec, SourceSet};
 use super::read::Loaded;
@@ -14,10 +14,10 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// The name of this form and of the checks that a manifest has passed: raise it when either changes.
+/// Name of this encoding and of the checks that a manifest has passed: increment it when either changes.
 const DOMAIN: &str = "cortex 2026-11 compiled manifest 10";
 
-/// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
+/// Returns the key of a manifest: digest of its texts, digest of the registry it was checked against, and the encoding.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
     hasher
@@ -27,10 +27,10 @@ pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
     hasher.finalize().as_bytes().to_vec()
 }
 
-/// The row of the manifest that was read before the present one, which nothing but `explain` reads.
+/// Row key of the manifest before the present one; only `explain` reads it.
 pub const BEFORE: &[u8] = b"before";
 
-/// The bytes of a manifest and its warnings.
+/// Encodes a manifest and its warnings.
 pub fn encode(loaded: &Loaded) -> Vec<u8> {
     let mut out = Encoder::default();
     let Manifest {
@@ -69,7 +69,7 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
     out.bytes
 }
 
-/// The manifest of these bytes; `None` when they are not what [`encode`] wrote.
+/// Decodes a manifest; `None` if the bytes are not from [`encode`].
 pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let mut from = Decoder {
         rest: bytes,
@@ -142,7 +142,7 @@ impl Encoder {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// 0 and the text the first time, its number counted from 1 afterwards.
+    /// Writes 0 and the text the first time, its number counted from 1 afterwards.
     fn shared(&mut self, text: &Arc<str>) {
         if let Some(&number) = self.shared.get(text) {
             return self.number(number);
@@ -315,7 +315,7 @@ impl<'a> Decoder<'a> {
 
     fn decode_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.number()?;
-        // Every item takes at least a byte. Room for more than that is never asked for at once, however large an item is in memory.
+        // Every item takes at least a byte. Never reserve more than that allows, however large an item is in memory.
         let mut items = Vec::with_capacity(count.min(self.rest.len() / size_of::<T>().max(1) + 4));
         for _ in 0..count {
             items.push(item(self)?);

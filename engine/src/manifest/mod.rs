@@ -1,4 +1,4 @@
-//! The manifest, `cortex.toml`: sources name the leaves, producers name pure functions, rules say which nodes exist.
+//! The manifest, `cortex.toml`: sources define the leaves, producers name pure functions, rules define the nodes.
 
 pub mod compiled;
 pub mod model;

@@ -1,4 +1,4 @@
-//! What a manifest means once it has been read and checked: the only form the planning layers see.
+//! The model of a read and checked manifest: the only form that the planning layers see.
 
 use super::remote::RemoteDef;
 use super::template::Template;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Manifest {
     /// `[workspace] name`.
     pub name: String,
-    /// `[workspace] default`: the patterns that a build without any builds; at least one.
+    /// `[workspace] default`: the patterns of a build without any; at least one.
     pub default: Vec<String>,
     /// `[sources.NAME]`, the leaves.
     pub sources: BTreeMap<String, SourceSet>,
@@ -21,7 +21,7 @@ pub struct Manifest {
     pub producers: Vec<ProducerDef>,
     /// `[[rule]]`, those of rulesets first, in the order written.
     pub rules: Vec<Rule>,
-    /// `[model.NAME]`, as written (checked); what enters keys is chosen by the producer that uses one.
+    /// `[model.NAME]`, as written (checked); the producer that uses one chooses what enters keys.
     pub models: BTreeMap<String, Params>,
     /// `[store]`.
     pub store: StoreLimits,
@@ -30,7 +30,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The rows of a data table (`[NAME.ROW]`), by name; `None` when no table of that name is declared.
+    /// Returns the rows of a data table (`[NAME.ROW]`), by name; `None` if no table of that name is declared.
     pub fn table(&self, name: &str) -> Option<&Params> {
         let label = format!("//manifest/{name}:table");
         let rule = self.rules.iter().find(|rule| rule.target.literal() == Some(&*label))?;
@@ -38,14 +38,14 @@ impl Manifest {
     }
 }
 
-/// How large the store may grow, and what of it is kept when it is collected.
+/// Limits of the store's size, and what gc keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreLimits {
-    /// Bytes of its file; more are collected after a build.
+    /// Maximum length of its file in bytes; a longer one is collected after a build.
     pub max_size: Option<u64>,
-    /// How many versions of each node are kept.
+    /// Number of versions of each node to keep.
     pub keep_versions: Option<u32>,
-    /// What was used within so many seconds is kept.
+    /// Age in seconds: results used more recently are kept.
     pub older_than: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ pub struct StoreLimits {
 pub struct SourceSet {
     /// Globs relative to the workspace (`**/*.cs`).
     pub include: Vec<String>,
-    /// Globs to leave out.
+    /// Globs to exclude.
     pub exclude: Vec<String>,
     /// Whether `.gitignore` files are honoured (default true).
     pub gitignore: bool,
@@ -67,60 +67,60 @@ pub struct ProducerDef {
     pub name: String,
     /// Name in the registry of implementations, such as `csharp/outline`.
     pub uses: String,
-    /// Parameters as the implementation binds them; in the key.
+    /// Parameters as bound by the implementation; in the key.
     pub params: Params,
-    /// What the implementation needs beside them; not in the key.
+    /// Settings that the implementation needs besides; not in the key.
     pub settings: Params,
-    /// `keep = false`: outputs are cheap to make again, only their digests are stored.
+    /// `keep = false`: outputs are cheap to rebuild, only their digests are stored.
     pub keep: bool,
 }
 
-/// A family of nodes and what each is made of.
+/// A family of nodes and their inputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// Label template; at most one variable, bound by `each`, or two joined by `#`, bound by `each` and `inner`.
     pub target: Template,
-    /// The variable and the set it runs over; `None` for a single node.
+    /// The variable and the set that it runs over; `None` for a single node.
     pub each: Option<(Arc<str>, SetSpec)>,
-    /// The second variable and the set that it runs over for a value of the first. Only patterns that write the `#` mean such nodes.
+    /// The second variable and the set that it runs over for a value of the first. Only patterns with a `#` match such nodes.
     pub inner: Option<(Arc<str>, SetSpec)>,
     /// Index into [`Manifest::producers`].
     pub producer: u32,
-    /// Inputs in the order of their roles. Inputs switched off by `if` are not here.
+    /// Inputs in the order of their roles, without those switched off by `if`.
     pub inputs: Vec<InputSpec>,
-    /// Where the output is laid out under `.cortex/out/`.
+    /// Path of the output under `.cortex/out/`.
     pub out: Option<OutSpec>,
-    /// A digest of everything above and of the producer's definition: moves when the rule moves.
+    /// A digest of everything above and of the producer's definition: changes whenever the rule changes.
     pub digest: Digest,
 }
 
 impl Rule {
-    /// Whether its producer asks for rows of a table.
+    /// Whether its producer requests rows of a table.
     pub fn asks(&self) -> bool {
         self.inputs.iter().any(|input| input.from.is_asked())
     }
 }
 
-/// Where items come from.
+/// Source of items.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SetSpec {
     /// `"sources:csharp"`: the paths of a source set.
     Sources(String),
-    /// `"glob:docs/**/*.md"`: the paths that match, `.gitignore` honoured.
+    /// `"glob:docs/**/*.md"`: the matching paths, `.gitignore` honoured.
     Glob(String),
-    /// A node's output: the keys of a table, the strings of a JSON array, else the lines of a text; narrowed to the row `row` of a
-    /// table and the field `field` of a JSON object.
+    /// A node's output: the keys of a table, the strings of a JSON array, otherwise the lines of a text; narrowed to the row `row` of a table and
+    /// the field `field` of a JSON object.
     Node {
         /// Label template of the node.
         label: Template,
         /// Key template of one row of the table.
         row: Option<Template>,
-        /// Field of the JSON object (dots step inwards).
+        /// Field of the JSON object (dots separate nested fields).
         field: Option<String>,
     },
-    /// `["a", "{type}"]`: written out.
+    /// `["a", "{type}"]`: literal items.
     List(Vec<Template>),
-    /// `asked = true`, for rows of a table: the keys that the rule's producer [asks for](crate::seams::producer::Producer::ask).
+    /// `asked = true`, for rows of a table: the keys that the rule's producer [requests](crate::seams::producer::Producer::ask).
     Asked,
 }
 
@@ -129,13 +129,13 @@ pub enum SetSpec {
 pub struct InputSpec {
     /// Name by which the producer finds it.
     pub role: Arc<str>,
-    /// Which nodes.
+    /// Its nodes.
     pub from: InputFrom,
     /// `digest = true`: the producer sees only the digest; the blob is not loaded.
     pub digest_only: bool,
 }
 
-/// Which nodes an input stands for.
+/// Nodes that an input refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum InputFrom {
     /// One node.
@@ -151,34 +151,34 @@ pub enum InputFrom {
     Slice {
         /// Label template of the table.
         node: Template,
-        /// Which rows; keys the table lacks are no error (their absence is part of the digest).
+        /// Keys of the rows; keys that the table lacks are no error (their absence is part of the digest).
         keys: SetSpec,
     },
-    /// A list: of the table `table` with `{item}` for every item of `each` the rows under `keys`.
+    /// A list: the rows `keys` of the table `table` with `{item}`, for every item of `each`.
     Rows {
         /// The items.
         each: SetSpec,
         /// Label template of the tables, with `{item}`.
         table: Template,
-        /// Which rows, of each table the same.
+        /// Keys of the rows, the same for each table.
         keys: SetSpec,
     },
 }
 
 impl InputFrom {
-    /// Whether these are the rows that the rule's producer asks for.
+    /// Whether these are the rows that the rule's producer requests.
     pub fn is_asked(&self) -> bool {
         matches!(self, Self::Slice { keys: SetSpec::Asked, .. })
     }
 }
 
-/// Where an output is laid out.
+/// Where to lay out an output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OutSpec {
     /// Path template under `.cortex/out/`.
     pub path: Template,
     /// Further variables of the path, each a set of exactly one item.
     pub vars: Vec<(Arc<str>, SetSpec)>,
-    /// Whether the output is laid out, too, where a target that reads it is.
+    /// Whether to lay out the output beside every target that reads it, too.
     pub with_readers: bool,
 }

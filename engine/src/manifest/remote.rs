@@ -1,4 +1,4 @@
-//! What `[remote]` says: the cache that machines share, and how one is let in. Secrets are never here, only where they are.
+//! Definition of `[remote]`: the remote cache that machines share, and its credentials. It names where secrets are, never the secrets.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,51 +11,51 @@ pub struct RemoteDef {
     pub endpoint: String,
     /// The server's name for a set of results that trust each other; often empty.
     pub instance: String,
-    /// Whether results are looked up (default true).
+    /// Whether to look up results (default true).
     pub read: bool,
-    /// Who offers results.
+    /// Which builds offer results.
     pub write: Write,
-    /// Whether outputs that are read are fetched or made.
+    /// Whether to fetch or build outputs that are read.
     pub prefer: Prefer,
     /// Whether a build without the cache fails.
     pub required: bool,
-    /// Goes into every key that the cache sees: another salt disowns what was filed under the one before.
+    /// Part of every key that the cache sees: a new salt disowns all results stored under the former one.
     pub salt: String,
-    /// How the cache is told who asks.
+    /// How to authenticate at the cache.
     pub credential: Option<Credential>,
-    /// For `grpcs://`.
+    /// TLS files for `grpcs://`.
     pub tls: Tls,
-    /// Further headers; `$NAME` or `${NAME}` in a value is a variable of the environment.
+    /// Further headers; `$NAME` or `${NAME}` in a value is an environment variable.
     pub headers: BTreeMap<String, String>,
     /// Whether source code may be sent.
     pub upload_inputs: bool,
     /// Whether the server's workers compute for this machine.
     pub execute: bool,
-    /// The program that they run, by its path; `None` for the one beside this program.
+    /// Path of the program that they run; `None` for the one beside this program.
     pub worker: Option<String>,
-    /// What the server chooses workers by.
+    /// Properties by which the server chooses workers.
     pub platform: BTreeMap<String, String>,
-    /// What signs results that are offered.
+    /// The key that signs offered results.
     pub signing_key: Option<SigningKey>,
-    /// Public keys (Ed25519, hexadecimal), one of which is to have signed what is found; anybody when there is none.
+    /// Public keys (Ed25519, hexadecimal). A found result must be signed by one of them; without any, all are accepted.
     pub trusted_keys: Vec<String>,
 }
 
-/// Where a key comes from that signs: Ed25519, PKCS#8 in PEM.
+/// Source of a signing key: Ed25519, PKCS#8 in PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SigningKey {
-    /// The variable of this name holds it.
+    /// The environment variable with the key.
     Env(String),
-    /// The file holds it.
+    /// The file with the key.
     File(String),
 }
 
-/// Who offers results to a cache.
+/// Which builds offer results to a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Write {
-    /// Nobody.
+    /// No build.
     Never,
     /// Builds in continuous integration: where the variable `CI` is set.
     #[default]
@@ -64,28 +64,28 @@ pub enum Write {
     Always,
 }
 
-/// What becomes of an output that is read, and lies in the cache and not here.
+/// Handling of an output that is read and is only in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prefer {
-    /// It is fetched where that takes less time than making it and its neighbours.
+    /// Fetch it if that takes less time than building it and its neighbours.
     #[default]
     Auto,
-    /// It is fetched.
+    /// Fetch it.
     Fetch,
-    /// It is made, unless it is dear.
+    /// Build it, unless that is expensive.
     Make,
 }
 
-/// Where a token comes from.
+/// Source of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Credential {
-    /// The variable of this name holds it.
+    /// The environment variable with the token.
     Env(String),
-    /// The file holds it.
+    /// The file with the token.
     File(String),
-    /// A program prints headers as JSON, as Bazel's credential helpers do.
+    /// A program that prints headers as JSON, like Bazel's credential helpers.
     Helper(Vec<String>),
 }
 
@@ -93,9 +93,9 @@ pub enum Credential {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tls {
-    /// Who is trusted to vouch for the server, in the place of those whom the system trusts.
+    /// Certificates trusted to sign the server's, instead of the system's.
     pub ca: Option<String>,
-    /// Who this is, with the key.
+    /// This client's certificate, with the key.
     pub cert: Option<String>,
     /// The key of the certificate.
     pub key: Option<String>,

@@ -7,20 +7,20 @@ use std::sync::Arc;
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Piece {
-    /// Text as it is.
+    /// Literal text.
     Text(Box<str>),
     /// `{name}`.
     Var(Box<str>),
 }
 
-/// A parsed template. `{{` and `}}` stand for braces.
+/// A parsed template. `{{` and `}}` are literal braces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Template {
     /// The pieces in order; never two texts in a row.
     pub pieces: Vec<Piece>,
 }
 
-/// Why a text is not a template: message and byte offset.
+/// Reason why a text is no template: message and byte offset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
@@ -74,7 +74,7 @@ impl Template {
         Ok(Self { pieces })
     }
 
-    /// The variables, in order, repeats included.
+    /// Iterates over the variables, in order, repeats included.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Var(name) => Some(&**name),
@@ -82,7 +82,7 @@ impl Template {
         })
     }
 
-    /// The text when there is no variable.
+    /// Returns the text if there is no variable.
     pub fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -91,10 +91,10 @@ impl Template {
         }
     }
 
-    /// Fills in variables; `None` names one that has no value.
+    /// Fills in variables.
     ///
     /// # Errors
-    /// The first variable that `value` does not know.
+    /// The first variable for which `value` returns `None`.
     pub fn fill<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Result<String, String> {
         let mut filled = String::new();
         for piece in &self.pieces {
@@ -106,8 +106,8 @@ impl Template {
         Ok(filled)
     }
 
-    /// For a template with at most one variable: the value that makes it equal `text` (`""` when there is no variable). For one with two
-    /// joined by `#`: both values and what joins them.
+    /// Returns the value with which a template of at most one variable equals `text` (`""` without a variable). For one with two variables joined
+    /// by `#`: both values with the `#`.
     pub fn capture<'a>(&self, text: &'a str) -> Option<&'a str> {
         match self.pieces.as_slice() {
             [Piece::Var(_)] => Some(text),

@@ -1,8 +1,7 @@
 //! Expansion: from a rule and the blobs that decide it to the list of a node's inputs.
 //!
-//! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first, and where a set names tables whose
-//! rows are read, these after it. Expansion is a pure function of the
-//! rule and their blobs, so its result may be reused while neither moved.
+//! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first; if a set names tables whose rows are read,
+//! these after it. Expansion is a pure function of the rule and their blobs, so its result may be reused while neither changes.
 
 use crate::graph::lookups::Lookup;
 use crate::manifest::model::{InputFrom, Rule, SetSpec};
@@ -16,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// An input that expansion found.
+/// An input found by expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedInput {
     /// A node; `item` is empty unless the role is a list.
@@ -25,7 +24,7 @@ pub enum PlannedInput {
         spec: u16,
         /// Value of `{item}`.
         item: Arc<str>,
-        /// The node.
+        /// Label of the node.
         label: Label,
     },
     /// Rows of a table.
@@ -34,13 +33,13 @@ pub enum PlannedInput {
         spec: u16,
         /// Digest of the sub-table.
         digest: Digest,
-        /// The table, where the role is a list of them.
+        /// Label of the table, if the role is a list of them.
         of: Option<Label>,
     },
 }
 
 impl PlannedInput {
-    /// Index into the rule's inputs.
+    /// Returns the index into the rule's inputs.
     pub fn spec(&self) -> u16 {
         match self {
             Self::Node { spec, .. } | Self::Slice { spec, .. } => *spec,
@@ -48,47 +47,47 @@ impl PlannedInput {
     }
 }
 
-/// Why a node cannot be expanded.
+/// Reason why a node cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
-    /// A template gave something that is not a label.
+    /// A template's text is not a label.
     #[error("'{text}' is not a label: {reason}")]
     BadLabel {
-        /// What it gave.
+        /// The text.
         text: String,
-        /// Why it is none.
+        /// The reason.
         reason: String,
     },
-    /// A blob is not of the form that the rule reads it as.
+    /// A blob does not have the form that the rule expects.
     #[error("{label} cannot be read as {expected}")]
     BadBlob {
-        /// The node.
+        /// Label of the node.
         label: String,
-        /// What the rule wants of it.
+        /// The form that the rule expects.
         expected: String,
     },
-    /// A page of a table is nowhere: the node must be made again first.
+    /// A page of a table is missing: the node must be rebuilt first.
     #[error("a page of the table {label} is missing")]
     Lost {
-        /// The node.
+        /// Label of the node.
         label: String,
     },
 }
 
-/// The label of a source set's list of paths.
+/// Returns the label of a source set's list of paths.
 pub fn sources_label(name: &str) -> String {
     format!("//sources/{}:files", escape(name))
 }
 
-/// The label of a glob's list of paths.
+/// Returns the label of a glob's list of paths.
 pub fn glob_label(pattern: &str) -> String {
     format!("//globs/{}:files", escape(&pattern.replace('/', "|")))
 }
 
-/// The nodes that decide the inputs of a rule for given variables, without repeats, in the order of the rule.
+/// Returns the nodes that decide the inputs of a rule for given variables, without repeats, in the order of the rule.
 ///
 /// # Errors
-/// When a template gives no label.
+/// When a template's text is not a label.
 pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
     let mut labels: Vec<Label> = Vec::new();
     let mut push = |label: Option<Label>| {
@@ -112,17 +111,17 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
             }
         }
     }
-    // Which nodes there are of two variables is no part of what the rule runs over: a set of their own tells.
+    // The set of the rule does not decide which nodes of two variables exist: the inner set does.
     if let Some((_, set)) = &rule.inner {
         push(set_node(set, vars)?);
     }
     Ok(labels)
 }
 
-/// The tables that a rule reads rows of and that only the blobs of its [`discovery`] name: the second half of what decides its inputs.
+/// Returns the tables that a rule reads rows of and that only the blobs of its [`discovery`] name: the second half of the deciding nodes.
 ///
 /// # Errors
-/// When a blob or a label is not what the rule takes it for.
+/// When a blob or a label does not have the expected form.
 pub fn tables(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Label>, ExpandError> {
     let mut labels: Vec<Label> = Vec::new();
     for input in &rule.inputs {
@@ -139,10 +138,10 @@ pub fn tables(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Label>,
     Ok(labels)
 }
 
-/// The set with its variables filled in.
+/// Fills in the variables of a set.
 ///
 /// # Errors
-/// When a template gives no label.
+/// When a template's text is not a label.
 pub fn bound(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
     let SetSpec::Node { label, row, field } = set else {
         return Ok(set.clone());
@@ -157,10 +156,10 @@ pub fn bound(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
     })
 }
 
-/// The node whose output a set is read from; `None` for written-out lists.
+/// Returns the node whose output contains a set; `None` for literal lists.
 ///
 /// # Errors
-/// When a template gives no label.
+/// When a template's text is not a label.
 pub fn set_node(set: &SetSpec, vars: &Vars) -> Result<Option<Label>, ExpandError> {
     Ok(match set {
         SetSpec::Sources(name) => Some(parse_label(&sources_label(name))?),
@@ -170,19 +169,19 @@ pub fn set_node(set: &SetSpec, vars: &Vars) -> Result<Option<Label>, ExpandError
     })
 }
 
-/// The blobs of the discovery nodes by label.
+/// The blobs of the discovery nodes, by label.
 pub trait Blobs {
-    /// The blob of a settled discovery node; of a table in pages the root.
+    /// Returns the blob of a settled discovery node; for a table in pages its root.
     fn get(&self, label: &str) -> Option<Arc<[u8]>>;
 
-    /// A page of a table.
+    /// Returns a page of a table.
     fn page(&self, digest: &Digest) -> Option<Arc<[u8]>>;
 
-    /// Hears what is looked up in the output of a node.
+    /// Records a lookup in the output of a node.
     fn looked_up(&self, _label: &str, _lookup: Lookup<'_>) {}
 }
 
-/// Blobs none of which has pages.
+/// Blobs without pages.
 impl Blobs for BTreeMap<String, Arc<[u8]>> {
     fn get(&self, label: &str) -> Option<Arc<[u8]>> {
         BTreeMap::get(self, label).cloned()
@@ -201,7 +200,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The table that begins with this root.
+    /// Opens the table with this root.
     ///
     /// # Errors
     /// When it is no table.
@@ -212,7 +211,7 @@ impl<'a> Rows<'a> {
         Ok(Self { label, reader, blobs })
     }
 
-    /// The value under a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// When a page is missing.
@@ -227,10 +226,10 @@ fn lost(label: &Label) -> ExpandError {
     ExpandError::Lost { label: label.to_string() }
 }
 
-/// The inputs of a rule for given variables, in the order of its roles, lists sorted by item.
+/// Returns the inputs of a rule for given variables, in the order of its roles, lists sorted by item.
 ///
 /// # Errors
-/// When a blob or a label is not what the rule takes it for.
+/// When a blob or a label does not have the expected form.
 pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<PlannedInput>, ExpandError> {
     let mut planned = Vec::with_capacity(rule.inputs.len());
     for (spec, input) in (0u16..).zip(&rule.inputs) {
@@ -275,7 +274,7 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
     Ok(planned)
 }
 
-/// The sub-table of the rows under the given keys of the table, for an `{item}` if it is one of several; keys that the table lacks leave no trace but their absence.
+/// Returns the sub-table of rows with the given keys; `item` selects one of several tables. Missing keys leave no trace but their absence.
 ///
 /// # Errors
 /// When the node's blob is not a table or the keys cannot be read.
@@ -292,10 +291,10 @@ pub fn slice(node: &Template, item: Option<&str>, keys: &SetSpec, vars: &Vars, b
     Ok(rows.finish())
 }
 
-/// The items of a set, sorted, without repeats.
+/// Returns the items of a set, sorted, without repeats.
 ///
 /// # Errors
-/// When the deciding blob is not of the form the set reads it as.
+/// When the deciding blob does not have the form that the set expects.
 pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String>, ExpandError> {
     let mut items = match set {
         SetSpec::List(templates) => templates
@@ -362,7 +361,7 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
     Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// The texts of a JSON list, or which item is none, counted from 1.
+/// Parses a JSON list of texts; the error names the item that is none, counted from 1.
 fn list_of_texts(json: &str) -> Result<Vec<String>, String> {
     let items: Vec<serde_json::Value> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let text = |(at, item): (usize, serde_json::Value)| match item {
@@ -394,10 +393,10 @@ fn fill(template: &Template, vars: &Vars, item: Option<&str>) -> Result<String, 
         })
 }
 
-/// The label that a template gives.
+/// Fills a template to a label.
 ///
 /// # Errors
-/// When it gives none.
+/// When its text is not a label.
 pub fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<Label, ExpandError> {
     let item = item.map(escape);
     let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();
@@ -416,7 +415,7 @@ pub fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Resul
     parse_label(&text)
 }
 
-/// What stands before and after `{item}` in the labels of a list input, so that items can be read back from labels.
+/// The text before and after `{item}` in the labels of a list input, to extract items from labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemFrame {
     head: String,
@@ -424,7 +423,7 @@ pub struct ItemFrame {
 }
 
 impl ItemFrame {
-    /// The frame of a target template; `None` when it has no `{item}`.
+    /// Returns the frame of a target template; `None` without `{item}`.
     pub fn of(target: &Template, vars: &Vars) -> Option<Self> {
         let at = target
             .pieces
@@ -439,7 +438,7 @@ impl ItemFrame {
         })
     }
 
-    /// The item that gave `label`.
+    /// Extracts the item of `label`.
     pub fn item(&self, label: &str) -> Option<String> {
         label
             .strip_prefix(self.head.as_str())?
@@ -455,7 +454,7 @@ fn parse_label(text: &str) -> Result<Label, ExpandError> {
     })
 }
 
-/// Reads the list of texts (or the single text) under a dotted field of a JSON object, skipping everything else without building it.
+/// Reads the list of texts (or the single text) in a dotted field of a JSON object, skipping everything else without building it.
 fn pick(json: &[u8], field: &str) -> Option<Vec<String>> {
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     Pick { path: field }.deserialize(&mut deserializer).ok().flatten()

@@ -1,8 +1,8 @@
-//! Action keys: one description of what a result depends on, two writers of it.
+//! Action keys: one description of everything that a result depends on, and two writers of it.
 //!
-//! [`describe`] walks producer, parameters, variables and inputs once; [`action_key`] feeds it to a blake3 hasher, [`fields`] to a list for
-//! `explain`. Neither can mention what the other does not. Encoding: domain-separated (`derive_key`), every field is tag, length
-//! (u64 little-endian), bytes; lists say their length first, so that no two descriptions share an encoding.
+//! [`describe`] walks producer, parameters, variables and inputs once; [`action_key`] feeds it to a BLAKE3 hasher, [`fields`] to a list for
+//! `explain`. Neither can contain a field that the other lacks. Encoding: domain-separated (`derive_key`), every field is tag, length (u64
+//! little-endian), bytes; lists start with their length, so that no two descriptions share an encoding.
 
 use crate::manifest::template::Vars;
 use crate::seams::producer::{Params, ProducerId};
@@ -22,31 +22,31 @@ pub struct KeyInput<'a> {
 /// Everything a result depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyDescription<'a> {
-    /// Who makes it.
+    /// The producer.
     pub producer: &'a ProducerId,
-    /// With which parameters.
+    /// Its parameters.
     pub params: &'a Params,
-    /// The rule's variables that the producer sees.
+    /// The rule's variables, if the producer sees them.
     pub vars: &'a Vars,
     /// The label, for the few producers that see it.
     pub label: Option<&'a str>,
-    /// Of what, in the order of the rule's roles and their items.
+    /// The inputs, in the order of the rule's roles and their items.
     pub inputs: &'a [KeyInput<'a>],
 }
 
 /// Receives the fields of a description in order.
 pub trait KeyWriter {
-    /// A list of `len` entries of `tag` follows.
+    /// Starts a list of `len` entries of `tag`.
     fn begin_list(&mut self, tag: &'static str, len: usize);
-    /// A text or bytes field.
+    /// Writes a text or bytes field.
     fn field(&mut self, tag: &'static str, bytes: &[u8]);
-    /// A digest field.
+    /// Writes a digest field.
     fn digest(&mut self, tag: &'static str, digest: &Digest) {
         self.field(tag, &digest.0);
     }
 }
 
-/// The one description of a key.
+/// Writes the description of a key.
 pub fn describe(description: &KeyDescription<'_>, writer: &mut impl KeyWriter) {
     writer.field("producer", description.producer.name.as_bytes());
     writer.field("version", &description.producer.version.to_le_bytes());
@@ -91,7 +91,7 @@ impl KeyWriter for Hashing {
     }
 }
 
-/// The key of a description.
+/// Computes the key of a description.
 pub fn action_key(description: &KeyDescription<'_>) -> ActionKey {
     let mut writer = Hashing(blake3::Hasher::new_derive_key("cortex 2026-11 action key 1"));
     describe(description, &mut writer);
@@ -101,7 +101,7 @@ pub fn action_key(description: &KeyDescription<'_>) -> ActionKey {
 /// One line of an explained key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyField {
-    /// What it is: `producer`, `param model`, `input structure` …
+    /// Its name: `producer`, `param model`, `input structure` …
     pub name: &'static str,
     /// Its value, digests in hexadecimal.
     pub value: String,
@@ -133,7 +133,7 @@ impl KeyWriter for Explaining {
     }
 }
 
-/// The same description for people.
+/// Returns the fields of a description, for people.
 pub fn fields(description: &KeyDescription<'_>) -> Vec<KeyField> {
     let mut writer = Explaining(Vec::new());
     describe(description, &mut writer);

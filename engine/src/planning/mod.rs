@@ -1,4 +1,4 @@
-//! Planning: what a node is made of and under which key its result is filed. Pure: no clock, no disk.
+//! Planning: the inputs of a node and the action key of its result. Pure: no clock, no disk.
 
 pub mod expand;
 pub mod key;

@@ -1,4 +1,4 @@
-//! Which rule makes a label: literal targets by hash, templates by target name.
+//! Finds the rule that produces a label: literal targets by hash, templates by target name.
 
 use super::expand::{ExpandError, bound};
 use crate::manifest::model::{Manifest, Rule, SetSpec};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// An index over a manifest's rules.
 pub struct RuleIndex {
     manifest: Arc<Manifest>,
-    /// Numbers of rules without a variable, by their label, which the manifest has.
+    /// Numbers of rules without a variable, by label; the manifest stores the labels.
     literal: HashTable<u32>,
     by_target: FxHashMap<Box<str>, Vec<u32>>,
 }
@@ -26,7 +26,7 @@ pub type Own<'a> = (Cow<'a, SetSpec>, Arc<str>);
 pub struct Match<'a> {
     /// Index into the manifest's rules.
     pub rule: u32,
-    /// Value of the rule's variable, of both with their `#` if it has two; empty for literal rules.
+    /// Value of the rule's variable; both values with their `#` if it has two; empty for literal rules.
     pub value: &'a str,
 }
 
@@ -42,7 +42,7 @@ impl RuleIndex {
                 by_target.entry(target_name(rule).into()).or_default().push(number);
             }
         }
-        // What two variables can make, one could make too: the rule that says more of the label goes first.
+        // A rule with one variable could match labels of two: the more specific rule goes first.
         for rules in by_target.values_mut() {
             rules.sort_by_key(|&rule| manifest.rules[rule as usize].inner.is_none());
         }
@@ -53,17 +53,17 @@ impl RuleIndex {
         }
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     pub fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest
     }
 
-    /// A rule by its number.
+    /// Returns a rule by its number.
     pub fn rule(&self, number: u32) -> &Rule {
         &self.manifest.rules[number as usize]
     }
 
-    /// The rule that makes `label`, if one does. Whether the value is in the rule's set is for the caller to see.
+    /// Returns the rule that produces `label`, if any. The caller checks whether the value is in the rule's set.
     pub fn find<'a>(&self, label: &'a str) -> Option<Match<'a>> {
         if let Some(&rule) = self.literal.find(hash(label), |&rule| literal_of(&self.manifest, rule) == label) {
             return Some(Match { rule, value: "" });
@@ -75,7 +75,7 @@ impl RuleIndex {
             .find_map(|&rule| self.rule(rule).target.capture(label).map(|value| Match { rule, value }))
     }
 
-    /// The variables of a rule bound to `value`, which stands as in a label.
+    /// Binds the variables of a rule to `value`, which is escaped as in a label.
     pub fn vars(&self, rule: u32, value: &str) -> Vars {
         let rule = self.rule(rule);
         let bind = |name: &Arc<str>, value: &str| (name.clone(), Arc::from(unescape(value)));
@@ -89,14 +89,14 @@ impl RuleIndex {
         }
     }
 
-    /// The label of a rule with one variable for a value of it (not yet escaped).
+    /// Returns the label of a rule with one variable for a value (not yet escaped).
     pub fn label(&self, rule: u32, value: &str) -> Option<Label> {
         let escaped = escape(value);
         let text = self.rule(rule).target.fill(|_| Some(&escaped)).ok()?;
         Label::parse(&text).ok()
     }
 
-    /// The label of a rule with two variables for values of them (not yet escaped); `None` when they could not be told apart again.
+    /// Returns the label of a rule with two variables for their values (not yet escaped); `None` if they could not be separated again.
     pub fn joined_label(&self, rule: u32, first: &str, second: &str) -> Option<Label> {
         let Rule { target, inner, .. } = self.rule(rule);
         let (inner, _) = inner.as_ref()?;
@@ -106,10 +106,10 @@ impl RuleIndex {
         Label::parse(&text).ok()
     }
 
-    /// The set that says whether a node of a rule exists, and the item of it that the node stands for.
+    /// Returns the set on which a node's existence depends, and the node's item in it.
     ///
     /// # Errors
-    /// When a template gives no label.
+    /// When a template's text is not a label.
     pub fn membership(&self, rule: u32, vars: &Vars) -> Result<Option<Own<'_>>, ExpandError> {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();
@@ -129,7 +129,7 @@ fn literal_of(manifest: &Manifest, rule: u32) -> &str {
     manifest.rules[rule as usize].target.literal().unwrap_or_default()
 }
 
-/// The part of a rule's target template after its last colon (literal by the manifest's checks).
+/// Returns the part of a rule's target template after its last colon (literal by the manifest's checks).
 pub fn target_name(rule: &Rule) -> &str {
     rule.target
         .pieces

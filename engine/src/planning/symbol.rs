@@ -1,24 +1,24 @@
-//! Short names: which item of a set a text on the command line means.
+//! Short names: resolves a text on the command line to an item of a set.
 //!
-//! An item is meant by itself, or by any ending of it that starts after a separator (`.`, `+`, `/`), without its arity mark (`` `2 ``) or project
-//! mark (`@Name`) if one likes, and never by an ending of the project mark alone; upper and lower case count only when they are needed to decide.
-//! Of several items that one is meant whose whole name it is, then one that a project compiles (`@loose`: none does), then one in no other type
-//! (`Outer+Name`), then one without type parameters. A text that still has several meanings is an error that lists them, never a guess.
+//! A text matches an item that equals it, or has it as an ending after a separator (`.`, `+`, `/`), optionally without its arity mark (`` `2 ``) or
+//! project mark (`@Name`), but never an ending of the project mark alone; case counts only if needed to decide. Of several items, prefers one with
+//! that whole name, then one that a project compiles (`@loose`: none does), then one in no other type (`Outer+Name`), then one without type
+//! parameters. A text that is still ambiguous is an error that lists the items, never a guess.
 
 use crate::values::fold::{same, strip_end};
 
-/// What a text means.
+/// Resolution of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution<'a> {
-    /// This item.
+    /// Exactly this item.
     One(&'a str),
-    /// Any of these.
+    /// Any of these items.
     Many(Vec<&'a str>),
-    /// Nothing.
+    /// No item.
     None,
 }
 
-/// Finds the meaning of `wanted` among sorted `items`.
+/// Resolves `wanted` among sorted `items`.
 pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
     let mut found = meanings(wanted, items);
     let is_whole = |item: &str| without_arity(unmarked(item)).unwrap_or(unmarked(item)).len() == wanted.len();
@@ -28,7 +28,7 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
         !name[..name.len().saturating_sub(wanted.len())].ends_with('+')
     };
     let is_plain = |item: &str| without_arity(unmarked(item)).is_none();
-    // A mark that is written decides by itself.
+    // A written mark decides by itself.
     let preferences: &[&dyn Fn(&str) -> bool] = match wanted.contains(['@', '`']) {
         true => &[],
         false => &[&is_whole, &is_compiled, &is_outer, &is_plain],
@@ -45,7 +45,7 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
     }
 }
 
-/// All of the sorted `items` that `wanted` may mean; itself alone, if it is one.
+/// Returns all of the sorted `items` that `wanted` may match; only itself, if it is one.
 pub fn meanings<'a>(wanted: &str, items: &'a [String]) -> Vec<&'a str> {
     if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
         return vec![&items[at]];
@@ -65,7 +65,7 @@ pub fn meanings<'a>(wanted: &str, items: &'a [String]) -> Vec<&'a str> {
     endings
 }
 
-/// A name without its parameter list.
+/// Returns a name without its parameter list.
 pub fn name_of(item: &str) -> &str {
     let mut depth = 0_usize;
     for (at, c) in item.char_indices() {
@@ -80,8 +80,8 @@ pub fn name_of(item: &str) -> &str {
     item
 }
 
-/// Finds the meaning of `wanted` among sorted names that may end in a parameter list: `Get(string)` is also meant by `Get`, `IStore.Get(string)`
-/// by `Get` too. Otherwise as [`resolve`].
+/// Resolves `wanted` among sorted names that may end in a parameter list: `Get` matches `Get(string)`, too, and even `IStore.Get(string)`.
+/// Otherwise as [`resolve`].
 pub fn resolve_inner<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
     if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
         return Resolution::One(&items[at]);
@@ -106,13 +106,13 @@ pub fn resolve_inner<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
 
 fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
     let unplaced = without_project(item);
-    // A project's name is no name of what it compiles.
+    // A project's name is no name of its types.
     let whole = Some(item).filter(|_| unplaced.is_none() || wanted.contains('@'));
     let forms = [whole, unplaced, without_arity(unplaced.unwrap_or(item))];
     forms.into_iter().flatten().any(|form| is_ending(form, wanted, exact))
 }
 
-/// The item without its project mark, which may hold separators of its own. What stands before a mark is a name, never a path.
+/// Returns the item without its project mark, which may contain separators. The text before a mark is a name, never a path.
 fn without_project(item: &str) -> Option<&str> {
     let (name, _) = item.split_once('@')?;
     (!name.is_empty() && !name.contains('/')).then_some(name)
@@ -122,7 +122,7 @@ fn unmarked(item: &str) -> &str {
     without_project(item).unwrap_or(item)
 }
 
-/// The item without the arity mark at its end.
+/// Returns the item without the arity mark at its end.
 fn without_arity(item: &str) -> Option<&str> {
     let segment = item.rfind(['.', '+', '/']).map_or(0, |at| at + 1);
     item[segment..].find('`').map(|mark| &item[..segment + mark])

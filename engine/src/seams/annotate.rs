@@ -1,24 +1,24 @@
-//! Annotations: what a person wants to be told of a build later on that has no part in what it makes. Nothing of this is in any key.
+//! Annotations: facts that a build records for people and that do not influence its outputs. None is in any key.
 
-/// What was checked out.
+/// The revision that was checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The commit, in hexadecimal.
     pub commit: String,
-    /// Whether files are not as that commit has them; `None` when that is not known.
+    /// Whether files differ from that commit; `None` if unknown.
     pub dirty: Option<bool>,
 }
 
-/// Knows under which circumstances a build runs. Asked only when a build has something to write.
+/// Provides the annotations of a build. Called only when a build has something to write.
 pub trait Annotate: Send + Sync {
-    /// The command, as in `build`.
+    /// Returns the command, such as `build`.
     fn command(&self) -> String;
 
-    /// What is checked out, if the workspace belongs to a checkout.
+    /// Returns the revision that is checked out, if the workspace belongs to a checkout.
     fn revision(&self) -> Option<Revision>;
 }
 
-/// Knows nothing.
+/// Provides no annotations.
 pub struct Unannotated;
 
 impl Annotate for Unannotated {

@@ -1,49 +1,49 @@
 //! The farm: machines that run producers for others.
 //!
-//! The engine knows no protocol. It hands over a shard, the bytes of several targets' inputs, and is given the bytes that the same program
-//! wrote elsewhere about it, or nothing: then it does the work itself. What comes back is read and doubted on this side
-//! ([`crate::build::shard`]); a farm costs time, never truth.
+//! The engine knows no protocol. It sends a shard, the bytes of several targets' inputs, and receives the bytes that the same program
+//! wrote on another machine, or nothing: then it does the work itself. It checks everything that it receives
+//! ([`crate::build::shard`]); a farm costs time, never correctness.
 
 use super::producer::Cancel;
 use std::time::Duration;
 
-/// What is sent, and how long it is waited for.
+/// Thresholds for sending work, and the time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// A target that takes less is sooner made than sent.
+    /// Minimum duration of a target to send: a shorter one is faster to build here.
     pub worth: Duration,
-    /// Work that waits here takes so long before any of it is sent.
+    /// Minimum duration of the work waiting here before any is sent.
     pub backlog: Duration,
-    /// What a shard takes, about.
+    /// Approximate duration of the work in a shard.
     pub shard: Duration,
-    /// Bytes of inputs that a shard holds, about.
+    /// Approximate size in bytes of a shard's inputs.
     pub bytes: usize,
-    /// How long a shard is waited for while there is nothing else to do.
+    /// How long to wait for a shard when there is no other work.
     pub patience: Duration,
 }
 
-/// What came of a shard.
+/// Outcome of a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Harvest {
-    /// Targets that were made elsewhere.
+    /// Targets that the worker built.
     pub made: u64,
-    /// Targets that came back unmade.
+    /// Targets that the worker returned without an output.
     pub unmade: u64,
-    /// What was wrong with what came back, one sentence.
+    /// The error in the worker's answer, one sentence.
     pub wrong: Option<String>,
 }
 
-/// Machines that run producers. Every method may be called by several threads; none of them fails.
+/// Machines that run producers. Several threads may call every method; none fails.
 pub trait Farm: Send + Sync {
-    /// What is sent.
+    /// Returns the thresholds for sending work.
     fn terms(&self) -> Terms;
 
-    /// Whether anything is worth sending at this moment.
+    /// Whether the farm accepts shards at this moment.
     fn is_open(&self) -> bool;
 
-    /// Has a shard made. `None`, at once when it is given up, when that is to be done here.
+    /// Sends a shard and waits for its answer. `None` if this process must do the work; returns at once when `given_up` is set.
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>>;
 
-    /// Hears what came of a shard.
+    /// Records the outcome of a shard.
     fn note(&self, harvest: &Harvest);
 }

@@ -1,18 +1,18 @@
-//! A job group: jobs that run side by side so that what they ask can be asked as one. A producer that [joins a group](super::producer::Producer::grouping)
-//! is made a member; what it submits, all others of the group see once each has submitted something or left.
+//! A job group: concurrent jobs whose questions can be asked as one. Jobs of a producer that [joins groups](super::producer::Producer::grouping)
+//! become members. Every member sees the submissions of all members once each has submitted or left.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the jobs of a group handed in, by member.
+/// Submissions of a group's jobs, by member.
 pub type Submissions = BTreeMap<usize, Arc<dyn Any + Send + Sync>>;
 
-/// Something for one member.
+/// A value for one member.
 pub type Delivery = Box<dyn Any + Send>;
 
-/// Jobs that run side by side.
+/// A group of concurrent jobs.
 pub struct JobGroup {
     state: Mutex<State>,
     changed: Condvar,
@@ -26,16 +26,16 @@ struct State {
     /// All submissions, once no member is absent.
     met: Option<Arc<Submissions>>,
     deliveries: BTreeMap<usize, Delivery>,
-    /// Members that have ended: the others stop waiting for a delivery of theirs.
+    /// Members that have ended: the others stop waiting for their deliveries.
     left: BTreeSet<usize>,
-    /// Calls that may begin now.
+    /// Number of calls that may start now.
     free_calls: usize,
     /// Members that wait for a call.
     callers: BTreeSet<usize>,
 }
 
 impl JobGroup {
-    /// A group of `members` jobs; at most `calls` of them call a model at a time.
+    /// Creates a group of `members` jobs; at most `calls` of them call a model at a time.
     pub fn new(members: usize, calls: usize) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -47,7 +47,7 @@ impl JobGroup {
         })
     }
 
-    /// A job as a member; dropping it leaves.
+    /// Returns a member; dropping it leaves the group.
     pub fn member(self: &Arc<Self>, number: usize) -> GroupMember {
         GroupMember {
             job_group: self.clone(),
@@ -87,12 +87,12 @@ pub struct GroupMember {
 }
 
 impl GroupMember {
-    /// Its number, by which the jobs are ordered.
+    /// Returns its number, which orders the jobs.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Submits something and blocks until every other member has submitted or left. `None` when this member has submitted or left before.
+    /// Submits a value and blocks until every other member has submitted or left. `None` if this member has submitted or left before.
     pub fn submit(&self, handed: Arc<dyn Any + Send + Sync>) -> Option<Arc<Submissions>> {
         let mut is_early = false;
         self.job_group.change(|state| {
@@ -104,21 +104,21 @@ impl GroupMember {
         is_early.then(|| self.job_group.wait_until(|state| state.met.clone()))
     }
 
-    /// Leaves before submitting: this member waits for another process, or has no question. The others go on without it.
+    /// Leaves before submitting: this member waits for another process, or has no question. The others continue without it.
     pub fn leave(&self) {
         self.job_group.change(|state| {
             state.absent.remove(&self.number);
         });
     }
 
-    /// Delivers something to another member.
+    /// Delivers a value to another member.
     pub fn deliver(&self, to: usize, delivery: Delivery) {
         self.job_group.change(|state| {
             state.deliveries.insert(to, delivery);
         });
     }
 
-    /// Blocks until `from` delivers something to this member; `None` when `from` ended without.
+    /// Blocks until `from` delivers a value to this member; `None` if `from` ends without a delivery.
     pub fn receive(&self, from: usize) -> Option<Delivery> {
         self.job_group.wait_until(|state| match state.deliveries.remove(&self.number) {
             Some(delivery) => Some(Some(delivery)),
@@ -126,7 +126,7 @@ impl GroupMember {
         })
     }
 
-    /// Blocks until this member may call a model; the member with the lowest number goes first.
+    /// Blocks until this member may call a model; the waiting member with the lowest number is first.
     pub fn call(&self) -> Call<'_> {
         self.job_group.change(|state| {
             state.callers.insert(self.number);
@@ -138,7 +138,7 @@ impl GroupMember {
                 state.callers.remove(&self.number);
             })
         });
-        // The next caller may go now.
+        // Wake the next caller.
         self.job_group.changed.notify_all();
         Call(self)
     }
@@ -159,7 +159,7 @@ impl Drop for GroupMember {
     }
 }
 
-/// One of the calls that a group may make at a time.
+/// Permission for one of a group's concurrent calls.
 #[derive(Debug)]
 pub struct Call<'a>(&'a GroupMember);
 
@@ -182,7 +182,7 @@ mod tests {
                 .map(|number| {
                     let member = job_group.member(number);
                     scope.spawn(move || match number {
-                        // One leaves by a word, one by its end.
+                        // One member calls `leave`, one ends.
                         0 => {
                             member.leave();
                             assert!(member.submit(Arc::new(0)).is_none(), "who left does not come back");

@@ -1,13 +1,13 @@
-//! Lineage: what items of rules (types, say) were called before. It follows from History, not from the sources of now: a hint for producers
-//! that cost money, in no key.
+//! Lineage: former names of items of rules (types, say). It follows from History, not from the present sources: a hint for paid producers,
+//! in no key.
 
 use super::paid::FormerNames;
 use crate::values::digest::Digest;
 use std::sync::Arc;
 
-/// A workspace in the middle of a build: everything free is made, nothing of it need be filed yet.
+/// A workspace during a build: all free targets are built, but perhaps not committed yet.
 pub struct Present<'a> {
-    /// The versions of a target that History has, oldest first: seconds since 1970 and output.
+    /// The versions of a target in History, oldest first: seconds since 1970 and output.
     pub versions: &'a dyn Fn(&str) -> Vec<(u64, Digest)>,
     /// The time of the build in seconds since 1970.
     pub now: u64,
@@ -17,16 +17,16 @@ pub struct Present<'a> {
     pub bytes: &'a dyn Fn(&Digest) -> Option<Arc<[u8]>>,
 }
 
-/// Tells what was called otherwise before.
+/// Finds former names of items.
 pub trait Lineage: Send + Sync {
-    /// The label of the target whose History tells which items came and went; empty if nothing is ever renamed.
+    /// Returns the label of the target whose History shows which items appeared and disappeared; empty if nothing is ever renamed.
     fn source(&self) -> &str;
 
-    /// Present names with the names that they had before.
+    /// Returns former names by present name.
     fn former(&self, present: &Present<'_>) -> FormerNames;
 }
 
-/// Nothing was called otherwise.
+/// Finds no former names.
 pub struct Unnamed;
 
 impl Lineage for Unnamed {

@@ -1,4 +1,4 @@
-//! Seams: the traits through which the engine meets what it does not know.
+//! Seams: the traits through which the engine uses the world, producers, machines and caches without knowing them.
 
 pub mod annotate;
 pub mod farm;

@@ -1,11 +1,11 @@
-//! Which trees are near to the present one, as whoever knows of versions knows it. Names are hints: what is found under them is used by
-//! action keys, so that a wrong one costs time only.
+//! Names of trees similar to the present one, as version control knows them. Names are hints: results found under them are used by
+//! action key, so that a wrong one costs only time.
 
-/// Names under which bundles of a remote cache are filed beside the name of their tree.
+/// Names of bundles in a remote cache beside the name of their tree.
 pub trait Nearby: Send + Sync {
-    /// What a bundle of the present tree is filed under: its version, and as the latest of its line.
+    /// Returns the names to store a bundle of the present tree under: its version, and the latest of its branch.
     fn bundle_names(&self) -> Vec<String>;
 
-    /// Where bundles of trees near to the present one may be filed, the nearest first.
+    /// Returns names under which bundles of trees similar to the present one may be stored, the nearest first.
     fn near(&self) -> Vec<String>;
 }

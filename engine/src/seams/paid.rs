@@ -1,7 +1,7 @@
-//! Producers whose outputs cost money: what they spent, what they would ask, and what they may look at of an earlier answer.
+//! Producers whose outputs cost money: their costs, their planned questions, and the parts of an earlier answer that they may read.
 //!
-//! The engine knows no language model. It only knows that some outputs are paid for: they run in a pool of their own, are made durable at
-//! once, are told in a ledger, and can be priced before they are made.
+//! The engine knows no language model. It only knows that some outputs are paid for: their jobs run in a pool of their own, are committed
+//! at once, are recorded in a ledger, and can be priced in advance.
 
 use super::producer::Failure;
 use crate::values::codes::ErrorCode;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Provenance of an output that is no part of its key, such as `mode` = `patch`, `base` = the digest it was made from, `chain` = `2`.
 pub type Notes = BTreeMap<String, String>;
 
-/// What an output, or a try to make one, cost.
+/// Cost of an output, or of a failed try to produce one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Spent {
@@ -28,26 +28,26 @@ pub struct Spent {
     /// Tokens sent, cached ones included.
     #[n(2)]
     pub input_tokens: u64,
-    /// Of those, tokens that the provider had cached.
+    /// The part of those that the provider had cached.
     #[n(3)]
     pub cached_tokens: u64,
-    /// Tokens answered.
+    /// Tokens received.
     #[n(4)]
     pub output_tokens: u64,
     /// Millionths of the currency of the model's price; `None` when it has no price.
     #[n(5)]
     pub micros: Option<u64>,
-    /// Whether the tokens are an estimate because the provider did not count them.
+    /// Whether the tokens are an estimate, because the provider did not count them.
     #[n(6)]
     pub estimated: bool,
-    /// The agent that answered, for whom no money is paid here.
+    /// The agent that answered; cortex pays nothing for it.
     #[n(7)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
 impl Spent {
-    /// What is left of it without a part of it.
+    /// Returns the cost without that of a part.
     #[must_use]
     pub fn less(&self, part: &Self) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Spent {
         }
     }
 
-    /// Adds what another call cost.
+    /// Adds the cost of another call.
     pub fn add(&mut self, other: &Self) {
         if *other == Self::default() {
             return;
@@ -70,7 +70,7 @@ impl Spent {
         if self.model.is_empty() {
             self.model.clone_from(&other.model);
         }
-        // A sum of several has no one who answered.
+        // A sum over different agents names none.
         let is_first = self.calls == 0 && self.input_tokens == 0 && self.output_tokens == 0;
         self.agent = if is_first || self.agent == other.agent {
             other.agent.clone()
@@ -90,20 +90,20 @@ impl Spent {
     }
 }
 
-/// Answers to the parts of a question that is too large to be asked at once. Each is filed as it comes, so that what was paid for is there
-/// when a later part fails; the next try under the same key finds it.
+/// Storage of answers to the parts of a question that is too large for one call. Each is stored on arrival, so that paid answers survive
+/// the failure of a later part; the next try under the same key finds them.
 pub trait Parts: Sync {
-    /// What an earlier try filed under this name, and what it had cost; nothing when a person asked for a new answer.
+    /// Returns the answer that an earlier try stored under this name, with its cost; `None` if a person requested a new answer.
     fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)>;
 
-    /// Files the answer to a part, durably, with what it cost. What an output cost tells the same cost once more, as part of the whole.
+    /// Stores the answer to a part durably, with its cost. The cost of the whole output includes this cost again.
     ///
     /// # Errors
-    /// When it could not be made durable.
+    /// When it could not be stored durably.
     fn file(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure>;
 }
 
-/// Finds nothing and files nothing.
+/// Finds nothing and stores nothing.
 pub struct NoParts;
 
 impl Parts for NoParts {
@@ -116,33 +116,33 @@ impl Parts for NoParts {
     }
 }
 
-/// What a paid producer would ask, without asking.
+/// The question that a paid producer would ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// `full`, `patch`, or `unchanged` when the earlier answer will do without a call.
+    /// `full`, `patch`, or `unchanged` if the earlier answer serves without a call.
     pub mode: String,
-    /// Why this mode, one sentence.
+    /// Reason for this mode, one sentence.
     pub why: String,
     /// The prompt as it would be sent.
     pub prompt: String,
-    /// What it would cost: calls, tokens, money. Output tokens are a guess.
+    /// Expected cost: calls, tokens, money. Output tokens are estimated.
     pub cost: Spent,
 }
 
-/// An answer that came, and may have been paid for, but cannot be an output.
+/// A received, possibly paid, answer that cannot be an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
-    /// Why not.
+    /// Reason for the rejection.
     pub why: Diagnostic,
-    /// The answer as it came, for people to look at.
+    /// The answer as received, for people to inspect.
     pub raw: Vec<u8>,
-    /// What was spent on it.
+    /// Its cost.
     pub spent: Option<Spent>,
 }
 
 impl Failure {
-    /// A failure that comes after answers which cost something: what they cost, and the last of them, go with it. A question that was put off
-    /// is answered later, from where it stands; what is known of it by then is told then.
+    /// Attaches the cost of earlier answers, and the last of them as `raw`, to a failure. A deferred or awaited question stays as it is: it
+    /// continues later and reports its cost then.
     #[must_use]
     pub fn after_spending(self, spent: Option<&Spent>, raw: &str) -> Self {
         let Some(spent) = spent else { return self };
@@ -173,39 +173,39 @@ impl Failure {
     }
 }
 
-/// What the last result of the same node was and was made of. A hint: no output may be wrong without it.
+/// The last result of the same node, with its inputs. A hint: outputs must be correct without it.
 #[derive(Clone, Debug)]
 pub struct Previous {
-    /// The output then.
+    /// The output.
     pub output: Arc<[u8]>,
     /// Its digest.
     pub digest: Digest,
-    /// What was noted with it.
+    /// The notes stored with it.
     pub notes: Notes,
-    /// What it was made of, in the order of its key.
+    /// Its inputs, in the order of its key.
     pub inputs: Vec<PreviousInput>,
-    /// What its producer filed with it for this moment, empty if nothing. It may come from another machine.
+    /// The [memo](super::producer::Output::memo) that its producer stored with it, empty if none. It may come from another machine.
     pub memo: Arc<[u8]>,
 }
 
-/// What items of rules (types, say) were called before, by what they are called now. No output may be wrong without it.
+/// Former names of items of rules (types, say), by present name. A hint: outputs must be correct without it.
 pub type FormerNames = BTreeMap<String, Vec<FormerName>>;
 
-/// A name that an item had before.
+/// A former name of an item.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormerName {
-    /// The item, as labels name it.
+    /// The item, as labels named it.
     pub item: String,
-    /// The identifier that went with the name.
+    /// The identifier that belonged to the name.
     pub id: String,
 }
 
-/// What a person wrote in the place of parts of the node's output, wherever that was: the last result need not be the corrected one.
+/// A person's words in place of parts of the node's output, of any result: the last one need not be the corrected one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Correction {
-    /// The words, by the name of the part: written in this checkout, or in another in which most of what the node is made of was the same.
+    /// The words, by name of the part: written in this checkout, or in another in which most of the node's inputs were the same.
     pub words: BTreeMap<String, String>,
-    /// Parts that were written where the node is made of other things.
+    /// Parts that were written in a checkout in which the node has other inputs.
     pub elsewhere: BTreeSet<String>,
 }
 
@@ -214,10 +214,10 @@ pub struct Correction {
 pub struct PreviousInput {
     /// Role in the rule.
     pub role: Arc<str>,
-    /// The node that gave it.
+    /// Label of the node that it comes from.
     pub label: Arc<str>,
-    /// What it gave.
+    /// Its digest.
     pub digest: Digest,
-    /// The blob, if the store still has it. Rows of tables are never kept.
+    /// The blob, if the store still has it. Rows of tables are never stored.
     pub bytes: Option<Arc<[u8]>>,
 }

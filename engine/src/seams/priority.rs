@@ -1,13 +1,13 @@
-//! Priority: which of the targets that wait for a model come first. It changes the order in which money is spent, never a key or an output.
+//! Priority: the order of targets that wait for a model. It changes the order in which money is spent, never a key or an output.
 
 use std::collections::HashMap;
 
 /// Weighs targets.
 pub trait Priority: Send + Sync {
-    /// The label of the node whose output the weights are read from.
+    /// Returns the label of the node whose output contains the weights.
     fn source(&self) -> &str;
 
-    /// The weights of targets by label, of that output; what has none goes by its readers in the graph.
+    /// Reads the weights of targets by label from that output; a target without one is ordered by its readers in the graph.
     fn weights(&self, output: &[u8]) -> HashMap<String, f64>;
 }
 

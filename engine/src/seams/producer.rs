@@ -1,7 +1,7 @@
 //! Producers: pure functions from declared inputs to one output blob.
 //!
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
-//! `previous` output is a hint (patch prompts start from it); it is never part of the key.
+//! `previous` output is a hint (patch prompts start from it) and never part of the key.
 
 use super::fold::Fold;
 use super::job_group::GroupMember;
@@ -22,17 +22,17 @@ use std::sync::{Arc, LazyLock};
 /// Parameters of a producer as written in the manifest, as canonical JSON (keys sorted).
 pub type Params = serde_json::Map<String, serde_json::Value>;
 
-/// Who made an output. Both parts are in the action key: a new version is a new key.
+/// Identifies the producer of an output. Both parts are in the action key: a new version gives a new key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProducerId {
     /// Name such as `csharp/syntax`.
     pub name: String,
-    /// Raised whenever the same inputs may give another output.
+    /// Version; incremented whenever the same inputs may give another output.
     pub version: u32,
 }
 
 impl ProducerId {
-    /// A name and a version.
+    /// Joins a name and a version.
     pub fn new(name: impl Into<String>, version: u32) -> Self {
         Self {
             name: name.into(),
@@ -47,34 +47,34 @@ impl fmt::Display for ProducerId {
     }
 }
 
-/// Where a producer runs.
+/// The thread pool that a producer runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pool {
     /// Short pure computation, on the rayon pool.
     Cpu,
-    /// A program: threads of their own, ordered by priority.
+    /// An external program, on a pool of its own, ordered by priority.
     Slow,
-    /// A call that costs money: a few threads of their own, ordered by priority. Its results are made durable at once.
+    /// A call that costs money, on a small pool of its own, ordered by priority. Its results are committed at once.
     Paid,
 }
 
 /// One input blob.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// For list inputs the value of `{item}` this blob belongs to (a path, a type); empty otherwise.
+    /// For list inputs the value of `{item}` that this blob belongs to (a path, a type); empty otherwise.
     pub item: Arc<str>,
     /// Digest of the blob (of the chosen rows for a slice of a table).
     pub digest: Digest,
-    /// The node it comes from; for rows the table. Not in the key, and so not fit to enter an output.
+    /// Label of the node that it comes from; for rows, of the table. Not in the key, so it must not enter an output.
     pub label: Arc<str>,
-    /// The blob; empty when the rule asked for the digest only.
+    /// The blob; empty if the rule requests the digest only.
     pub bytes: Arc<[u8]>,
-    /// The files of the tree whose outermost folder the blob is, if it is one, by their paths.
+    /// If the blob is the root folder of a tree, the tree's files by path.
     pub tree: Option<Arc<BTreeMap<String, File>>>,
 }
 
 impl Input {
-    /// A blob that comes from no node.
+    /// Wraps a blob that comes from no node.
     pub fn of(item: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         Self {
@@ -87,21 +87,21 @@ impl Input {
     }
 }
 
-/// Set when the build was told to stop; long-running producers look at it and give up with [`Failure::Cancelled`].
+/// Flag that stops a build; long-running producers check it and fail with [`Failure::Cancelled`].
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<StopFlag>);
 
 #[derive(Debug, Default)]
 struct StopFlag {
     stop: AtomicBool,
-    /// How many more looks it takes to stop, where a test says so.
+    /// Number of checks until it stops by itself, in tests.
     looks_left: Option<AtomicU64>,
 }
 
-/// Commits in this process that follow a stop and are not to be cut off.
+/// Number of running commits in this process that follow a stop and must not be cut off.
 static KEEPING: AtomicUsize = AtomicUsize::new(0);
 
-/// Marks a commit of what has finished; see [`Cancel::announce_commit`].
+/// Marks a running commit of finished results; see [`Cancel::announce_commit`].
 #[derive(Debug)]
 pub struct Keeping(());
 
@@ -112,7 +112,7 @@ impl Drop for Keeping {
 }
 
 impl Cancel {
-    /// One that stops by itself at its `look`th look: for tests, which stop a build at every place where it heeds a stop.
+    /// Returns a flag that sets itself at the `look`th check: for tests that stop a build at every place where it checks.
     pub fn at_look(look: u64) -> Self {
         Self(Arc::new(StopFlag {
             stop: AtomicBool::new(false),
@@ -120,12 +120,12 @@ impl Cancel {
         }))
     }
 
-    /// Asks everyone who holds this to stop.
+    /// Sets the flag for all of its clones.
     pub fn cancel(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop.
+    /// Whether the build is stopped.
     pub fn is_cancelled(&self) -> bool {
         if let Some(left) = &self.0.looks_left
             && left.fetch_sub(1, Ordering::Relaxed) == 1
@@ -135,27 +135,27 @@ impl Cancel {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// Says, as long as the answer lives, that what has finished is being committed: a process that ends because it was told to waits for it.
+    /// Marks, while the returned value lives, a commit of finished results: a process that ends on a signal waits for it.
     pub fn announce_commit() -> Keeping {
         KEEPING.fetch_add(1, Ordering::Relaxed);
         Keeping(())
     }
 
-    /// Whether what has finished is being committed somewhere in this process.
+    /// Whether finished results are being committed in this process.
     pub fn is_keeping() -> bool {
         KEEPING.load(Ordering::Relaxed) > 0
     }
 }
 
-/// Everything a producer may look at.
+/// Everything that a producer may read.
 pub struct Inputs<'a> {
-    /// The node being made; in the key, and so fit to enter the output, only for producers that [see](Producer::sees) it.
+    /// Label of the node to build; in the key, so it may enter the output, only for producers that [see](Producer::sees) it.
     pub label: &'a str,
-    /// The action key that the output will be filed under.
+    /// The action key under which the output will be stored.
     pub key: &'a ActionKey,
     /// Parameters from the manifest, as [bound](Producer::bind).
     pub params: &'a Params,
-    /// What the producer needs to reach its tools and what may not move its output: addresses, time-outs, prices. Never in the key.
+    /// Settings that the producer needs to reach its tools and that cannot change its output: addresses, time-outs, prices. Never in the key.
     pub settings: &'a Params,
     /// Input blobs by role; lists are sorted by item.
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
@@ -163,24 +163,24 @@ pub struct Inputs<'a> {
     pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
     /// The previous result, if the store still has it and the producer [is paid](Pool::Paid). A hint.
     pub previous: Option<Previous>,
-    /// What was called otherwise before, for paid producers. A hint.
+    /// Earlier names of renamed items, for paid producers. A hint.
     pub former: &'a FormerNames,
-    /// A person's words that are to stay, if there are any and the producer is paid.
+    /// A person's words that must stay, if any and the producer is paid.
     pub correction: Option<Correction>,
-    /// Where answers to parts of a question are filed.
+    /// Storage of answers to parts of a question.
     pub parts: &'a dyn Parts,
-    /// Its place among jobs that may be asked about together.
+    /// Its membership in a group of jobs that can be asked as one question.
     pub job_group: Option<&'a GroupMember>,
-    /// Whether a person asked for a new answer, so that an earlier one is not to be patched.
+    /// Whether a person requested a new answer, so that no earlier one may be patched.
     pub fresh: bool,
-    /// For a [plan](Producer::plan): inputs that are not known yet because they have to be made (and paid for) first.
+    /// For a [plan](Producer::plan): number of inputs still unknown because they must be built (and paid for) first.
     pub unknown: usize,
-    /// Asked to stop?
+    /// Flag that stops the build.
     pub cancel: &'a Cancel,
 }
 
 impl<'a> Inputs<'a> {
-    /// What is given when nothing else is known: no settings, no previous result, a key of zeros.
+    /// Returns minimal inputs: no settings, no previous result, a key of zeros.
     pub fn bare(
         label: &'a str,
         params: &'a Params,
@@ -209,15 +209,15 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The inputs of a role, none when the role is absent.
+    /// Returns the inputs of a role, none if the role is absent.
     pub fn all(&self, role: &str) -> &[Input] {
         self.roles.get(role).map_or(&[], Vec::as_slice)
     }
 
-    /// The only input of a role.
+    /// Returns the only input of a role.
     ///
     /// # Errors
-    /// A permanent failure when the rule gives the role no input or several.
+    /// A permanent failure if the rule gives the role no input or several.
     pub fn single(&self, role: &str) -> Result<&Input, Failure> {
         match self.all(role) {
             [input] => Ok(input),
@@ -228,7 +228,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The bytes of the only input of a role, if the role is there.
+    /// Returns the only input of a role; `None` if the role has no input or several.
     pub fn maybe(&self, role: &str) -> Option<&Input> {
         match self.all(role) {
             [input] => Some(input),
@@ -236,34 +236,34 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// A rule variable such as `type`.
+    /// Returns a rule variable such as `type`.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(|value| &**value)
     }
 }
 
-/// What a producer made.
+/// Output of a producer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The blob.
+    /// Its bytes; for an output in pieces, its root blob.
     pub bytes: Vec<u8>,
-    /// What a reader of this result should know. Kept with the result.
+    /// Diagnostics for readers of this result. Stored with the result.
     pub diagnostics: Vec<Diagnostic>,
-    /// What it cost, if it was paid for.
+    /// Its cost, if it was paid for.
     pub spent: Option<Spent>,
-    /// How it came about. Kept with the result.
+    /// Its provenance. Stored with the result.
     pub notes: Notes,
-    /// For an output in pieces, whose root is the blob: the other blobs of it. The engine divides large tables by itself.
+    /// For an output in pieces, whose root is the blob: its other blobs. The engine divides large tables itself.
     pub parts: BTreeMap<Digest, Arc<[u8]>>,
-    /// Further blobs of an output in pieces, which the store has: it shares them with an earlier version.
+    /// Further blobs of an output in pieces that the store has already: it shares them with an earlier version.
     pub kept: Vec<Digest>,
-    /// What a [paid](Pool::Paid) producer wants to know of this result when it makes the next one ([`Previous::memo`]). It is kept in the
-    /// record of the result and goes wherever that goes, and only the producer reads it.
+    /// Data that a [paid](Pool::Paid) producer passes to its next run ([`Previous::memo`]). It is stored in the result's record, travels with
+    /// it, and only the producer reads it.
     pub memo: Arc<[u8]>,
 }
 
 impl Output {
-    /// An output without diagnostics.
+    /// Wraps bytes as an output without diagnostics.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             bytes: bytes.into(),
@@ -271,7 +271,7 @@ impl Output {
         }
     }
 
-    /// As it is stored: a large table in pages.
+    /// Converts to the stored form: a large table is divided into pages.
     pub fn stored(self) -> Self {
         let Pieces { root, parts } = pieces::stored(self.bytes, self.parts);
         Self {
@@ -281,60 +281,60 @@ impl Output {
         }
     }
 
-    /// A tree of files, by their paths.
+    /// Encodes a tree of files, given by path.
     ///
     /// # Errors
-    /// When a path cannot be one of a tree.
+    /// When a path is not valid in a tree.
     pub fn tree(files: &BTreeMap<String, File>) -> Result<Self, TreeError> {
         let Pieces { root, parts } = pieces(files)?;
         Ok(Self { parts, ..Self::new(root) })
     }
 }
 
-/// Why there is no output. Failures are shown and counted, never cached.
+/// Reason for a missing output. Failures are shown and counted, never cached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The same inputs will fail again.
     Permanent(Box<Diagnostic>),
     /// Another try may succeed (a time-out, a refused connection).
     Transient(Box<Diagnostic>),
-    /// An answer came but cannot be an output; it is kept for people to look at.
+    /// An answer arrived but cannot be an output; it is kept for people to inspect.
     Rejected(Box<Rejected>),
-    /// Nothing was tried, because of what stands in the way of others as well: a limit that the user set would be passed, or whoever would
-    /// be asked cannot be. Told once for all of them.
+    /// Nothing was tried, for a reason that other jobs share: a limit set by the user would be exceeded, or the model cannot be asked.
+    /// Reported once for all of them.
     Limit(Box<Diagnostic>),
-    /// It was asked for; the answer is picked up by a later run.
+    /// The request was sent; a later run fetches the answer.
     Deferred,
-    /// It waits until somebody comes and answers; nobody was called.
+    /// The question waits for an agent or a person to answer it; no call was made.
     Awaited,
-    /// The build was told to stop.
+    /// The build was stopped.
     Cancelled,
 }
 
 impl Failure {
-    /// A permanent failure of one sentence.
+    /// Returns a permanent failure with this sentence.
     pub fn permanent(message: impl Into<String>) -> Self {
         Self::Permanent(Box::new(Diagnostic::error(ErrorCode::E_PRODUCER, message)))
     }
 
-    /// A transient failure of one sentence.
+    /// Returns a transient failure with this sentence.
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient(Box::new(Diagnostic::error(ErrorCode::E_PRODUCER, message)))
     }
 }
 
-/// Parameters as a producer means them.
+/// Parameters as [bound](Producer::bind) by a producer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bound {
-    /// What is in the key; rules' `if` looks at these.
+    /// The parameters in the key; rules' `if` tests these.
     pub params: Params,
-    /// What is not: see [`Inputs::settings`].
+    /// Those not in the key: see [`Inputs::settings`].
     pub settings: Params,
 }
 
-/// Rows of a table, each read when it is asked for.
+/// Rows of a table, each read on request.
 pub trait RowSource {
-    /// The value under a key, if there is one.
+    /// Returns the value of a key, if the table has it.
     fn get(&self, key: &str) -> Option<Arc<[u8]>>;
 }
 
@@ -351,17 +351,17 @@ pub enum Grouping {
 
 /// A pure function from inputs to an output blob.
 pub trait Producer: Send + Sync {
-    /// Name and version; both are in the key.
+    /// Returns name and version; both are in the key.
     fn id(&self) -> ProducerId;
 
-    /// Where it runs, with these bound parameters.
+    /// Returns the pool that it runs on with these bound parameters.
     fn pool(&self, params: &Params) -> Pool {
         let _ = params;
         Pool::Cpu
     }
 
-    /// What checked parameters mean: defaults filled in, the definition of a model in the place of its name, and what must not enter the key
-    /// set apart. `models` are the manifest's, by name.
+    /// Binds checked parameters: fills in defaults, replaces a model's name by its definition, and separates settings that must not enter
+    /// the key. `models` are the manifest's, by name.
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
         let _ = models;
         Bound {
@@ -370,7 +370,7 @@ pub trait Producer: Send + Sync {
         }
     }
 
-    /// What it would ask for, for producers in [`Pool::Paid`].
+    /// Returns the question that it would ask, for producers in [`Pool::Paid`].
     ///
     /// # Errors
     /// As [`Producer::produce`], without asking.
@@ -379,67 +379,66 @@ pub trait Producer: Send + Sync {
         Ok(Plan::default())
     }
 
-    /// When jobs of it that wait at one time are [members](Inputs::job_group) of one group, so that it can ask about them together.
+    /// Returns when its jobs that wait at the same time become [members](Inputs::job_group) of one group, so that it can ask about them together.
     fn grouping(&self, params: &Params, settings: &Params) -> Grouping {
         let _ = (params, settings);
         Grouping::Never
     }
 
-    /// Whether it makes what costs money from the previous result where there is one: then the newest answer of any machine will do for it.
+    /// Whether its paid output builds on the previous result, if any: then the newest answer of any machine serves as that.
     fn builds_on_previous(&self, params: &Params) -> bool {
         let _ = params;
         false
     }
 
-    /// Labels that the node may have had before, by the [names](Inputs::former) that what it is made of had then: the newest result under one
-    /// of them is the previous one of a node that has none of its own.
+    /// Returns labels that the node may have had before, by the [former names](Inputs::former) of its inputs. The newest result under one of
+    /// them is the previous result of a node that has none.
     fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
         let _ = inputs;
         Vec::new()
     }
 
-    /// Called when nothing else can go on: asks for everything that was [deferred](Failure::Deferred).
+    /// Sends all [deferred](Failure::Deferred) questions. Called when no other job can proceed.
     ///
     /// # Errors
-    /// When it could not be asked for.
+    /// When they could not be sent.
     fn flush(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// The longest source file, in bytes, that it takes. Of a longer one it is given one byte more than that, so that it can refuse it, and its
-    /// output depends on no more of it.
+    /// Returns the maximum length in bytes of a source file that it accepts. Of a longer file it gets one byte more than that, so that it can
+    /// refuse it; its output depends on no further byte.
     fn reads_at_most(&self) -> usize {
         usize::MAX - 1
     }
 
-    /// Which facts about the node itself it looks at. What it does not see is not in its key, so that moving a file costs nothing.
+    /// Returns which facts about the node itself it reads. The others are not in its key, so that moving a file costs nothing.
     fn sees(&self, params: &Params) -> Sees {
         let _ = params;
         Sees::default()
     }
 
-    /// Checks parameters when the manifest is read: `(parameter, message, hint)` for each that is wrong. Unless it says otherwise a producer has none,
-    /// so that a name which nothing reads is never passed over.
+    /// Checks parameters when the manifest is read. By default a producer has none, so that every unknown name is reported.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// One [`ParamError`] for each wrong parameter.
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let unknown: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
         if unknown.is_empty() { Ok(()) } else { Err(unknown) }
     }
 
-    /// Names of the outputs that nodes of their own stand for, where it makes a tree of several: see [`crate::manifest::read`].
+    /// Returns the names of outputs that get nodes of their own, for a producer of a tree of several: see [`crate::manifest::read`].
     fn outputs(&self, params: &Params) -> Vec<String> {
         let _ = params;
         Vec::new()
     }
 
-    /// Asks for the rows that it wants of the table of the role, an input with `asked = true`: which ones follows from the other inputs and from
-    /// the rows themselves. What is asked for here is all that [`Producer::produce`] gets. Where asking tells the output as well it may be given:
-    /// the one that `produce` makes of these rows.
+    /// Requests the rows that it needs of the role's table, an input with `asked = true`: which ones follows from the other inputs and from the
+    /// rows themselves. [`Producer::produce`] gets exactly the rows requested here. May return the output that `produce` would make of them,
+    /// if known by now.
     ///
     /// # Errors
-    /// When the other inputs are not what it takes them for.
+    /// When the other inputs cannot be read.
     fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let _ = (inputs, rows);
         Err(Failure::permanent(format!(
@@ -448,38 +447,38 @@ pub trait Producer: Send + Sync {
         )))
     }
 
-    /// How the output follows from what each input gives, if it does.
+    /// Returns the fold that computes the output input by input, if it is one.
     fn fold(&self) -> Option<&dyn Fold> {
         None
     }
 
-    /// How the table that it makes follows from the last one, if it is no fold and does.
+    /// Returns the update that computes its table from the last one, if it is no fold and has one.
     fn update(&self) -> Option<&dyn TableUpdate> {
         None
     }
 
-    /// Makes the output.
+    /// Produces the output.
     ///
     /// # Errors
-    /// When there is none; see [`Failure`].
+    /// When it cannot; see [`Failure`].
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure>;
 }
 
 /// One wrong parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
-    /// Which parameter.
+    /// The parameter's name.
     pub param: String,
-    /// What is wrong with it, one sentence.
+    /// The error, one sentence.
     pub message: String,
-    /// What to write instead.
+    /// A correction, if known.
     pub hint: Option<String>,
-    /// Whether there is no such parameter, so that its name is wrong and not its value.
+    /// Whether the parameter does not exist: its name is wrong, not its value.
     pub unknown: bool,
 }
 
 impl ParamError {
-    /// A parameter that is not among the `known`.
+    /// Returns the error for a parameter that is not among the `known` ones.
     pub fn unknown_parameter(name: &str, known: &[&str]) -> Self {
         let near = nearest(name, known.iter().copied(), 1);
         let hint = match (near.first(), known) {
@@ -496,7 +495,7 @@ impl ParamError {
     }
 }
 
-/// Facts about the node itself that a producer looks at; they enter the key.
+/// Facts about the node itself that a producer reads; they enter the key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sees {
     /// The rule's variables.
@@ -505,7 +504,7 @@ pub struct Sees {
     pub label: bool,
 }
 
-/// All producers by the name that a manifest's `uses` gives them.
+/// All producers, by the name in a manifest's `uses`.
 #[derive(Clone, Default)]
 pub struct Registry {
     by_name: BTreeMap<String, Arc<dyn Producer>>,
@@ -517,22 +516,22 @@ impl Registry {
         self.by_name.insert(producer.id().name, Arc::new(producer));
     }
 
-    /// The producer of that name.
+    /// Returns the producer of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Producer>> {
         self.by_name.get(name)
     }
 
-    /// All of them, by name.
+    /// Iterates over all producers, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Producer>> {
         self.by_name.values()
     }
 
-    /// All names, sorted.
+    /// Iterates over all names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// A digest over all names and versions: it moves when any producer may give other outputs.
+    /// Returns a digest over all names and versions: it changes whenever any producer may give other outputs.
     pub fn digest(&self) -> Digest {
         let mut text = String::new();
         for producer in self.by_name.values() {

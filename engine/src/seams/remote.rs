@@ -1,7 +1,7 @@
-//! The cache that machines share: results that others made, found under the same keys, and results offered to others.
+//! The remote cache that machines share: looks up results of other machines by action key, and offers results of this one.
 //!
-//! The engine knows no protocol. It asks and offers; whoever answers may be slow, silent, gone or lying, and then the answer is a miss: a
-//! remote cache costs time, never truth. What comes is [checked](genuine) on this side, too.
+//! The engine knows no protocol. A remote cache may be slow, silent, unreachable or wrong; each counts as a miss: it costs time, never
+//! correctness. The engine [checks](genuine) every received blob itself, too.
 
 use crate::values::digest::{ActionKey, Digest};
 use serde::Serialize;
@@ -13,14 +13,14 @@ use std::time::Duration;
 /// A blob by its digest and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobRef {
-    /// Its blake3 digest.
+    /// Its BLAKE3 digest.
     pub digest: Digest,
     /// Its length in bytes.
     pub len: u64,
 }
 
 impl BlobRef {
-    /// The reference to these bytes.
+    /// Returns the reference to these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self {
             digest: Digest::of(bytes),
@@ -29,39 +29,39 @@ impl BlobRef {
     }
 }
 
-/// A result that is looked for.
+/// A result to look up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The key it is filed under.
+    /// Its action key.
     pub key: ActionKey,
-    /// Producer and version, as displayed. The key says the same; servers show this to people.
+    /// Producer and version, as displayed. The key implies both; servers show this to people.
     pub producer: String,
 }
 
 /// One output of a shared result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedOutput {
-    /// What the producer calls it; a producer of one output calls it `output`.
+    /// The producer's name for it; `output` for a producer of one output.
     pub name: String,
     /// The blob.
     pub blob: BlobRef,
 }
 
-/// A result as machines share it. Its outputs are fetched by themselves, and only when somebody reads them.
+/// A result as machines share it. Its outputs are fetched separately, and only when a build reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedResult {
-    /// The key it is filed under.
+    /// Its action key.
     pub key: ActionKey,
     /// Producer and version, as displayed.
     pub producer: String,
-    /// What was made, by rising name.
+    /// Its outputs, sorted by name.
     pub outputs: Vec<SharedOutput>,
-    /// How it came about: bytes of the engine's, opaque to the cache.
+    /// Its provenance as the engine encodes it, opaque to the cache.
     pub provenance: Vec<u8>,
 }
 
 impl SharedResult {
-    /// The question that it answers.
+    /// Returns the lookup that it answers.
     pub fn lookup(&self) -> Wanted {
         Wanted {
             key: self.key,
@@ -70,24 +70,24 @@ impl SharedResult {
     }
 }
 
-/// What became of an offer.
+/// Outcome of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// It will be uploaded.
     Queued,
-    /// Nothing is written in this run.
+    /// Uploads are off in this run.
     Off,
-    /// Too much waits to be uploaded; it was left out.
+    /// The upload queue is full; the offer is dropped.
     LeftOut,
 }
 
-/// A way in which a cache did not keep its word. Each makes a miss.
+/// A wrong answer of a remote cache. Each counts as a miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lie {
-    /// Bytes without the digest that was asked for.
+    /// The bytes do not have the requested digest.
     WrongBytes,
-    /// A blob that a result names is not there.
+    /// A blob that a result names is missing.
     MissingBlob,
     /// A result lacks an output or its record.
     MissingOutput,
@@ -95,9 +95,9 @@ pub enum Lie {
     OtherKey,
     /// The record or an answer cannot be read.
     Undecodable,
-    /// The result says that its producer failed.
+    /// The result reports a failure of its producer.
     Failed,
-    /// Nobody whom this checkout trusts signed it.
+    /// No signature by anyone whom this checkout trusts.
     Untrusted,
 }
 
@@ -115,78 +115,78 @@ impl fmt::Display for Lie {
     }
 }
 
-/// What a run had of a remote cache.
+/// Counts of one run's traffic with a remote cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RemoteSummary {
-    /// Results that were found.
+    /// Results found.
     pub hits: u64,
-    /// Results that were asked for and not found, for whatever reason.
+    /// Results requested but not found, for any reason.
     pub misses: u64,
-    /// Blobs that came.
+    /// Blobs received.
     pub blobs_down: u64,
-    /// Their bytes as they were sent.
+    /// Their bytes as transferred.
     pub bytes_down: u64,
     /// Volumes whose outputs were fetched.
     pub volumes: u64,
-    /// Volumes whose outputs were made where they were read, because that takes less time.
+    /// Volumes whose outputs were built here, because that takes less time than fetching.
     pub volumes_left: u64,
-    /// Questions that were sent, each time that they were.
+    /// Requests sent, repetitions included.
     pub requests: u64,
-    /// Results that the cache took.
+    /// Results that the cache accepted.
     pub stored: u64,
-    /// Blobs that were sent.
+    /// Blobs sent.
     pub blobs_up: u64,
-    /// Their bytes as they were sent.
+    /// Their bytes as transferred.
     pub bytes_up: u64,
-    /// Offers that the cache did not take, or that nobody waited for.
+    /// Offers that the cache did not accept, or whose upload the run did not wait for.
     pub not_stored: u64,
-    /// What was wrong with answers, by kind; each blob and each result once.
+    /// Wrong answers, by kind; each blob and each result counts once.
     pub lies: BTreeMap<Lie, u64>,
-    /// Blobs and results that were wrong, were sent again, and are right now.
+    /// Blobs and results that were wrong and are right after another upload.
     pub healed: u64,
-    /// Those that the cache keeps wrong although they were sent again, as it calls them.
+    /// Those that stay wrong although they were uploaded again, by the cache's names.
     pub broken: BTreeSet<String>,
-    /// Why nothing more was looked up, one sentence.
+    /// Why lookups stopped, one sentence.
     pub reads_off: Option<String>,
-    /// Why nothing more was offered, one sentence.
+    /// Why offers stopped, one sentence.
     pub writes_off: Option<String>,
-    /// What went wrong with calls, one sentence; the first of them.
+    /// The first failure of a call, one sentence.
     pub trouble: Option<String>,
-    /// Shards of work that were sent to workers.
+    /// Shards of work sent to workers.
     pub shards: u64,
-    /// Targets that workers made.
+    /// Targets that workers built.
     pub executed: u64,
-    /// Targets that workers were to make and did not.
+    /// Targets that workers were asked to build but did not.
     pub unmade: u64,
-    /// Why nothing more was sent to workers, one sentence.
+    /// Why sending to workers stopped, one sentence.
     pub execute_off: Option<String>,
-    /// What went wrong with workers, one sentence; the first of it.
+    /// The first failure of a worker, one sentence.
     pub execute_trouble: Option<String>,
 }
 
-/// What a bundle consists of. Results are filed under their keys, so that a bundle serves any tree that has some of them.
+/// A bundle found in a remote cache. Results are looked up by key, so a bundle serves any tree that has some of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// Which of the names that were asked for led to it.
+    /// Index of the requested name that led to it.
     pub at: usize,
     /// Its volumes.
     pub volumes: Vec<VolumeRef>,
 }
 
-/// A volume: some results whose records travel in one piece, and outputs that travel in another.
+/// Reference to a volume: some results, with their records in one piece and their outputs in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeRef {
-    /// Digest of the piece that holds the records.
+    /// Digest of the piece with the records.
     pub id: Digest,
-    /// Where both pieces are, in bytes of the cache's own.
+    /// Address of both pieces, in the cache's own encoding.
     pub address: Vec<u8>,
-    /// Whether its outputs are of those that a build reads before it knows its targets, or that are dear to make.
+    /// Whether a build reads its outputs before it knows its targets, or they are expensive to build.
     pub is_eager: bool,
-    /// Bytes that its outputs travel in.
+    /// Length in bytes of the piece with the outputs.
     pub len: u64,
 }
 
-/// What a volume holds.
+/// The contents of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
     /// Its results, without the parts of their outputs.
@@ -195,89 +195,89 @@ pub struct Volume {
     pub outputs: Vec<Digest>,
 }
 
-/// A result that is offered with others.
+/// A result to offer in a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundled {
     /// The result, without the parts of its output.
     pub result: SharedResult,
     /// The output and its parts.
     pub outputs: Vec<Digest>,
-    /// Whether its outputs belong into a volume [that is eager](VolumeRef::is_eager).
+    /// Whether its outputs belong into an [eager](VolumeRef::is_eager) volume.
     pub is_eager: bool,
 }
 
-/// A bundle that is offered.
+/// A bundle to offer.
 pub struct BundleOffer<'a> {
-    /// What it is filed under: the name of the tree, then names that later bundles take over.
+    /// The names to store it under: that of the tree, then names that later bundles take over.
     pub names: &'a [Digest],
-    /// Where an earlier bundle may be found, the nearest first.
+    /// Names under which to look for an earlier bundle, the nearest first.
     pub near: &'a [Digest],
-    /// The results; neighbours are alike.
+    /// The results; similar ones are adjacent.
     pub results: &'a [Bundled],
-    /// Gives an output by its digest.
+    /// Loads an output by its digest.
     pub load: &'a (dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync),
 }
 
-/// So long after it looked, whoever files an answer that was paid for has filed it or given up.
+/// Time after its lookup within which a machine stores a paid answer or gives up.
 pub const WINDOW: Duration = Duration::from_secs(60);
 
-/// A cache that machines share. Every method blocks; none of them fails.
+/// A remote cache. Every method blocks; none fails.
 pub trait RemoteCache: Send + Sync {
-    /// Whether anything may be found at this moment.
+    /// Whether lookups are on at this moment.
     fn reads(&self) -> bool;
 
-    /// Whether offers are taken.
+    /// Whether offers are accepted.
     fn writes(&self) -> bool;
 
-    /// How long one question takes, of those that were answered; `None` before the first.
+    /// Returns the duration of one answered request; `None` before the first.
     fn round_trip(&self) -> Option<Duration>;
 
-    /// How many bytes come in a second, where enough came to tell.
+    /// Returns the download speed in bytes per second, once enough bytes were received to measure it.
     fn speed(&self) -> Option<u64>;
 
-    /// Looks up results, as many as are asked for, in their order; `None` is a miss. The outputs' blobs need not be there.
+    /// Looks up results; answers in the order of `wanted`, `None` is a miss. The outputs' blobs need not exist.
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
-    /// The same, counted nowhere: for answers that were asked about before.
+    /// As [`Self::find`], but not counted: for results that were looked up before.
     fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
-    /// What was found under a key turned out to be of no use: it counts as a miss, and is [to be filed again](Self::is_spoiled).
+    /// Rejects the result found under a key as unusable: it counts as a miss and [must be stored again](Self::is_spoiled).
     fn refuse(&self, key: &ActionKey);
 
-    /// Whether what is filed under a key was found to be wrong in this run, so that whoever makes it files it again.
+    /// Whether the result stored under a key proved wrong in this run, so that a build that makes it stores it again.
     fn is_spoiled(&self, key: &ActionKey) -> bool;
 
-    /// The first of these names under which a bundle is filed that can be read.
+    /// Returns the bundle of the first of these names that has a readable one.
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle>;
 
-    /// What volumes hold, in their order; `None` for one that is not there or not as it is named.
+    /// Reads the contents of volumes, in the order of `addresses`; `None` for one that is missing or does not match its digest.
     fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>>;
 
-    /// The outputs that lie in volumes, in their order. Those that do not have the digest that they are listed under are left out.
+    /// Reads the outputs of volumes, in the order of `addresses`. Leaves out outputs that do not match their digest.
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;
 
-    /// Fetches blobs of results that were found, as many as are asked for, in their order; `None` is a miss.
+    /// Fetches blobs of results that were found, in the order of `wanted`; `None` is a miss.
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>>;
 
-    /// Offers a result with the blobs of its outputs, in their order, to be uploaded while the build goes on.
+    /// Offers a result with the blobs of its outputs, in their order, for upload in the background.
     fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered;
 
-    /// Files a result now. Its blobs are sent first; then it is looked up what is there under its key, `goes` is told, and only if it says so
-    /// the result is filed, at most [`WINDOW`] later. Where nobody answers nothing is filed, and `goes` is not asked.
+    /// Stores a result now: sends its blobs, looks up the present result under its key and passes it to `goes`. Only if `goes` returns true,
+    /// stores the result, at most [`WINDOW`] later. If the cache does not answer, stores nothing and does not call `goes`.
     fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
 
-    /// Counts a volume whose outputs are made, because that takes less time than fetching them.
+    /// Counts a volume whose outputs are built here, because that takes less time than fetching them.
     fn leave_volume(&self) {}
 
-    /// Files a bundle under all of its names. Volumes of an earlier bundle that mostly hold what is offered are kept; the rest goes into new
-    /// ones. Waits until all of it is there, and reads back what is new. Whether it is there, every byte.
+    /// Stores a bundle under all of its names. Reuses volumes of an earlier bundle that mostly consist of offered results; the rest forms
+    /// new ones. Waits until everything is stored and reads back the new parts. Returns whether every byte is there.
     fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool;
 
-    /// Waits for uploads, at most so long (`None`: to the end), gives up what is left, and says what happened so far.
+    /// Waits for uploads, at most `wait` (`None`: until all are done), drops the rest, and returns the counts so far.
     fn finish(&self, wait: Option<Duration>) -> RemoteSummary;
 }
 
-/// The blob, if it is the one that was asked for.
+/// Returns the blob, if it is the wanted one.
 pub fn genuine(wanted: &BlobRef, blob: Option<Arc<[u8]>>) -> Option<Arc<[u8]>> {
     blob.filter(|blob| BlobRef::of(blob) == *wanted)
 }

@@ -1,7 +1,7 @@
-//! The log of builds: what each build that made, found or lost anything came to. The newest [`KEEP_BUILDS`] of a view are kept.
+//! The log of builds: the outcome of each build that built, found or lost a result. The newest [`KEEP_BUILDS`] of a view are kept.
 //!
-//! Encoded with minicbor in `Part::Builds`. Row key: the build's number (u64, big-endian). A row is written in the build's own last
-//! commit, so a build that was killed has none; versions that it pushed have no number either, for they are in that same commit.
+//! Encoded with minicbor in `Part::Builds`. Row key: the build's number (u64, big-endian). The build's own last commit writes the row,
+//! so a killed build has none, and no versions with its number: these are in the same commit.
 
 use super::{Part, Row, RowChange, ledger};
 use crate::seams::paid::Spent;
@@ -9,40 +9,40 @@ use crate::values::diagnostic::Diagnostic;
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
-/// How many builds of a view the log keeps.
+/// Number of builds of a view that the log keeps.
 pub const KEEP_BUILDS: u64 = 1_000;
 
-/// So many targets that are gone are named.
+/// Maximum number of removed targets recorded by label.
 pub const GONE: usize = 256;
 
-/// So many targets that failed are named.
+/// Maximum number of failed targets recorded by label.
 pub const FAILED: usize = 64;
 
-/// So much of why is kept, in characters.
+/// Maximum length of a failure's message, in characters.
 const WHY: usize = 200;
 
-/// How a build ended.
+/// Outcome of a build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(index_only)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Everything asked for is there.
+    /// Everything requested is built.
     #[default]
     #[n(0)]
     Ok,
-    /// Something failed, or a limit was reached.
+    /// A target failed, or a limit was reached.
     #[n(1)]
     Failed,
-    /// It was told to stop.
+    /// It was stopped.
     #[n(2)]
     Cancelled,
 }
 
-/// What a build did, in numbers.
+/// Counts of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Counts {
-    /// Targets asked for.
+    /// Targets requested.
     #[n(0)]
     pub targets: u64,
     /// Producers that ran.
@@ -51,7 +51,7 @@ pub struct Counts {
     /// Results found under their keys.
     #[n(2)]
     pub cached: u64,
-    /// Nodes that were looked at and whose key had not moved.
+    /// Nodes that were checked and whose key had not changed.
     #[n(3)]
     pub verified: u64,
     /// Nodes without output because their producer failed.
@@ -62,26 +62,26 @@ pub struct Counts {
     pub skipped: u64,
 }
 
-/// What became of the answers that a build was given: results that models made, and tries of no use. What was found filed is not among them.
+/// Counts of the answers that a build received from models, by outcome. Results found in the cache are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Answers {
-    /// Made whole.
+    /// Complete new answers.
     #[n(0)]
     pub full: u64,
-    /// An earlier one, patched.
+    /// Patches of an earlier answer.
     #[n(1)]
     pub patches: u64,
-    /// An earlier one, found to hold.
+    /// Earlier answers confirmed.
     #[n(2)]
     pub unchanged: u64,
-    /// Could not be an output.
+    /// Answers that could not be an output.
     #[n(3)]
     pub rejected: u64,
 }
 
 impl Counts {
-    /// Counts what another build did, too.
+    /// Adds the counts of another build.
     pub fn add(&mut self, other: &Self) {
         self.targets += other.targets;
         self.ran += other.ran;
@@ -91,14 +91,14 @@ impl Counts {
         self.skipped += other.skipped;
     }
 
-    /// How many of those looked at needed no making.
+    /// Returns the number of nodes that did not need to run.
     pub fn hits(&self) -> u64 {
         self.cached + self.verified
     }
 }
 
 impl Answers {
-    /// Counts one.
+    /// Counts one answer.
     pub fn add(&mut self, outcome: ledger::Outcome) {
         match outcome {
             ledger::Outcome::Full => self.full += 1,
@@ -109,7 +109,7 @@ impl Answers {
         }
     }
 
-    /// Counts those of another build, too.
+    /// Adds the counts of another build's answers.
     pub fn add_all(&mut self, other: &Self) {
         self.full += other.full;
         self.patches += other.patches;
@@ -117,50 +117,50 @@ impl Answers {
         self.rejected += other.rejected;
     }
 
-    /// How many there were.
+    /// Returns the number of answers.
     pub fn sum(&self) -> u64 {
         self.full + self.patches + self.unchanged + self.rejected
     }
 }
 
-/// A node that took long.
+/// A slow node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Slow {
-    /// The node.
+    /// Its label.
     #[n(0)]
     pub label: String,
-    /// Microseconds that its producer took.
+    /// Duration of its producer, in microseconds.
     #[n(1)]
     pub took_us: u64,
-    /// What came of it: `ran`.
+    /// Its outcome: `ran`.
     #[n(2)]
     pub how: String,
 }
 
-/// What one producer's targets came to.
+/// Counts of one producer's targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct OfProducer {
     /// The implementation, as in `csharp/outline`.
     #[n(0)]
     pub uses: String,
-    /// How often it ran.
+    /// Number of its runs.
     #[n(1)]
     pub ran: u64,
-    /// How often a result of it was found.
+    /// Number of its results found in the cache.
     #[n(2)]
     pub cached: u64,
-    /// How often it failed.
+    /// Number of its failures.
     #[n(3)]
     pub failed: u64,
-    /// Microseconds that its runs took together.
+    /// Total duration of its runs, in microseconds.
     #[n(4)]
     pub took_us: u64,
 }
 
 impl OfProducer {
-    /// Counts what another build did with it, too.
+    /// Adds the counts of the same producer in another build.
     pub fn add(&mut self, other: &Self) {
         self.ran += other.ran;
         self.cached += other.cached;
@@ -169,20 +169,20 @@ impl OfProducer {
     }
 }
 
-/// Targets that no rule, set or source gives any more.
+/// Targets that no rule, set or source defines any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Gone {
-    /// How many went.
+    /// Their number.
     #[n(0)]
     pub count: u64,
-    /// The labels of the first [`GONE`] of them, in order.
+    /// The labels of the first [`GONE`] of them, sorted.
     #[n(1)]
     pub labels: Vec<String>,
 }
 
 impl Gone {
-    /// Those of these labels.
+    /// Returns the record of these labels.
     pub fn of(mut labels: Vec<String>) -> Self {
         let count = labels.len() as u64;
         labels.sort_unstable();
@@ -198,16 +198,16 @@ pub struct FailedTarget {
     /// Its label.
     #[n(0)]
     pub label: String,
-    /// The code of what was wrong.
+    /// The error code.
     #[n(1)]
     pub code: String,
-    /// The sentence about it, cut.
+    /// The error message, cut.
     #[n(2)]
     pub message: String,
 }
 
 impl FailedTarget {
-    /// One of which this was told.
+    /// Returns the record of a target that failed with this diagnostic.
     pub fn of(label: &str, why: &Diagnostic) -> Self {
         let mut message: String = why.message.chars().take(WHY).collect();
         if message.len() < why.message.len() {
@@ -228,59 +228,59 @@ pub struct BuildRecord {
     /// Its number in this view, from 1.
     #[n(0)]
     pub number: u64,
-    /// Seconds since 1970 when it began.
+    /// When it started, in seconds since 1970.
     #[n(1)]
     pub at: u64,
-    /// Microseconds from there to its last commit.
+    /// Duration until its last commit, in microseconds.
     #[n(2)]
     pub took_us: u64,
-    /// What was called, and for which patterns: `build //types/...:outline`.
+    /// The command with its patterns: `build //types/...:outline`.
     #[n(3)]
     pub command: String,
-    /// What happened.
+    /// Its counts.
     #[n(4)]
     pub counts: Counts,
-    /// What it cost, failed tries included; `None` when nobody was asked.
+    /// Its cost, failed tries included; `None` if no model was asked.
     #[n(5)]
     pub spent: Option<Spent>,
     /// The commit that was checked out, in hexadecimal, if the checkout is one of git's.
     #[n(6)]
     pub commit: Option<String>,
-    /// Whether files were not as that commit has them; `None` when that is not known.
+    /// Whether files differed from that commit; `None` if unknown.
     #[n(7)]
     pub dirty: Option<bool>,
-    /// How it ended.
+    /// Its outcome.
     #[n(8)]
     pub outcome: Outcome,
-    /// The nodes that took longest, the longest first.
+    /// The slowest nodes, the slowest first.
     #[n(9)]
     pub slowest: Vec<Slow>,
-    /// Results by producer, by name.
+    /// Counts by producer, sorted by name.
     #[n(10)]
     pub producers: Vec<OfProducer>,
-    /// What the results found under their keys had cost.
+    /// Original cost of the results found in the cache.
     #[n(11)]
     pub saved: Option<Spent>,
-    /// Microseconds that they had taken to make.
+    /// Original duration of their runs, in microseconds.
     #[n(12)]
     #[cbor(default)]
     pub saved_us: u64,
-    /// What became of the answers that it was given.
+    /// Answers received from models, by outcome.
     #[n(13)]
     #[cbor(default)]
     pub answers: Answers,
-    /// Targets that had an output until it took them away.
+    /// Targets with an output that it removed.
     #[n(14)]
     #[cbor(default)]
     pub gone: Gone,
-    /// The first [`FAILED`] of the targets that failed, in order.
+    /// The first [`FAILED`] of the failed targets, sorted.
     #[n(15)]
     #[cbor(default)]
     pub failures: Vec<FailedTarget>,
 }
 
 impl BuildRecord {
-    /// The rows to write: its own, and that of the build that it pushes out.
+    /// Returns the rows to write: its own, and the removal of the build that it pushes out.
     pub fn to_rows(&self) -> Vec<RowChange> {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         let mut rows = vec![(Part::Builds, key(self.number), Some(body))];
@@ -290,18 +290,18 @@ impl BuildRecord {
         rows
     }
 
-    /// The build in a row; `None` when it cannot be decoded.
+    /// Decodes the build in a row; `None` if it is malformed.
     pub fn from_row((_, body): &Row) -> Option<Self> {
         minicbor::decode(body).ok()
     }
 
-    /// Seconds since 1970 when its last commit was made.
+    /// Returns the time of its last commit in seconds since 1970.
     pub fn end_seconds(&self) -> u64 {
         self.at.saturating_add(self.took_us / 1_000_000)
     }
 }
 
-/// The row key of a build.
+/// Returns the row key of a build.
 pub fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }

@@ -1,4 +1,4 @@
-//! The bytes of the typed records: CBOR maps with small integer keys. It knows no table and no disk.
+//! Encoding of the typed records: CBOR maps with small integer keys. Knows no table and no disk.
 //!
 //! Fields are only ever added: unknown keys are skipped, missing optional fields read as their empty value, a missing required field
 //! makes the record unreadable.
@@ -11,35 +11,35 @@ use minicbor::decode::Error;
 use minicbor::{Decoder, Encoder};
 use std::sync::Arc;
 
-/// Writes to memory, where writing cannot fail.
+/// Encoder into memory, which never fails.
 type Out<'a> = Encoder<&'a mut Vec<u8>>;
 type Done = Result<(), minicbor::encode::Error<std::convert::Infallible>>;
 
-/// Where a blob's bytes are.
+/// Location of a blob's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlobRecord {
-    /// Length of the blob.
+    /// Length of the blob, in bytes.
     pub(super) raw_len: u64,
-    /// Length of what is stored.
+    /// Length as stored, in bytes.
     pub(super) stored_len: u64,
-    /// How it is stored (`disk::pack`).
+    /// Codec of the stored form (`disk::pack`).
     pub(super) codec: u8,
     /// Its sequence number in the data table.
     pub(super) seq: u64,
-    /// Where it lies among others, if it shares a frame; its stored length is its share of that.
+    /// Its place in a shared frame, if any; its stored length is then its share of the frame.
     pub(super) shared: Option<Shared>,
 }
 
-/// The frame that a blob shares, and its place in it.
+/// A frame shared by blobs, and one blob's place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shared {
-    /// Where the frame begins in its row.
+    /// Offset of the frame in its row.
     pub(super) frame_at: u64,
-    /// Length of the frame.
+    /// Length of the frame, in bytes.
     pub(super) frame_stored: u64,
-    /// Length of what it expands to.
+    /// Length of the expanded frame, in bytes.
     pub(super) frame_len: u64,
-    /// Where the blob begins in that.
+    /// Offset of the blob in the expanded frame.
     pub(super) at: u64,
 }
 
@@ -49,7 +49,7 @@ fn encoded(write: impl FnOnce(&mut Out<'_>) -> Done) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of an action record.
+/// Encodes an action record.
 pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     encoded(|out| {
         let more = [
@@ -110,7 +110,7 @@ pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     })
 }
 
-/// The bytes of a list of diagnostics.
+/// Encodes a list of diagnostics.
 pub(super) fn encode_diagnostics(list: &[&Diagnostic]) -> Vec<u8> {
     encoded(|out| {
         out.array(list.len() as u64)?;
@@ -118,7 +118,7 @@ pub(super) fn encode_diagnostics(list: &[&Diagnostic]) -> Vec<u8> {
     })
 }
 
-/// The diagnostics in these bytes; `None` when they are malformed.
+/// Decodes a list of diagnostics; `None` if the bytes are malformed.
 pub(super) fn decode_diagnostics(bytes: &[u8]) -> Option<Vec<Diagnostic>> {
     decode_list(&mut Decoder::new(bytes), decode_diagnostic).ok()
 }
@@ -159,7 +159,7 @@ fn encode_diagnostic(out: &mut Out<'_>, diagnostic: &Diagnostic) -> Done {
     Ok(())
 }
 
-/// The bytes of a version; its number is in the key of the row.
+/// Encodes a version; its number is in the row's key.
 pub(super) fn encode_history(record: &HistoryRecord) -> Vec<u8> {
     encoded(|out| {
         out.map(3 + u64::from(record.build.is_some()))?
@@ -176,7 +176,7 @@ pub(super) fn encode_history(record: &HistoryRecord) -> Vec<u8> {
     })
 }
 
-/// The bytes of a blob record.
+/// Encodes a blob record.
 pub(super) fn encode_blob(record: &BlobRecord) -> Vec<u8> {
     encoded(|out| {
         out.map(4 + u64::from(record.shared.is_some()))?
@@ -198,7 +198,7 @@ pub(super) fn encode_blob(record: &BlobRecord) -> Vec<u8> {
     })
 }
 
-/// Calls `field` for every entry of a map; it returns whether it knew the key, and entries of unknown keys are skipped.
+/// Calls `field` for every entry of a map; `field` returns whether it knows the key. Skips entries of unknown keys.
 fn each_field<'b>(from: &mut Decoder<'b>, mut field: impl FnMut(u64, &mut Decoder<'b>) -> Result<bool, Error>) -> Result<(), Error> {
     let fields = from.map()?.ok_or_else(|| Error::message("a map of unknown length"))?;
     for _ in 0..fields {
@@ -210,7 +210,7 @@ fn each_field<'b>(from: &mut Decoder<'b>, mut field: impl FnMut(u64, &mut Decode
     Ok(())
 }
 
-/// Reads a list without believing its length: memory grows only with what is really there.
+/// Reads a list without trusting its length: memory grows only with items that exist.
 fn decode_list<'b, T>(from: &mut Decoder<'b>, mut item: impl FnMut(&mut Decoder<'b>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
     let len = from.array()?.ok_or_else(|| Error::message("a list of unknown length"))?;
     let mut items = Vec::new();
@@ -235,7 +235,7 @@ fn needed<T>(field: Option<T>) -> Result<T, Error> {
     field.ok_or_else(|| Error::message("a required field is missing"))
 }
 
-/// The action record in these bytes.
+/// Decodes an action record.
 pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
     let (mut output, mut len, mut label, mut producer, mut made_at, mut took_us) = (None, None, None, None, 0, 0);
     let (mut inputs, mut diagnostics, mut class) = (Vec::new(), Vec::new(), Class::Cheap);
@@ -294,7 +294,7 @@ fn decode_input(from: &mut Decoder<'_>) -> Result<InputRecord, Error> {
     })
 }
 
-/// A text and two numbers, as places and excerpts have them.
+/// Reads a text and two numbers, as in places and excerpts.
 fn triple(from: &mut Decoder<'_>) -> Result<(String, u32, u32), Error> {
     if from.array()? != Some(3) {
         return Err(Error::message("a place has three parts"));
@@ -328,7 +328,7 @@ fn decode_diagnostic(from: &mut Decoder<'_>) -> Result<Diagnostic, Error> {
     Ok(diagnostic)
 }
 
-/// The version in these bytes, under the number that its row has.
+/// Decodes a version; its number is that of its row.
 pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord, Error> {
     let (mut action, mut output, mut at, mut build) = (None, None, 0, None);
     each_field(&mut Decoder::new(bytes), |key, from| {
@@ -350,7 +350,7 @@ pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord
     })
 }
 
-/// The blob record in these bytes.
+/// Decodes a blob record.
 pub(super) fn decode_blob(bytes: &[u8]) -> Result<BlobRecord, Error> {
     let (mut raw_len, mut stored_len, mut codec, mut seq, mut shared) = (None, None, None, None, None);
     each_field(&mut Decoder::new(bytes), |key, from| {

@@ -1,4 +1,4 @@
-//! What every store does, run over every backend.
+//! Conformance suite of stores, run over every backend.
 
 use super::codec::tests::any_action;
 use super::disk::{DiskOptions, DiskStore};

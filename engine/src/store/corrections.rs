@@ -1,27 +1,27 @@
-//! Corrections: what a person wrote in the place of parts of an output, by its label and the checkout it was written in, for every checkout
-//! that shares the store.
+//! Corrections: a person's words in place of parts of an output, by its label and the checkout in which they were written. All checkouts that
+//! share the store see them.
 //!
-//! An output is corrected where it was made; the words are to stay where its code goes: to another branch, another checkout, through results
-//! that know nothing of them. So they are filed by label too, as text, which no gc takes. What the parts are is the producer's knowledge.
+//! A person corrects an output in one checkout, but the words must follow its code to other branches and checkouts, across results without them.
+//! So they are also stored as text by label, which gc never removes. Only the producer knows what the parts are.
 
 use super::{Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
 
-/// A person's words by the name of the part of the output that they stand in.
+/// A person's words, by name of the part of the output that they replace.
 pub type Words = BTreeMap<String, String>;
 
-/// One row.
+/// One correction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorrectionRecord {
-    /// Seconds since 1970.
+    /// When it was written, in seconds since 1970.
     pub at: u64,
     /// The checkout in which it was written.
     pub view: ViewId,
-    /// The key that the corrected output was filed under.
+    /// The action key of the corrected output.
     pub key: ActionKey,
-    /// That output.
+    /// Digest of that output.
     pub output: Digest,
     /// The words.
     pub words: Words,
@@ -43,7 +43,7 @@ struct Body {
 }
 
 impl CorrectionRecord {
-    /// The row to write for a label.
+    /// Returns the row to write for a label.
     pub fn to_row(&self, label: &str) -> RowChange {
         let body = Body {
             at: self.at,
@@ -56,7 +56,7 @@ impl CorrectionRecord {
         (Part::Corrections, row_key(label, self.view), Some(body))
     }
 
-    /// The correction in a body; `None` when it cannot be decoded.
+    /// Decodes the correction in a row's body; `None` if it is malformed.
     pub fn from_body(body: &[u8]) -> Option<Self> {
         let body: Body = minicbor::decode(body).ok()?;
         Some(Self {
@@ -69,23 +69,23 @@ impl CorrectionRecord {
     }
 }
 
-/// The row that takes away what was written of a label in a checkout.
+/// Returns the change that removes the correction of a label in a checkout.
 pub fn release(label: &str, view: ViewId) -> RowChange {
     (Part::Corrections, row_key(label, view), None)
 }
 
-/// The label, a zero, the checkout.
+/// Returns the label, a zero byte and the checkout.
 fn row_key(label: &str, view: ViewId) -> Vec<u8> {
     [label.as_bytes(), &[0], &view.0.to_be_bytes()].concat()
 }
 
-/// The label in the key of a row.
+/// Returns the label in a row's key.
 pub fn label_of(key: &[u8]) -> Option<&str> {
     let (label, rest) = key.split_at_checked(key.len().checked_sub(9)?)?;
     std::str::from_utf8(label).ok().filter(|_| rest[0] == 0)
 }
 
-/// The corrections of a label, the last one last.
+/// Reads the corrections of a label, sorted by time.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
@@ -99,7 +99,7 @@ pub fn of(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, Store
     Ok(found)
 }
 
-/// All corrections with their labels. There are as many as people wrote: few.
+/// Reads all corrections with their labels. People write them, so there are few.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.

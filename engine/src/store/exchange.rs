@@ -1,4 +1,4 @@
-//! What a checkout had of its remote cache, day by day, for `cortex remote stats`. The newest [`KEEP_DAYS`] are kept.
+//! Traffic of a checkout with its remote cache, by day, for `cortex remote stats`. The newest [`KEEP_DAYS`] are kept.
 //!
 //! Encoded with minicbor in `Part::Exchange`. Row key: days since 1970 (u64, big-endian).
 
@@ -8,57 +8,57 @@ use minicbor::{Decode, Encode};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// So many days are kept.
+/// Number of days that are kept.
 pub const KEEP_DAYS: u64 = 400;
 const DAY: u64 = 24 * 60 * 60;
 
-/// What of a remote cache was used on one day, or on several.
+/// Traffic with a remote cache on one day, or on several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Exchanged {
-    /// Results, or bundles of them, that were found.
+    /// Results, or bundles of them, found.
     #[n(0)]
     pub hits: u64,
-    /// Those that were asked for and not found.
+    /// Results requested but not found.
     #[n(1)]
     pub misses: u64,
-    /// Blobs that came.
+    /// Blobs received.
     #[n(2)]
     pub blobs_down: u64,
-    /// Their bytes as they were sent.
+    /// Their bytes as transferred.
     #[n(3)]
     pub bytes_down: u64,
-    /// Results that the cache took.
+    /// Results that the cache accepted.
     #[n(4)]
     pub stored: u64,
-    /// Results that it did not take.
+    /// Results that it did not accept.
     #[n(5)]
     pub not_stored: u64,
-    /// Blobs that were sent.
+    /// Blobs sent.
     #[n(6)]
     pub blobs_up: u64,
-    /// Their bytes as they were sent.
+    /// Their bytes as transferred.
     #[n(7)]
     pub bytes_up: u64,
-    /// Answers that were wrong, by what was wrong with them.
+    /// Wrong answers, by kind.
     #[n(8)]
     pub lies: BTreeMap<String, u64>,
-    /// Shards of work that were sent to workers.
+    /// Shards of work sent to workers.
     #[n(9)]
     #[cbor(default)]
     pub shards: u64,
-    /// Targets that workers made.
+    /// Targets that workers built.
     #[n(10)]
     #[cbor(default)]
     pub executed: u64,
-    /// Targets that workers were to make and did not.
+    /// Targets that workers were asked to build but did not.
     #[n(11)]
     #[cbor(default)]
     pub unmade: u64,
 }
 
 impl Exchanged {
-    /// What one run had.
+    /// Returns the counts of one run.
     pub fn of(run: &RemoteSummary) -> Self {
         Self {
             hits: run.hits,
@@ -76,7 +76,7 @@ impl Exchanged {
         }
     }
 
-    /// Adds another's figures.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.hits += other.hits;
         self.misses += other.misses;
@@ -103,7 +103,7 @@ fn day((key, body): &Row) -> Option<(u64, Exchanged)> {
     Some((u64::from_be_bytes(key.as_slice().try_into().ok()?), minicbor::decode(body).ok()?))
 }
 
-/// Adds what a run had to the figures of the day of `now` (seconds since 1970).
+/// Adds the counts of a run to those of the day of `now` (seconds since 1970).
 ///
 /// # Errors
 /// When the store cannot be written.
@@ -125,7 +125,7 @@ pub fn note(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) -> Resul
     store.commit(view, Commit { rows, ..Commit::default() })
 }
 
-/// The figures of all days since `since` (seconds since 1970), from the first to the last: days since 1970, figures.
+/// Reads the counts of all days since `since` (seconds since 1970), in order: days since 1970, counts.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -1,4 +1,4 @@
-//! A store whose outputs may lie in a remote cache: one that is read and is not here is fetched with the volume that it lies in, and kept.
+//! A store with outputs in a remote cache: a read of a missing output fetches and stores the whole volume that contains it.
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::volumes::{self, KnownVolume};
@@ -10,40 +10,40 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Volumes that are fetched at once, at most.
+/// Maximum number of volumes fetched at once.
 const AT_ONCE: usize = 8;
-/// Bytes a second of a cache whose speed is not known yet.
+/// Assumed speed of a cache until it is measured, in bytes per second.
 const ASSUMED_SPEED: u64 = 4 << 20;
 
-/// A store, and the volumes that its view knows.
+/// A store with the volumes recorded in its view.
 pub struct Fetching {
     store: Arc<dyn Store>,
     cache: Arc<dyn RemoteCache>,
     view: ViewId,
     prefer: Prefer,
-    /// Held while something is fetched, so that nothing is fetched twice.
+    /// Locked during a fetch, so that nothing is fetched twice.
     elsewhere: Mutex<Option<Elsewhere>>,
 }
 
-/// What became of a volume.
+/// State of a volume in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing of it was read.
+    /// Not read yet.
     Unread,
-    /// It was fetched, whatever came.
+    /// Fetched, with or without success.
     Fetched,
-    /// Its outputs are sooner made.
+    /// Skipped: its outputs are faster to build.
     Left,
 }
 
-/// Where outputs lie.
+/// Index of outputs in volumes.
 #[derive(Default)]
 struct Elsewhere {
     volumes: Vec<KnownVolume>,
-    /// What became of each volume in this run.
+    /// State of each volume.
     state: Vec<State>,
     by_prefix: FxHashMap<[u8; 8], usize>,
-    /// How many volumes are fetched at the next miss: twice as many each time, because what reads one output often reads its neighbours.
+    /// Number of volumes to fetch at the next miss; doubles each time, because a reader of one output often reads its neighbours.
     ahead: usize,
 }
 
@@ -62,7 +62,7 @@ impl Elsewhere {
         })
     }
 
-    /// A volume that is to be fetched and some that follow it.
+    /// Returns the volume to fetch and some that follow it, and marks them as fetched.
     fn next(&mut self, first: usize) -> Vec<usize> {
         let wanted = (first..self.volumes.len()).filter(|at| self.state[*at] == State::Unread);
         let wanted: Vec<usize> = wanted.take(self.ahead).collect();
@@ -73,7 +73,7 @@ impl Elsewhere {
 }
 
 impl Fetching {
-    /// A store beside a cache.
+    /// Wraps a store that reads missing outputs from a cache.
     pub fn of(store: Arc<dyn Store>, cache: Arc<dyn RemoteCache>, view: ViewId, prefer: Prefer) -> Self {
         Self {
             store,
@@ -88,7 +88,7 @@ impl Fetching {
         self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the outputs of a volume come sooner than they are made.
+    /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs.
     fn is_worth_fetching(&self, volume: &KnownVolume) -> bool {
         let speed = self.cache.speed().unwrap_or(ASSUMED_SPEED).max(1);
         let way = self.cache.round_trip().unwrap_or_default();
@@ -100,7 +100,7 @@ impl Fetching {
         }
     }
 
-    /// The output from the volume that it lies in, which is filed whole.
+    /// Fetches an output with its whole volume and stores that.
     fn fetch(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         if self.prefer == Prefer::Make || !self.cache.reads() {
             return Ok(None);
@@ -114,7 +114,7 @@ impl Fetching {
             return Ok(None);
         };
         match elsewhere.state[at] {
-            // Another thread fetched it meanwhile, or it is not as it should be.
+            // Another thread has fetched the volume since; if the output is still missing, the volume was wrong.
             State::Fetched => return self.store.blob(digest),
             State::Left => return Ok(None),
             State::Unread => {}
@@ -128,7 +128,7 @@ impl Fetching {
         let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].address[..]).collect();
         let blobs: Vec<(Digest, Arc<[u8]>)> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
         if blobs.is_empty() && !self.cache.reads() {
-            // It does not answer at the moment, which says nothing of the volumes.
+            // The cache does not answer at the moment; the volumes may still be fetched later.
             wanted.iter().for_each(|at| elsewhere.state[*at] = State::Unread);
         }
         let found = blobs.iter().find(|(came, _)| came == digest).map(|(_, blob)| blob.clone());

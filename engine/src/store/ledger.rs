@@ -1,7 +1,7 @@
-//! The ledger: what was spent on results and what filed results saved. Rows are only ever added; gc does not take them.
+//! The ledger: money spent on results and saved by cached results. Rows are only ever added; gc never removes them.
 //!
 //! Encoded with minicbor in `Part::Ledger`. Row key: seconds since 1970 (u64, big-endian), then 64 random bits, so that rows
-//! of one second stand side by side.
+//! of one second do not collide.
 
 use super::{Part, Row, RowChange};
 use crate::seams::paid::Spent;
@@ -9,51 +9,51 @@ use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// What became of the money.
+/// Outcome of a paid job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[cbor(index_only)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// A whole answer was made.
+    /// A complete new answer.
     #[n(0)]
     Full,
-    /// An earlier answer was patched.
+    /// A patch of an earlier answer.
     #[n(1)]
     Patch,
-    /// An earlier answer was found to hold.
+    /// An earlier answer, confirmed.
     #[n(2)]
     Unchanged,
-    /// An answer came that could not be an output.
+    /// An answer that could not be an output.
     #[n(3)]
     Rejected,
-    /// Nothing was spent: the result was filed under its key. The figures say what it had cost.
+    /// Nothing was spent: the result was found under its key. The entry contains its original cost.
     #[n(4)]
     Saved,
 }
 
-/// One line.
+/// One entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
 pub struct LedgerEntry {
-    /// Seconds since 1970.
+    /// When it was recorded, in seconds since 1970.
     #[n(0)]
     pub at: u64,
-    /// The node.
+    /// Label of the node.
     #[n(1)]
     pub label: String,
-    /// What became of it.
+    /// Its outcome.
     #[n(2)]
     pub outcome: Outcome,
-    /// What it cost, or saved.
+    /// Its cost, or the cost saved.
     #[n(3)]
     pub spent: Spent,
-    /// Microseconds that it took.
+    /// Its duration, in microseconds.
     #[n(4)]
     pub took_us: u64,
 }
 
 impl LedgerEntry {
-    /// The row to write.
+    /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         let mut key = self.at.to_be_bytes().to_vec();
@@ -61,7 +61,7 @@ impl LedgerEntry {
         (Part::Ledger, key, Some(body))
     }
 
-    /// The entry in a row; `None` when it cannot be decoded.
+    /// Decodes the entry in a row; `None` if it is malformed.
     pub fn from_row((_, body): &Row) -> Option<Self> {
         minicbor::decode(body).ok()
     }

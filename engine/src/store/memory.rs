@@ -1,6 +1,6 @@
-//! A store that remembers nothing once dropped: for `--no-store` and for tests. It knows no disk and never fails.
+//! A store in memory, for `--no-store` and for tests. Knows no disk and never fails.
 //!
-//! Blobs are hashed once, when they come in; memory that nobody else can write is not hashed again on reading.
+//! Blobs are hashed once, when committed. Reads do not hash them again: no other process can write this memory.
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::{VIEW_KEY, ViewRecord};
@@ -21,7 +21,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Removes versions beyond the newest that are not pinned.
+    /// Removes unpinned versions beyond the newest [`KEEP_VERSIONS`].
     fn trim(&mut self, view: ViewId, label: &str) {
         let Some(versions) = self.history.get_mut(&(view, label.to_owned())) else {
             return;
@@ -43,7 +43,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,6 +1,6 @@
 //! The store: blobs by digest, results by action key, History, and the state of each view (checkout). See `store-layout.md`.
 //!
-//! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
+//! The store may be deleted at any time: that costs time, never correctness. Every read hashes the blob again.
 
 pub mod builds;
 mod codec;
@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use views::ViewRecord;
 
-/// One checkout (or, later, overlay) of a workspace within a store: the digest of its root's canonical path, cut to 64 bits.
+/// Identifies one checkout of a workspace within a store: the digest of its root's canonical path, cut to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ViewId(pub u64);
 
@@ -42,11 +42,11 @@ pub struct ViewId(pub u64);
 pub enum Part {
     /// Pages of node records, by page number (`graph`).
     Nodes,
-    /// What every build needs of them: which nodes there are and what reads what, by page number (`graph`).
+    /// The part of the nodes that every build needs: their labels and edges, by page number (`graph`).
     Links,
-    /// Which rows of tables decided what nodes read, by page number (`graph`).
+    /// Rows of tables that decided which inputs nodes have, by page number (`graph`).
     Lookups,
-    /// The set of stale nodes, the generation and counters (`graph`).
+    /// The state that the stored graph belongs to: generation, stale nodes and counters (`build`).
     State,
     /// Directory listings with file stamps and digests, by path (`files`).
     Directories,
@@ -56,30 +56,30 @@ pub enum Part {
     Requests,
     /// The compiled manifest, by digest of its texts (`manifest`).
     Manifests,
-    /// Warnings that stand and why the last try failed, by label (`build`).
+    /// Warnings in force and the reason of the last failure, by label (`build`).
     Remarks,
-    /// What was spent and saved, by time (`store::ledger`).
+    /// Amounts spent and saved, by time (`store::ledger`).
     Ledger,
-    /// What people wrote in the place of outputs, by label (`store::corrections`). Of all views together.
+    /// Corrections that people wrote in place of outputs, by label (`store::corrections`). Shared by all views.
     Corrections,
     /// Builds, by number (`store::builds`).
     Builds,
-    /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
+    /// Path and last use of the checkout: one row with an empty key (`store::views`).
     View,
-    /// Versions that are kept whatever comes, by label and version (`store::pins`).
+    /// Versions that are never trimmed, by label and version (`store::pins`).
     Pins,
-    /// The moment up to which the known sources are true, when somebody watches: one row, whose key is empty (`build`).
+    /// The moment up to which the known sources are current, if a watcher runs: one row with an empty key (`build`).
     Watch,
-    /// What a remote cache gave and took, by day (`store::exchange`).
+    /// Traffic with a remote cache, by day (`store::exchange`).
     Exchange,
-    /// Paid answers of which other machines may have others, by action key (`store::unconfirmed`).
+    /// Paid answers for which other machines may have stored different ones, by action key (`store::unconfirmed`).
     Unconfirmed,
-    /// Volumes of a remote cache whose results were filed here, by digest (`store::volumes`).
+    /// Volumes of a remote cache whose results are stored here, by digest (`store::volumes`).
     Volumes,
 }
 
 impl Part {
-    /// Every part, in the order of their declaration.
+    /// Every part, in declaration order.
     pub const ALL: [Self; 18] = [
         Self::Nodes,
         Self::Links,
@@ -101,7 +101,7 @@ impl Part {
         Self::Volumes,
     ];
 
-    /// Whose rows a view sees: its own, or those that all views share.
+    /// Returns the view whose rows `view` reads: itself, or the one that all views share.
     #[must_use]
     pub fn owner(self, view: ViewId) -> ViewId {
         match self {
@@ -120,49 +120,49 @@ pub type RowChange = (Part, Vec<u8>, Option<Vec<u8>>);
 /// Everything one transaction writes.
 #[derive(Debug, Default)]
 pub struct Commit {
-    /// Results: blob if absent, action record.
+    /// Results; each writes its action record, and its blob if absent.
     pub results: Vec<NewResult>,
-    /// Outputs of results that are filed already, by their digests.
+    /// Outputs of results whose records exist already, by digest.
     pub blobs: Vec<(Digest, Arc<[u8]>)>,
     /// Rows of the view.
     pub rows: Vec<RowChange>,
-    /// Versions to push: label, record. Version numbers are given by the store; all but the newest [`KEEP_VERSIONS`] and those that are pinned are trimmed.
+    /// Versions to push: label, record. The store assigns version numbers and trims all but the newest [`KEEP_VERSIONS`] and the pinned ones.
     pub history: Vec<(String, HistoryRecord)>,
-    /// Results made earlier that were found again, and when (seconds since 1970): gc spares what was used lately.
+    /// Earlier results that were found again, and when (seconds since 1970): gc keeps recently used ones.
     pub used: Vec<(ActionKey, u64)>,
 }
 
-/// How many versions of a node History keeps unless told otherwise.
+/// Default number of versions of a node that History keeps.
 pub const KEEP_VERSIONS: usize = 16;
 
-/// What can go wrong with a store. Damage to single records is not here: a damaged record is reported and reads as absent.
+/// Errors of a store as a whole. Damage to single records is no error: a damaged record is reported and reads as absent.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Another process holds the lock.
     #[error("the store is held by {holder}")]
     Busy {
-        /// Who holds it, as it wrote itself down.
+        /// The holder, as it wrote itself into the lock file.
         holder: String,
     },
     /// Another process builds the same checkout.
     #[error("another build of this checkout is running, {holder}")]
     ViewBusy {
-        /// Who, as it wrote itself down.
+        /// That process, as it wrote itself into the lock file.
         holder: String,
     },
-    /// Another process makes the same result.
+    /// Another process builds the same result.
     #[error("{} is making the same result, {holder}", maker(.holder))]
     ActionBusy {
-        /// Who, as it wrote itself down.
+        /// That process, as it wrote itself into the lock file.
         holder: String,
     },
-    /// Another process collects.
+    /// Another process runs gc.
     #[error("another collection of this store is running, {holder}")]
     Collecting {
-        /// Who, as it wrote itself down.
+        /// That process, as it wrote itself into the lock file.
         holder: String,
     },
-    /// The disk is full; nothing was lost.
+    /// The disk is full; no data is lost.
     #[error("no space left for the store at {path}")]
     NoSpace {
         /// The store's folder.
@@ -175,30 +175,30 @@ pub enum StoreError {
         path: PathBuf,
         /// `opened`, `read`, `written`.
         what: &'static str,
-        /// The system's words.
+        /// The operating system's error message.
         reason: String,
     },
-    /// Written by a newer cortex.
+    /// A newer cortex wrote it.
     #[error("the store at {path} was written by a newer version of cortex (format {found}, this one reads up to {known})")]
     TooNew {
         /// The store's folder.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest format known here.
+        /// The newest format that this version reads.
         known: u32,
     },
-    /// Damaged beyond single records. It is set aside and begun anew when it is next opened.
+    /// Damaged beyond single records. The next opening for writing sets the file aside and starts a new one.
     #[error(
         "the store at {path} is damaged ({reason}); when it is next opened to be written, it is set aside, and what is sound of it taken over into a new one"
     )]
     Damaged {
         /// The store's folder.
         path: PathBuf,
-        /// What was met.
+        /// The damage found.
         reason: String,
     },
-    /// The folder belongs to someone else.
+    /// The folder belongs to another user.
     #[error("the store at {path} belongs to another user")]
     Foreign {
         /// The store's folder.
@@ -206,7 +206,7 @@ pub enum StoreError {
     },
 }
 
-/// Who makes a result that somebody waits for: in a service that may be another request.
+/// Describes the holder of an awaited result: in a service, it may be another request of this process.
 fn maker(holder: &str) -> &'static str {
     match holder.starts_with(&format!("pid {} ", std::process::id())) {
         true => "another request of this process",
@@ -214,10 +214,10 @@ fn maker(holder: &str) -> &'static str {
     }
 }
 
-/// An action that this process alone asks for; see [`Store::flight`].
+/// Exclusive right to request one action; see [`Store::flight`].
 pub type Flight = Box<dyn std::any::Any + Send>;
 
-/// Why an output in pieces cannot be read.
+/// Reason why an output in pieces cannot be read.
 enum Unread {
     Piece,
     Store(StoreError),
@@ -229,15 +229,15 @@ impl From<PageError> for Unread {
     }
 }
 
-/// What a store does. One conformance suite runs over every backend.
+/// A store. One conformance suite runs over every backend.
 pub trait Store: Send + Sync {
-    /// The blob of that digest, hashed again; damage is noted ([`Store::damage`]) and reads as absent.
+    /// Returns the blob of that digest, hashed again; damage is noted ([`Store::damage`]) and reads as absent.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError>;
 
-    /// An output as its readers see it: a table in one page. `None` where a piece of it is nowhere.
+    /// Returns an output as its readers see it: a table in one page. `None` if any piece is missing.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
@@ -250,63 +250,63 @@ pub trait Store: Send + Sync {
         }
     }
 
-    /// Whether a blob of that digest is recorded (its bytes are not looked at).
+    /// Whether a blob of that digest is recorded (without reading its bytes).
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError>;
 
-    /// The result filed under a key.
+    /// Returns the result stored under a key.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError>;
 
-    /// One row of a view.
+    /// Returns one row of a view.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// All rows of a part of a view, in key order.
+    /// Returns all rows of a part of a view, in key order.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError>;
 
-    /// The versions of a node, oldest first.
+    /// Returns the versions of a node, oldest first.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError>;
 
-    /// Writes all of it in one durable transaction, or nothing.
+    /// Writes everything in one durable transaction, or nothing.
     ///
     /// # Errors
-    /// When the transaction could not be made durable.
+    /// When the transaction cannot be made durable.
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError>;
 
-    /// Damage met so far in this process: one sentence each, naming table and key. Taking it empties the list.
+    /// Returns and clears the damage found so far in this process: one sentence each, naming table and key.
     fn damage(&self) -> Vec<String>;
 
-    /// Whether another process waits for the store and this one is of those that give way. Cheap enough to ask at every step.
+    /// Whether another process waits for the store and this one gives way. Cheap enough to call at every step.
     fn is_wanted(&self) -> bool {
         false
     }
 
-    /// Lets others have the store until it is next called. What is not committed is not protected from gc meanwhile.
+    /// Releases the store lock until the next call. Meanwhile gc may remove anything not committed.
     fn let_go(&self) {}
 
-    /// Waits until no other process asks for what this key costs, and keeps others from it while the value lives; `None` where nobody else
-    /// can be, and when told to stop. What is filed under the key is to be looked up again afterwards.
+    /// Waits until no other process requests the paid result of this key, and locks out others while the returned value lives. `None` if
+    /// there cannot be another process, or when cancelled. Afterwards, look the key up again: the other process may have stored its result.
     ///
     /// # Errors
-    /// When it cannot be told whether somebody else asks.
+    /// When another process requests the result until the time-out, or the lock cannot be tried.
     fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
         Ok(None)
     }
 
-    /// Lets others have the store if one waits for it; whether it did. To be called between two steps of which each is whole.
+    /// Releases the store lock if another process waits for it, and returns whether it did. Call between two self-contained steps.
     fn give_way(&self) -> bool {
         let wanted = self.is_wanted();
         if wanted {
@@ -316,49 +316,49 @@ pub trait Store: Send + Sync {
     }
 }
 
-/// What a store holds, in numbers.
+/// Counts and sizes of a store's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Length of the store's file.
+    /// Length of the store's file, in bytes.
     pub file_bytes: u64,
-    /// Blobs recorded.
+    /// Number of blobs recorded.
     pub blobs: u64,
-    /// Their length.
+    /// Their total length.
     pub blob_raw_bytes: u64,
-    /// Their length as stored.
+    /// Their total length as stored.
     pub blob_stored_bytes: u64,
-    /// Action records.
+    /// Number of action records.
     pub actions: u64,
-    /// Versions in History, of all views.
+    /// Number of versions in History, of all views.
     pub history_versions: u64,
-    /// Files of damaged stores that were set aside beside it.
+    /// Number of damaged store files that were set aside beside it.
     pub set_aside_files: u64,
-    /// Their length.
+    /// Their total length.
     pub set_aside_bytes: u64,
 }
 
-/// Counting what is there, for `status` and `gc`. Damaged records are counted nowhere.
+/// Counts of a store's contents, for `status` and `gc`. Damaged records are not counted.
 pub trait Inventory: Store {
-    /// What the store holds.
+    /// Counts the store's contents.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn usage(&self) -> Result<Usage, StoreError>;
 
-    /// When a result made earlier was last found again (seconds since 1970); `None` if it never was.
+    /// Returns when an earlier result was last found again (seconds since 1970); `None` if never.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError>;
 
-    /// The checkouts that the store knows, by number.
+    /// Returns the checkouts recorded in the store, by number.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError>;
 }
 
-/// What is said of an output that was handed in under a digest that is not its own; it is not stored.
+/// Returns the message for an output that was handed in under a wrong digest and is not stored.
 fn not_its_digest(digest: &Digest, result: Option<&NewResult>) -> String {
     let of = result.map_or("a result", |result| &result.record.label);
     format!("the output handed in for {of} does not have the digest {digest}; it was not stored")

@@ -1,6 +1,6 @@
-//! A store as a what-if build sees it: what it holds is there, and results are filed under their keys as ever, because they are right wherever
-//! they are asked for. What a build says of its checkout (its graph, History, log, remarks) is not kept. As no graph holds what it filed or
-//! found, somebody else is told of it.
+//! The store of a what-if build: it reads the underlying store and commits results, which are valid in any checkout. It drops the build's
+//! changes to its checkout (graph, History, log, remarks). No graph protects its results from gc, so it reports them to the owner of the
+//! overlay.
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::{Commit, Flight, Part, Row, RowChange, Store, StoreError, ViewId};
@@ -8,22 +8,22 @@ use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Told of the results that were filed or found, once they are durable.
+/// Called with the keys of results that were stored or found, once they are durable.
 pub type OnResults = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
 
-/// What was spent is spent, and a collection has to know of every checkout that it may have to keep something for.
+/// Parts that are written: money is spent even by an overlay, and gc must know every checkout in use.
 const KEPT: [Part; 2] = [Part::Ledger, Part::View];
 
-/// A store that keeps results alone, what was spent on them, and that the checkout is in use.
+/// A store that writes only results, their cost, and the checkout's last use.
 pub struct OverlayStore {
     store: Arc<dyn Store>,
     told: OnResults,
-    /// Whether a build took away what is known of requests: it names nodes by numbers, which others may have since.
+    /// Whether a build removed recorded requests: they refer to nodes by number, and numbers may have been reassigned.
     forgotten: AtomicBool,
 }
 
 impl OverlayStore {
-    /// Of a store.
+    /// Wraps a store.
     pub fn of(store: Arc<dyn Store>, told: OnResults) -> Self {
         Self {
             store,

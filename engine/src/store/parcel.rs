@@ -1,12 +1,12 @@
-//! Parcels: results with their outputs as one file, to be handed from one store to another. It knows no graph.
+//! Parcels: results with their outputs in one file, to transfer between stores. Knows no graph.
 //!
-//! `CORTEX RESULTS 1\n`, then one zstd frame with a checksum: for each result, by rising key, `1`, key [32], length of the record u32,
-//! record, length of the output u64 (all ones when it does not follow: it stood before, or is not stored), output; at the end `0` and the
-//! number of results u64. Numbers are little-endian. Records are in the form of `actions.1` (codec) without when and how long. The same
-//! results give the same bytes.
+//! `CORTEX RESULTS 1\n`, then one zstd frame with a checksum: for each result, sorted by key, `1`, key [32], length of the record u32, record,
+//! length of the output u64 (all ones if the output does not follow: it occurred before, or is not stored), output; at the end `0` and the number
+//! of results u64. Numbers are little-endian. Records are encoded as in `actions.1` (codec), without time and duration. Equal results give equal
+//! bytes.
 //!
-//! What is read is checked as far as it can be: outputs by their digests, records by their form. Whether a result is what its key stands
-//! for cannot be told from it, because parameters are only in the key: who imports a file believes whoever made it.
+//! The reader checks outputs by their digests and records by their form. It cannot check that a result belongs to its key, because parameters are
+//! only in the key: importing a file means trusting its author.
 
 use super::codec;
 use super::records::{ActionRecord, NewResult};
@@ -20,38 +20,38 @@ use std::sync::Arc;
 
 const MAGIC: &[u8; 17] = b"CORTEX RESULTS 1\n";
 
-/// Whether a file that begins so is a parcel.
+/// Whether a file with these first bytes is a parcel.
 pub fn is_parcel(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 const RESULT: u8 = 1;
 const END: u8 = 0;
-/// The length of an output that does not follow.
+/// Length field of an output that does not follow.
 const ELSEWHERE: u64 = u64::MAX;
-/// Longer records are not ours.
+/// Maximum length of a record, in bytes.
 const LONGEST_RECORD: u32 = 64 << 20;
-/// Longer outputs are not ours.
+/// Maximum length of an output, in bytes.
 const LONGEST_OUTPUT: u64 = 1 << 32;
 const LEVEL: i32 = 6;
 
-/// Why a parcel cannot be written or read.
+/// Reason why a parcel cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ParcelError {
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is not a parcel, or not all of one.
+    /// It is no parcel, or an incomplete one.
     #[error("it is not a whole file of results: {0}")]
     Form(&'static str),
-    /// An output is not what its record says.
+    /// An output does not have the digest in its record.
     #[error("the output of {0} does not have the digest that its record names")]
     Output(String),
 }
 
-/// What is said of a file that is no parcel at all.
+/// Message for a file that is no parcel at all.
 pub const FOREIGN: &str = "it does not begin like one";
 
-/// Writes a parcel; results come by rising key.
+/// Writes a parcel; results must be added sorted by key.
 pub struct Writer {
     out: zstd::Encoder<'static, BufWriter<tempfile::NamedTempFile>>,
     written: BTreeSet<Digest>,
@@ -59,10 +59,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins one beside `path`, where it will be.
+    /// Starts a parcel in a temporary file beside `path`, its final place.
     ///
     /// # Errors
-    /// When no file can be made there.
+    /// When no file can be created there.
     pub fn create(path: &Path) -> Result<Self, ParcelError> {
         let folder = path
             .parent()
@@ -79,7 +79,7 @@ impl Writer {
         })
     }
 
-    /// Adds a result, with its output and its parts in the order of the record. What is said of this machine and moment is left out.
+    /// Adds a result, with its output and parts in the order of the record. Leaves out time and duration.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -120,7 +120,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts it in its place. How many bytes it has.
+    /// Moves the finished parcel to `path` and returns its length in bytes.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -135,13 +135,13 @@ impl Writer {
     }
 }
 
-/// A file that begins as a parcel does.
+/// An open file that begins like a parcel.
 pub struct Parcel(BufReader<File>);
 
-/// Opens a parcel to read it.
+/// Opens a parcel for reading.
 ///
 /// # Errors
-/// When it cannot be read, or is something else.
+/// When it cannot be read, or is not a parcel.
 pub fn open(path: &Path) -> Result<Parcel, ParcelError> {
     let mut file = BufReader::new(File::open(path)?);
     let mut magic = [0; MAGIC.len()];
@@ -152,10 +152,10 @@ pub fn open(path: &Path) -> Result<Parcel, ParcelError> {
     }
 }
 
-/// Reads a parcel, handing each result to `take` once it is checked; records count as made `now`. Memory is bounded by the largest output.
+/// Reads a parcel and passes each checked result to `take`, with `now` as its time. Memory is bounded by the largest output.
 ///
 /// # Errors
-/// When it is not a whole parcel, or `take` fails. What was taken until then stays.
+/// When the parcel is incomplete, or `take` fails. Results passed before stay.
 pub fn read<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
     let mut from = zstd::Decoder::with_buffer(parcel.0).map_err(ParcelError::from)?;
     let mut count = 0;
@@ -176,7 +176,7 @@ pub fn read<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: impl FnMut
     if u64::from_le_bytes(claimed) != count {
         return Err(ParcelError::Form("it says that it has another number of results").into());
     }
-    // The end of the frame is where its checksum is compared.
+    // Reading past the end of the frame compares its checksum.
     match from.read(&mut [0]) {
         Ok(0) => Ok(count),
         Ok(_) => Err(ParcelError::Form("something follows its end").into()),
@@ -213,7 +213,7 @@ fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
     })
 }
 
-/// The blob of a result that is said to have a digest, unless it stands elsewhere.
+/// Reads a blob of a result and checks its digest; `None` if the blob does not follow here.
 fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<Option<Arc<[u8]>>, ParcelError> {
     let mut len = [0; 8];
     exact(from, &mut len)?;
@@ -228,7 +228,7 @@ fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<
     }
 }
 
-/// So many bytes; memory grows only with those that are there.
+/// Reads `len` bytes; memory grows only with bytes that exist.
 fn bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
     let mut bytes = Vec::new();
     let read = from.take(len).read_to_end(&mut bytes).map_err(cut_short)?;
@@ -242,7 +242,7 @@ fn exact(from: &mut impl Read, into: &mut [u8]) -> Result<(), ParcelError> {
     from.read_exact(into).map_err(cut_short)
 }
 
-/// The frame ends where more was to come, or the file cannot be read.
+/// Converts a read error: the frame ended early, or the file cannot be read.
 fn cut_short(error: io::Error) -> ParcelError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => ParcelError::Form("it is cut short"),
@@ -296,7 +296,7 @@ mod tests {
                 prop_assert_eq!(&result.record, &ActionRecord { made_at: 5, took_us: 0, ..record.clone() });
                 if let Some(blob) = &result.blob { prop_assert_eq!(&blob[..], &output[..]); }
             }
-            // Cut or flipped, it is refused at the latest at its end.
+            // A cut or flipped file is refused at its end at the latest.
             let at = at.index(whole.len());
             std::fs::write(&path, &whole[..at]).unwrap();
             let cut = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |_| Ok(())));
@@ -307,7 +307,7 @@ mod tests {
             let mut other = Vec::new();
             let done = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |result| { other.push(result); Ok(()) }));
             prop_assert!(other.iter().all(|result| result.blob.as_ref().is_none_or(|blob| Digest::of(blob) == result.record.output)));
-            // Some bits of a frame mean nothing; all others are noticed.
+            // Some bits of a frame have no meaning; flips of all others are detected.
             let pair = |result: &NewResult| (result.key, result.record.clone(), result.blob.clone());
             prop_assert!(done.is_err() || other.iter().map(pair).eq(back.iter().map(pair)));
         }

@@ -1,7 +1,7 @@
-//! Pins: versions that a person wants kept. History does not trim them and gc does not take what they name.
+//! Pins: versions that a person wants to keep. History does not trim them and gc keeps their results.
 //!
-//! Encoded with minicbor in `Part::Pins`. Row key: the label, NUL, the version (u32, big-endian). The key alone makes a pin: one whose
-//! body is damaged still keeps its version from being trimmed.
+//! Encoded with minicbor in `Part::Pins`. Row key: the label, NUL, the version (u32, big-endian). The key alone makes a pin: one with a damaged
+//! body still protects its version from trimming.
 
 use super::{Part, Row, RowChange};
 use crate::values::digest::{ActionKey, Digest};
@@ -11,26 +11,26 @@ use minicbor::{Decode, Encode};
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct Pin {
-    /// The node.
+    /// Label of the node.
     #[n(0)]
     pub label: String,
-    /// The version.
+    /// The version number.
     #[n(1)]
     pub version: u32,
     #[cbor(n(2), with = "minicbor::bytes")]
     key: Vec<u8>,
     #[cbor(n(3), with = "minicbor::bytes")]
     output: Vec<u8>,
-    /// Seconds since 1970 when it was pinned.
+    /// When it was pinned, in seconds since 1970.
     #[n(4)]
     pub at: u64,
-    /// Why.
+    /// Reason, if the person gave one.
     #[n(5)]
     pub note: Option<String>,
 }
 
 impl Pin {
-    /// A pin of a version that is filed under `key`.
+    /// Creates a pin of a version with the action key `key`.
     pub fn new(label: &str, version: u32, key: &ActionKey, output: &Digest, at: u64, note: Option<String>) -> Self {
         Self {
             label: label.to_owned(),
@@ -42,30 +42,30 @@ impl Pin {
         }
     }
 
-    /// The key that the version is filed under, and its output; `None` when these are not digests.
+    /// Returns the version's action key and output digest; `None` if they are malformed.
     pub fn result(&self) -> Option<(ActionKey, Digest)> {
         let digest = |bytes: &[u8]| bytes.try_into().ok().map(Digest);
         Some((ActionKey(digest(&self.key)?), digest(&self.output)?))
     }
 
-    /// The row to write.
+    /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         (Part::Pins, row_key(&self.label, self.version), Some(body))
     }
 
-    /// The pin in a row; `None` when it cannot be decoded.
+    /// Decodes the pin in a row; `None` if it is malformed.
     pub fn from_row((_, body): &Row) -> Option<Self> {
         minicbor::decode(body).ok()
     }
 }
 
-/// The key of the pin of a version.
+/// Returns the row key of a version's pin.
 pub fn row_key(label: &str, version: u32) -> Vec<u8> {
     [label.as_bytes(), &[0], &version.to_be_bytes()].concat()
 }
 
-/// Label and version in a row's key.
+/// Returns label and version in a row's key.
 pub fn of_key(key: &[u8]) -> Option<(&str, u32)> {
     let (rest, version) = key.split_last_chunk::<4>()?;
     let label = std::str::from_utf8(rest.strip_suffix(&[0])?).ok()?;

@@ -5,12 +5,12 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
-/// Whether a result cost money.
+/// Cost class of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Only computing time.
     Cheap,
-    /// Paid for: the last thing that gc takes.
+    /// Paid for: gc removes it last.
     Paid,
 }
 
@@ -19,46 +19,46 @@ pub enum Class {
 pub struct InputRecord {
     /// Role in the rule.
     pub role: Arc<str>,
-    /// The node that gave it.
+    /// Label of the node that it comes from.
     pub label: Arc<str>,
-    /// What it gave.
+    /// Its digest.
     pub digest: Digest,
 }
 
-/// A result filed under its action key.
+/// A result stored under its action key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionRecord {
     /// Digest of the output blob. The blob itself may be absent (outputs of `keep = false` producers).
     pub output: Digest,
     /// Length of the output in bytes.
     pub len: u64,
-    /// The node it was first made for.
+    /// Label of the node that it was first built for.
     pub label: String,
     /// Producer name and version, as displayed.
     pub producer: String,
-    /// Seconds since 1970 when it was made.
+    /// When it was built, in seconds since 1970.
     pub made_at: u64,
-    /// Microseconds that the producer took.
+    /// Duration of the producer's run, in microseconds.
     pub took_us: u64,
-    /// What it was made of.
+    /// Its inputs.
     pub inputs: Vec<InputRecord>,
-    /// What the producer said.
+    /// The producer's diagnostics.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether it cost money.
+    /// Its cost class.
     pub class: Class,
-    /// What it cost, if that is known.
+    /// Its cost, if known.
     pub spent: Option<Spent>,
-    /// How it came about, as the producer noted it.
+    /// Provenance, as the producer noted it.
     pub notes: Notes,
-    /// Of a tree ([`crate::values::tree`]), whose outermost folder the output is: the digests of all other blobs of it, in order, each once.
+    /// For a tree ([`crate::values::tree`]), whose root folder is the output: digests of all its other blobs, sorted, without duplicates.
     pub parts: Vec<Digest>,
-    /// What its producer wants to know of it when it makes the next one; see [`crate::seams::producer::Output::memo`].
+    /// Data that its producer passes to its next run; see [`crate::seams::producer::Output::memo`].
     pub memo: Arc<[u8]>,
 }
 
 impl ActionRecord {
-    /// The blobs that stay as long as it is needed: its output and the parts of that; of what was paid for its inputs, too, because the next
-    /// question may be asked as a change of this one.
+    /// Returns the blobs that live as long as the record: the output and its parts. For a paid result also the inputs, because the next question
+    /// may be asked as a change of this one.
     pub fn blobs_to_keep(&self) -> impl Iterator<Item = Digest> {
         let asked = self.inputs.iter().filter(|_| self.class == Class::Paid);
         let own = std::iter::once(self.output).chain(self.parts.iter().copied());
@@ -69,33 +69,33 @@ impl ActionRecord {
 /// One version of a node's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryRecord {
-    /// From 1, never reused. Ignored when pushing: the store counts.
+    /// From 1, never reused. Ignored when pushing: the store assigns it.
     pub version: u32,
-    /// The key it is filed under.
+    /// Its action key.
     pub key: ActionKey,
     /// Its digest.
     pub output: Digest,
-    /// Seconds since 1970 when it became the node's output.
+    /// When it became the node's output, in seconds since 1970.
     pub at: u64,
-    /// The number of the build that brought it, in the view's log of builds; `None` for what is not a build (a correction, an answer).
+    /// Number of the build that pushed it, in the view's log of builds; `None` without a build (a correction, an answer).
     pub build: Option<u64>,
 }
 
-/// A result to file.
+/// A result to store.
 #[derive(Clone, Debug)]
 pub struct NewResult {
     /// Its key.
     pub key: ActionKey,
     /// The record.
     pub record: ActionRecord,
-    /// The output, unless it is not to be kept.
+    /// The output, unless it must not be stored.
     pub blob: Option<Arc<[u8]>>,
-    /// The record's parts, as far as they are at hand.
+    /// The record's parts that are available.
     pub parts: Vec<(Digest, Arc<[u8]>)>,
 }
 
 impl NewResult {
-    /// The blobs that come with it, by their digests.
+    /// Returns the blobs to store with it, by digest.
     pub fn blobs(&self) -> impl Iterator<Item = (Digest, &Arc<[u8]>)> {
         let own = self.blob.iter().map(|blob| (self.record.output, blob));
         own.chain(self.parts.iter().map(|(digest, blob)| (*digest, blob)))

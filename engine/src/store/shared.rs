@@ -1,5 +1,5 @@
-//! Results as machines share them. What a shared result says of how it came about is the record of `actions.1` (codec) as bytes; whoever
-//! finds it elsewhere files it as it came, noted as another machine's.
+//! Results as machines share them. The provenance of a shared result is its record as bytes, encoded as in `actions.1` (codec). A machine that
+//! finds it stores that record with a note that it comes from another machine.
 
 use super::codec;
 use super::records::ActionRecord;
@@ -7,13 +7,13 @@ use crate::seams::remote::{BlobRef, SharedOutput, SharedResult};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::label::Label;
 
-/// What producers of one output call it.
+/// Name of the only output of a producer.
 const OUTPUT: &str = "output";
-/// The note that a result was found in a remote cache.
+/// Note on a result that was found in a remote cache.
 pub const FOUND: &str = "remote";
-/// The note on what a worker of a farm made.
+/// Note on a result that a worker of a farm built.
 pub const MADE: (&str, &str) = ("made", "remotely");
-/// The note on what a program made that was not confined.
+/// Note on a result of an unconfined program.
 pub const UNCONFINED: (&str, &str) = ("sandbox", "none");
 
 /// Whether a person wrote the output.
@@ -21,18 +21,17 @@ pub fn is_corrected(record: &ActionRecord) -> bool {
     record.notes.get("mode").is_some_and(|mode| mode == "edited") || record.notes.contains_key("corrected")
 }
 
-/// Whether a result is not shared: a person's words are their checkout's own, and a program that was not confined may have read what it did
-/// not declare.
+/// Whether a result must not be shared: a person's words belong to their checkout, and an unconfined program may have read undeclared inputs.
 pub fn stays_here(record: &ActionRecord) -> bool {
     is_corrected(record) || record.notes.get(UNCONFINED.0).is_some_and(|level| level == UNCONFINED.1)
 }
 
-/// What the part of an output is called.
+/// Returns the name of a part of an output.
 fn part(digest: &Digest) -> String {
     format!("part-{digest}")
 }
 
-/// A result to share; `parts` are those of the record, in its order, or none in a bundle.
+/// Encodes a result to share; `parts` are those of the record, in its order, or none in a bundle.
 pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedResult {
     let mut told = record.clone();
     told.notes.remove(FOUND);
@@ -55,7 +54,7 @@ pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedRe
     }
 }
 
-/// The record of a result that was found; `None` when it is not one that [`of`] makes.
+/// Decodes the record of a found result; `None` if it is not as [`of`] encodes it.
 pub fn record(found: &SharedResult) -> Option<ActionRecord> {
     let (output, parts) = found.outputs.split_first()?;
     let mut record = codec::decode_action(&found.provenance).ok()?;
@@ -72,7 +71,7 @@ pub fn record(found: &SharedResult) -> Option<ActionRecord> {
     fits.then_some(record)
 }
 
-/// The name under which everything is filed that is made of these sources by these rules and producers.
+/// Returns the name of a tree: a digest of its sources, rules and producers.
 pub fn tree<'a>(definition: &Digest, registry: &Digest, sources: impl Iterator<Item = (&'a str, Option<Digest>)>) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 bundle 3");
     hasher.update(&definition.0).update(&registry.0);
@@ -83,7 +82,7 @@ pub fn tree<'a>(definition: &Digest, registry: &Digest, sources: impl Iterator<I
     Digest(*hasher.finalize().as_bytes())
 }
 
-/// The name that leads to a bundle of a workspace by something else than its tree. Workspaces of one name share it, which costs time only.
+/// Returns the name of a bundle of a workspace other than by its tree. Workspaces of one name share it, which costs only time.
 pub fn pointer(workspace: &str, what: &str) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 pointer 1");
     hasher.update(&(workspace.len() as u64).to_le_bytes()).update(workspace.as_bytes());
@@ -111,7 +110,7 @@ mod tests {
             } else {
                 prop_assert_eq!(super::record(&shared), Some(noted.clone()));
                 prop_assert_eq!(super::record(&super::of(&ActionKey(Digest(key)), &record, &[])), Some(noted.clone()));
-                // Shared once more, it is the same: whoever found it first leaves no trace.
+                // Sharing it again gives the same result: the first finder leaves no trace.
                 let plain = ActionRecord { notes: { let mut notes = record.notes.clone(); notes.remove(FOUND); notes }, ..record };
                 prop_assert_eq!(of(&ActionKey(Digest(key)), &noted), of(&ActionKey(Digest(key)), &plain));
             }

@@ -1,7 +1,7 @@
-//! A store in which the rows of one checkout stand still. Who reads them piece by piece, while another process builds the checkout between two
-//! pieces, sees one state of it all the same: before the store is given to others, what was not read yet is read.
+//! A store with a stable snapshot of one checkout's rows. A command reads them piece by piece and sees one state, even if another process builds
+//! the checkout in between: before it releases the store, it reads all remaining rows.
 //!
-//! Invariant: all rows of the parts in [`TOGETHER`] that are given are those that one commit left.
+//! Invariant: all rows returned for the parts in [`TOGETHER`] are those of one commit.
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
@@ -9,7 +9,7 @@ use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a graph is made of, and what is known to be current of it: it is written together.
+/// Parts of a graph and its freshness: one commit writes them together.
 const TOGETHER: [Part; 7] = [
     Part::State,
     Part::Watch,
@@ -23,16 +23,16 @@ const TOGETHER: [Part; 7] = [
 /// Rows of those parts, in their order.
 type Kept = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// A store with the rows of a view as they were when it was opened.
+/// A store with the rows of a view as of its opening.
 pub struct SnapshotStore {
     store: Arc<dyn Store>,
     view: ViewId,
-    /// What was read before others had the store; as long as nobody had it, what it holds is what it held.
+    /// The rows, copied before the store is first released; until then the store itself is unchanged.
     kept: RwLock<Option<Kept>>,
 }
 
 impl SnapshotStore {
-    /// Over a store that nobody else has from here on, until it is let go.
+    /// Wraps a store that no other process can write until it is released.
     pub fn of(store: Arc<dyn Store>, view: ViewId) -> Self {
         Self {
             store,
@@ -41,14 +41,14 @@ impl SnapshotStore {
         }
     }
 
-    /// What `found` finds among the rows of a part, if they were kept.
+    /// Applies `found` to the rows of a part, if they were copied.
     fn read_rows<T>(&self, view: ViewId, part: Part, found: impl FnOnce(&BTreeMap<Vec<u8>, Vec<u8>>) -> T) -> Option<T> {
         let at = TOGETHER.iter().position(|one| *one == part).filter(|_| view == self.view)?;
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().map(|kept| found(&kept[at]))
     }
 
-    /// Keeps all rows, unless that was done.
+    /// Copies all rows, unless already done.
     fn copy_all_rows(&self) -> Result<(), StoreError> {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {
@@ -106,7 +106,7 @@ impl Store for SnapshotStore {
     }
 
     fn let_go(&self) {
-        // What cannot be read now would be read torn: others wait until this is done.
+        // Rows read later would be of another state. If they cannot be copied, keep the store: other processes wait.
         if self.copy_all_rows().is_ok() {
             self.store.let_go();
         }

@@ -1,17 +1,17 @@
-//! Records that were replaced under their key by one with another output: a new answer was asked for, or a person corrected it. They are
-//! provenance of versions that History still shows, so they stay, under a key that follows from the old one and the output.
+//! Superseded records: replaced under their key by a record with another output, because a new answer was requested or a person corrected it.
+//! History still shows their versions, so they stay as provenance, under a key derived from the old key and the output.
 
 use super::records::{ActionRecord, NewResult};
 use super::{Store, StoreError};
 use crate::values::digest::{ActionKey, Digest};
 
-/// Where the record of an output stays once another one was filed under its key.
+/// Returns the key of an output's record after another output was stored under its key.
 #[must_use]
 pub fn key_of(key: &ActionKey, output: &Digest) -> ActionKey {
     ActionKey(Digest::of(&[b"superseded", &key.0.0[..], &output.0[..]].concat()))
 }
 
-/// What is to be filed, beside a result with the output `by`, for the record that it replaces; nothing when it says the same.
+/// Returns the result that preserves the record replaced by one with the output `by`; `None` if the output is the same.
 #[must_use]
 pub fn result_to_keep(key: &ActionKey, old: ActionRecord, by: &Digest) -> Option<NewResult> {
     (old.output != *by).then(|| NewResult {
@@ -22,7 +22,7 @@ pub fn result_to_keep(key: &ActionKey, old: ActionRecord, by: &Digest) -> Option
     })
 }
 
-/// How an output that is or was filed under a key came about.
+/// Reads the record of an output that is or was stored under a key.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.

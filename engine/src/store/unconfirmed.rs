@@ -1,7 +1,7 @@
-//! Answers that were paid for and of which it is not certain that every machine has the same: two may have asked at the same moment.
+//! Paid answers that may differ between machines: two machines may have asked at the same moment.
 //!
-//! Whoever files an answer in a remote cache looks immediately before whether one is there, and gives up [`WINDOW`](crate::seams::remote::WINDOW) later. So nobody writes
-//! under a key [`SETTLED`] after an answer was first seen there: what is read then stays, and the row goes. Until then a build asks first.
+//! A machine stores an answer in a remote cache only after seeing none, and gives up [`WINDOW`](crate::seams::remote::WINDOW) later. So no machine
+//! writes a key [`SETTLED`] after its answer was first seen: an answer read then is final, and its row is removed.
 //!
 //! Encoded with minicbor in `Part::Unconfirmed`. Row key: the action key.
 
@@ -9,24 +9,24 @@ use super::{Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 
-/// Seconds after an answer was first seen in the cache, when no other's window is open any more, however slow the way there.
+/// Seconds after an answer was first seen in the cache when all other machines' windows are closed, however slow their connection.
 pub const SETTLED: u64 = 600;
-/// An answer that was made so many seconds before it came here is one that all who asked with it have long settled.
+/// Age in seconds of an answer on arrival from which on it is final for all machines that asked at the same time.
 pub const OLD: u64 = 24 * 60 * 60;
-/// After so many seconds nobody asks any more: where a machine may only read, it may be that nobody ever files the answer.
+/// Seconds after which no build asks any more: if this machine may only read, perhaps no machine ever stores the answer.
 pub const FORGOTTEN: u64 = 30 * 24 * 60 * 60;
 
-/// One answer.
+/// One unconfirmed answer.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct Unconfirmed {
-    /// The node it was made for.
+    /// Label of the node that it was built for.
     #[n(0)]
     pub label: String,
-    /// When it came here, seconds since 1970.
+    /// When it arrived here, in seconds since 1970.
     #[n(1)]
     pub came: u64,
-    /// When the cache was last asked about it.
+    /// When the cache was last asked for it.
     #[n(2)]
     pub asked: u64,
     /// When an answer under its key was first seen in the cache.
@@ -35,7 +35,7 @@ pub struct Unconfirmed {
 }
 
 impl Unconfirmed {
-    /// An answer that came just now.
+    /// Records an answer that has just arrived.
     pub fn new(label: &str, now: u64) -> Self {
         Self {
             label: label.to_owned(),
@@ -45,13 +45,13 @@ impl Unconfirmed {
         }
     }
 
-    /// Whether the next build asks: each one until it is confirmed, and where the cache has nothing after a while less and less often.
+    /// Whether the next build asks: every build until it is confirmed; if the cache has none after [`SETTLED`], less and less often.
     pub fn is_due(&self, now: u64) -> bool {
         let waited = self.asked.saturating_sub(self.came);
         self.seen.is_some() || now < self.came.saturating_add(SETTLED) || now >= self.asked.saturating_add(waited / 2)
     }
 
-    /// What becomes of the row when an answer is read at `now`; `None` when it is confirmed.
+    /// Returns the row after an answer was read at `now`; `None` if it is confirmed.
     #[must_use]
     pub fn read_at(self, now: u64) -> Option<Self> {
         let seen = self.seen.unwrap_or(now);
@@ -62,7 +62,7 @@ impl Unconfirmed {
         })
     }
 
-    /// What becomes of the row when nothing could be read at `now`; `None` when nobody asks any more.
+    /// Returns the row after none was found at `now`; `None` if builds stop asking.
     #[must_use]
     pub fn missed_at(self, now: u64) -> Option<Self> {
         (now < self.came.saturating_add(FORGOTTEN)).then_some(Self {
@@ -72,19 +72,19 @@ impl Unconfirmed {
         })
     }
 
-    /// The row to write.
+    /// Returns the row to write.
     pub fn to_row(&self, key: &ActionKey) -> RowChange {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         (Part::Unconfirmed, key.0.0.to_vec(), Some(body))
     }
 }
 
-/// Takes the row away.
+/// Returns the change that removes the row.
 pub fn confirmed(key: &ActionKey) -> RowChange {
     (Part::Unconfirmed, key.0.0.to_vec(), None)
 }
 
-/// All of a checkout, by key.
+/// Reads all unconfirmed answers of a checkout, by key.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
@@ -94,7 +94,7 @@ pub fn all(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKey, Unconfirme
     Ok(rows.into_iter().filter_map(read).collect())
 }
 
-/// Whether the cache is to be asked about any of a checkout.
+/// Whether a build must ask the cache for any answer of a checkout.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
@@ -110,14 +110,14 @@ mod tests {
     fn each_build_asks_while_others_may_write_and_later_ones_seldom() {
         let row = Unconfirmed::new("//a:b", 1_000);
         assert!(row.is_due(1_000) && row.is_due(1_000 + SETTLED - 1));
-        // It is confirmed by what is read a whole window after an answer was first seen.
+        // It is confirmed by an answer read a whole window after the first sighting.
         let seen = row.clone().read_at(1_030).expect("not yet");
         assert_eq!(seen.seen, Some(1_030));
         let again = seen.clone().read_at(1_030 + SETTLED - 1).expect("not yet");
         assert_eq!(again.seen, Some(1_030), "first seen");
         assert!(again.is_due(1_030 + SETTLED - 1));
         assert_eq!(again.read_at(1_030 + SETTLED), None);
-        // What is never there is asked about less and less often, and then no more.
+        // A missing answer is asked for less and less often, and finally never.
         let missed = row.clone().missed_at(11_000).expect("still asked about");
         assert!(!missed.is_due(15_999) && missed.is_due(16_000));
         assert_eq!(seen.missed_at(1_040).expect("still asked about").seen, None, "it is gone");

@@ -1,7 +1,7 @@
-//! Checkouts that a store knows: where each is and when it was last used. One row of `Part::View` for each, under the empty key.
+//! Checkouts recorded in a store: path and last use of each. One row of `Part::View` per checkout, with an empty key.
 //!
-//! For gc, which must not take what another checkout holds. The row is written only by a commit that happens anyway, so that a build in
-//! which nothing moved writes nothing.
+//! For gc, which must not remove results of another checkout. Only a commit that happens anyway writes the row, so that a build without changes
+//! writes nothing.
 
 use super::{Part, RowChange};
 use minicbor::{Decode, Encode};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// Key of the only row of `Part::View`.
 pub const VIEW_KEY: &[u8] = b"";
 
-/// The row is rewritten when it is older than this many seconds.
+/// Age in seconds from which on the row is rewritten.
 const EVERY: u64 = 3600;
 
 /// A checkout.
@@ -20,23 +20,23 @@ pub struct ViewRecord {
     /// The canonical path of its root.
     #[cbor(n(0), with = "minicbor::bytes")]
     pub root: Vec<u8>,
-    /// Seconds since 1970 when it was last used, give or take an hour.
+    /// Last use in seconds since 1970, accurate to an hour.
     #[n(1)]
     pub used: u64,
 }
 
 impl ViewRecord {
-    /// The root as a path.
+    /// Returns the root as a path.
     pub fn root(&self) -> &Path {
         os::names::path(&self.root)
     }
 
-    /// The record in a row; `None` when it cannot be decoded.
+    /// Decodes the record in a row; `None` if it is malformed.
     pub fn from_row(body: &[u8]) -> Option<Self> {
         minicbor::decode(body).ok()
     }
 
-    /// The row to write for a checkout at `root` that is used `now`, unless what is `known` of it says so well enough.
+    /// Returns the row to write for a checkout at `root` used at `now`; `None` if the `known` row is accurate enough.
     pub fn renewed(known: Option<&[u8]>, root: &Path, now: u64) -> Option<RowChange> {
         let root = os::names::bytes(root);
         let fits = |record: &Self| record.root == root && record.used <= now && now - record.used < EVERY;

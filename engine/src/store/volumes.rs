@@ -1,4 +1,4 @@
-//! Volumes of a remote cache whose results were filed here: their outputs are fetched when something reads them.
+//! Volumes of a remote cache whose results are stored here: a read of an output fetches them.
 //!
 //! Encoded with minicbor in `Part::Volumes`. Row key: the volume's digest.
 
@@ -7,36 +7,36 @@ use crate::seams::remote::VolumeRef;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 
-/// Bytes of a digest that are kept of each output.
+/// Number of bytes stored of each output's digest.
 const PREFIX: usize = 8;
-/// So many keys are kept, by which it is found out whether the results are still here.
+/// Number of keys stored, to check whether the results are still here.
 const SAMPLES: usize = 8;
 
-/// A volume, as a row keeps it.
+/// A volume as recorded in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct KnownVolume {
-    /// Where it is: bytes of the cache's.
+    /// Its address, in the cache's own encoding.
     #[n(0)]
     #[cbor(with = "minicbor::bytes")]
     pub address: Vec<u8>,
-    /// The first bytes of the digest of each output.
+    /// Prefixes of the digests of its outputs.
     #[n(1)]
     #[cbor(with = "minicbor::bytes")]
     outputs: Vec<u8>,
-    /// Some of its keys.
+    /// A sample of its keys.
     #[n(2)]
     #[cbor(with = "minicbor::bytes")]
     keys: Vec<u8>,
-    /// Bytes that its outputs travel in.
+    /// Length in bytes of the piece with its outputs.
     #[n(3)]
     pub len: u64,
-    /// Microseconds that it took to make them.
+    /// Total duration of building its outputs, in microseconds.
     #[n(4)]
     pub took_us: u64,
 }
 
-/// The start of a digest, as rows keep it.
+/// Returns a digest's prefix, as stored in rows.
 pub fn prefix(digest: &Digest) -> [u8; PREFIX] {
     let mut prefix = [0; PREFIX];
     prefix.copy_from_slice(&digest.0[..PREFIX]);
@@ -44,7 +44,7 @@ pub fn prefix(digest: &Digest) -> [u8; PREFIX] {
 }
 
 impl KnownVolume {
-    /// A volume with these results and outputs.
+    /// Records a volume with these results and outputs.
     pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest], took_us: u64) -> Self {
         let step = keys.len().div_ceil(SAMPLES).max(1);
         Self {
@@ -56,12 +56,12 @@ impl KnownVolume {
         }
     }
 
-    /// The starts of the digests of its outputs.
+    /// Returns the prefixes of the digests of its outputs.
     pub fn prefixes(&self) -> &[[u8; PREFIX]] {
         self.outputs.as_chunks().0
     }
 
-    /// Whether its results are still filed, as far as some of them tell.
+    /// Whether its results are still stored, judged by a sample.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -74,14 +74,14 @@ impl KnownVolume {
         Ok(true)
     }
 
-    /// The row that keeps it.
+    /// Returns the row to write.
     pub fn to_row(&self, id: &Digest) -> RowChange {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         (Part::Volumes, id.0.to_vec(), Some(body))
     }
 }
 
-/// The volumes that a view knows, by rising digest. A row that cannot be read is none.
+/// Reads the volumes recorded in a view, sorted by digest. Skips malformed rows.
 ///
 /// # Errors
 /// When the store cannot be read.

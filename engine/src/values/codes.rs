@@ -1,13 +1,13 @@
-//! Codes of errors, warnings and notes: each with what it means and what to do. `docs/errors.md` and `cortex help CODE` are made of this table.
+//! Codes of errors, warnings and notes, each with meaning and remedy. `docs/errors.md` and `cortex help CODE` are generated from this table.
 //!
-//! `E_` is an error, `W_` a warning, `N_` a note. `CS-` says something about C# sources and projects. Codes in one word are those of the
-//! methods for programs (seed 000 §10). A code never changes its meaning.
+//! `E_` is an error, `W_` a warning, `N_` a note. `CS-` refers to C# sources and projects. Codes in one word are those of the methods for programs
+//! (seed 000 §10). A code never changes its meaning.
 
 use std::fmt;
 
 macro_rules! codes {
     ($($name:ident $text:literal, $meaning:literal, $remedy:literal;)*) => {
-        /// What a message is about, as a word that programs and searches can rely on.
+        /// Subject of a message, as a stable word for programs and searches.
         #[allow(non_camel_case_types, missing_docs, reason = "a variant is spelled as its code, so that one search finds both")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
@@ -18,17 +18,17 @@ macro_rules! codes {
             /// All codes, by name.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The code as it is written.
+            /// Returns the code's text.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// Its meaning, in one or two sentences without the last full stop.
+            /// Returns its meaning, in one or two sentences without the last full stop.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)* }
             }
 
-            /// What to do about it.
+            /// Returns what to do about it.
             pub const fn remedy(self) -> &'static str {
                 match self { $(Self::$name => $remedy,)* }
             }
@@ -266,7 +266,7 @@ codes! {
 }
 
 impl ErrorCode {
-    /// The code that is written so, in any case.
+    /// Parses a code, ignoring case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
     }

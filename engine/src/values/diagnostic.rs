@@ -1,17 +1,17 @@
-//! Diagnostics: what a person is told, as values. Text is made at the rim.
+//! Diagnostics: messages to people, as values. Text is formatted at the rim.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Information only.
     Note,
-    /// Something was left out or guessed at; the result is usable.
+    /// A part was left out or guessed; the result is usable.
     Warning,
-    /// No result.
+    /// There is no result.
     Error,
 }
 
@@ -20,9 +20,9 @@ pub enum Severity {
 pub struct Place {
     /// Path relative to the workspace, with `/`.
     pub file: String,
-    /// Line, from 1; 0 when the whole file is meant.
+    /// Line, from 1; 0 for the whole file.
     pub line: u32,
-    /// Column in characters, from 1; 0 when the whole line is meant.
+    /// Column in characters, from 1; 0 for the whole line.
     pub column: u32,
 }
 
@@ -39,33 +39,33 @@ impl fmt::Display for Place {
     }
 }
 
-/// The offending line and how much of it to underline.
+/// The offending line with the part to underline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Excerpt {
-    /// The text of the line, without its line end, cut to a sensible length.
+    /// The text of the line, without its line end, cut to a limited length.
     pub text: String,
     /// First underlined character of `text`, from 0.
     pub start: u32,
-    /// How many characters are underlined, at least 1.
+    /// Number of underlined characters, at least 1.
     pub len: u32,
 }
 
 /// One message: a sentence, the facts, a hint (shared shape of errors and warnings).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// A stable code such as `E_LABEL` or `CS-PARSE-PARTIAL`.
     pub code: String,
     /// One sentence, without a full stop at its end.
     pub message: String,
-    /// The label it is about.
+    /// The label that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Where it is.
+    /// Its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The line it is in.
+    /// The line of that place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<Excerpt>,
     /// The offending value.
@@ -74,13 +74,13 @@ pub struct Diagnostic {
     /// The next command or edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What may have been meant, best first.
+    /// Possible intended values, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
 }
 
 impl Diagnostic {
-    /// A message with nothing but its sentence.
+    /// Creates a message with only its sentence.
     pub fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             severity,
@@ -95,24 +95,24 @@ impl Diagnostic {
         }
     }
 
-    /// An error.
+    /// Creates an error.
     pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
-    /// With the label it is about.
+    /// Adds the label that it is about.
     #[must_use]
     pub fn label(mut self, label: impl fmt::Display) -> Self {
         self.label = Some(label.to_string());
         self
     }
 
-    /// With the file it is about (`line` and `column` 0 for the whole file).
+    /// Adds the file that it is about (`line` and `column` 0 for the whole file).
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: u32, column: u32) -> Self {
         self.place = Some(Place {
@@ -123,21 +123,21 @@ impl Diagnostic {
         self
     }
 
-    /// With the offending value.
+    /// Adds the offending value.
     #[must_use]
     pub fn found(mut self, found: impl Into<String>) -> Self {
         self.found = Some(found.into());
         self
     }
 
-    /// With the next command or edit.
+    /// Adds the next command or edit.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// With what may have been meant.
+    /// Adds possible intended values.
     #[must_use]
     pub fn candidates(mut self, candidates: Vec<String>) -> Self {
         self.candidates = candidates;

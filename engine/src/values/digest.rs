@@ -1,14 +1,14 @@
-//! Digests (blake3, 32 bytes) and the action keys made of them.
+//! Digests (BLAKE3, 32 bytes) and the action keys made of them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The blake3 digest of a blob, 32 bytes. Displayed as 64 lower-case hexadecimal digits.
+/// The BLAKE3 digest of a blob, 32 bytes. Displayed as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The digest of `bytes`.
+    /// Computes the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -18,7 +18,7 @@ impl Digest {
         blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
     }
 
-    /// The first 12 hexadecimal digits, for people.
+    /// Returns the first 12 hexadecimal digits, for people.
     pub fn short(&self) -> String {
         self.to_string()[..12].to_owned()
     }
@@ -55,7 +55,7 @@ impl AsRef<[u8]> for Digest {
     }
 }
 
-/// The key a result is filed under: the digest of producer, parameters and input digests by role.
+/// The key of a result: the digest of producer, parameters and input digests by role.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ActionKey(pub Digest);
 

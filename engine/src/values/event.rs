@@ -1,51 +1,51 @@
-//! Build events: what ran and why, as values. The library never prints; the rim renders these.
+//! Build events: what ran and why, as values. The library never prints; the rim formats these.
 
 use super::diagnostic::Diagnostic;
 use super::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// Something that happened during a build.
+/// An event of a build.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
-    /// The sources were looked at.
+    /// The sources were refreshed.
     Scanned {
-        /// Source files known.
+        /// Number of known source files.
         files: usize,
-        /// Files whose bytes were hashed.
+        /// Number of files hashed.
         hashed: usize,
-        /// Files and directories that were asked for their stamp.
+        /// Number of files and directories whose stamp was read.
         stated: usize,
-        /// Files that came, went or changed.
+        /// Number of files added, removed or changed.
         changed: usize,
     },
-    /// A pattern came to mean so many nodes more.
+    /// A pattern was resolved to additional nodes.
     Requested {
-        /// How many.
+        /// Their number.
         targets: usize,
     },
-    /// A node may be out of date.
+    /// A node may be stale.
     Marked {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// Why.
+        /// The reason.
         reason: &'a Reason,
     },
     /// A producer starts.
     Started {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// Whether it costs money.
+        /// Whether it is paid.
         paid: bool,
     },
     /// A producer ran.
     Ran {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Its output.
         output: Digest,
-        /// How long it took.
+        /// Duration of the run.
         #[serde(serialize_with = "micros")]
         took: Duration,
         /// Whether the output differs from the previous one.
@@ -53,43 +53,43 @@ pub enum Event<'a> {
     },
     /// The result was found under its key.
     Hit {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
         /// Its output.
         output: Digest,
-        /// What it took to make.
+        /// Original duration of the run.
         #[serde(serialize_with = "micros")]
         saved: Duration,
     },
-    /// The node was marked, but its key did not move.
+    /// The node was marked, but its key did not change.
     Verified {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
     },
-    /// No output.
+    /// A node has no output.
     Failed {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// Why.
+        /// The reason.
         why: &'a Diagnostic,
     },
-    /// Not tried, since an input has no output.
+    /// A node was not tried, since an input has no output.
     Skipped {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// The input.
+        /// Label of the input.
         because: &'a str,
     },
-    /// In a dry run: the producer would run.
+    /// In a dry run: a producer would run.
     WouldRun {
-        /// The node.
+        /// Label of the node.
         label: &'a str,
-        /// Whether that is certain; else it depends on what its inputs turn out to be.
+        /// Whether that is certain; otherwise it depends on its inputs.
         certain: bool,
     },
-    /// Results were made durable.
+    /// Results were committed.
     Committed {
-        /// How many.
+        /// Their number.
         results: usize,
     },
     /// A file under `.cortex/out/` was written.
@@ -103,35 +103,35 @@ fn micros<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S:
     serializer.serialize_u64(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// So many files of a set are named.
+/// Maximum number of a set's files that are named.
 const NAMED: usize = 3;
 
-/// Why a node may be out of date.
+/// Reason why a node may be stale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
-    /// It was never made here.
+    /// It was never built here.
     New,
     /// The bytes of a source file changed.
     FileChanged {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Digest before.
+        /// Former digest.
         from: Digest,
-        /// Digest now.
+        /// Present digest.
         to: Digest,
     },
     /// A source file appeared.
     FileAdded {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// A source file is gone.
+    /// A source file was removed.
     FileRemoved {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// Other files belong to a source set.
+    /// The files of a source set changed.
     SetChanged {
         /// The set's label.
         label: String,
@@ -140,18 +140,18 @@ pub enum Reason {
         /// Files that were removed from it.
         removed: Vec<String>,
     },
-    /// Something that it reads may be out of date.
+    /// An input may be stale.
     InputMoved {
-        /// The input.
+        /// Label of the input.
         label: String,
     },
     /// The manifest, a ruleset or a producer's version changed.
     DefinitionChanged,
-    /// An earlier build left it as it was.
+    /// An earlier build left it stale.
     LeftStale,
-    /// A person wants it made again.
+    /// A person invalidated it.
     Invalidated,
-    /// An earlier build made it again, and its inputs of before are no longer in the store.
+    /// An earlier build rebuilt it, and its former inputs are no longer in the store.
     BuiltSince,
 }
 
@@ -182,36 +182,36 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// A job that a worker came to the end of.
+/// A finished job of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Worked<'a> {
-    /// The node.
+    /// Label of the node.
     pub label: &'a str,
-    /// What was done: `expand` (finding its inputs) or `produce`.
+    /// The task: `expand` (finding its inputs) or `produce`.
     pub task: &'static str,
-    /// The pool that the worker belongs to: `cpu`, `slow` (programs) or `paid`.
+    /// The worker's pool: `cpu`, `slow` (programs) or `paid`.
     pub pool: &'static str,
-    /// The worker's number in it.
+    /// The worker's number in the pool.
     pub worker: usize,
-    /// When it began.
+    /// When it started.
     pub began: Instant,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
 }
 
-/// A part of a build that came to its end.
+/// A finished phase of a build.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
-    /// Which: `look`, `load`, `plan`, `make`, `lay out`, `commit`.
+    /// Its name: `look`, `load`, `plan`, `make`, `lay out`, `commit`.
     pub name: &'static str,
-    /// When it began.
+    /// When it started.
     pub began: Instant,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
 }
 
 impl Phase {
-    /// One that ends now.
+    /// Returns a phase that ends now.
     pub fn ended_now(name: &'static str, began: Instant) -> Self {
         Self {
             name,
@@ -221,22 +221,22 @@ impl Phase {
     }
 }
 
-/// Hears what happens. Called from the thread that runs the build.
+/// Receives the events of a build. Called from the thread that runs the build.
 pub trait Observer: Sync {
-    /// Something happened.
+    /// Receives an event.
     fn event(&self, event: &Event<'_>);
 
-    /// A worker came to the end of a job. For profiles: when and where things ran is no part of what happened.
+    /// Receives a finished job. For profiles: when and where jobs ran is no part of the events.
     fn worked(&self, _: &Worked<'_>) {}
 
-    /// A part of the build came to its end.
+    /// Receives a finished phase.
     fn phase(&self, _: &Phase) {}
 
-    /// The next of so many output files is written; `done` of them are. For progress: what was written is told by events.
+    /// Reports progress before the next of `files` output files is written; `done` of them are. Events report the files written.
     fn laying_out(&self, _done: usize, _files: usize) {}
 }
 
-/// Hears nothing.
+/// Ignores everything.
 pub struct Silent;
 
 impl Observer for Silent {

@@ -1,9 +1,9 @@
-//! The case of letters: names that differ in nothing else count as the same where someone types one.
+//! Case folding: names that differ only in case count as equal where a person types one.
 //!
-//! As .NET's `OrdinalIgnoreCase`: each character stands for its upper-case form where that is one character, whatever the language. What is
-//! outside ASCII never becomes ASCII (`ı` is not `I`), and `ß` is not `SS`.
+//! As .NET's `OrdinalIgnoreCase`: each character is mapped to its upper-case form if that is one character, in any language. Characters outside
+//! ASCII never become ASCII (`ı` is not `I`), and `ß` is not `SS`.
 
-/// The character that stands for all its cases.
+/// Returns the character that represents all its cases.
 pub fn fold(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_uppercase();
@@ -12,7 +12,7 @@ pub fn fold(c: char) -> char {
     match (upper.next(), upper.next()) {
         (Some(one), None) if one.is_ascii() => c,
         (Some(one), None) => one,
-        // Greek letters with an iota below have one title-case form and two characters in upper case: the lower-case one stands for both.
+        // Greek letters with an iota below have one title-case form and two characters in upper case: the lower-case one represents both.
         _ => {
             let mut lower = c.to_lowercase();
             lower.next().filter(|_| lower.next().is_none()).unwrap_or(c)
@@ -20,7 +20,7 @@ pub fn fold(c: char) -> char {
     }
 }
 
-/// A text with every character folded.
+/// Folds every character of a text.
 pub fn folded(text: &str) -> String {
     match text.is_ascii() {
         true => text.to_ascii_uppercase(),
@@ -28,7 +28,7 @@ pub fn folded(text: &str) -> String {
     }
 }
 
-/// Whether two texts are the same but for the case of letters.
+/// Whether two texts differ at most in case.
 pub fn same(one: &str, other: &str) -> bool {
     match one.is_ascii() && other.is_ascii() {
         true => one.eq_ignore_ascii_case(other),
@@ -36,7 +36,7 @@ pub fn same(one: &str, other: &str) -> bool {
     }
 }
 
-/// What stands before `end` in a text, if the text ends so but for the case of letters.
+/// Strips `end` from a text, ignoring case; `None` if the text does not end so.
 pub fn strip_end<'t>(text: &'t str, end: &str) -> Option<&'t str> {
     let mut rest = text.chars();
     let ends = end
@@ -63,7 +63,7 @@ mod tests {
             ("ᾀ", "ᾈ", true),
             ("ǆ", "ǅ", true),
             ("ⱥ", "Ⱥ", true),
-            // Turkish dots, the long s and the sign of Kelvin are letters of their own.
+            // The Turkish letters, the long s and the Kelvin sign are letters of their own.
             ("ı", "I", false),
             ("İ", "i", false),
             ("ſ", "S", false),

@@ -1,9 +1,9 @@
 //! Labels: `//package:target`, the names of nodes.
 //!
 //! A package is one or more segments separated by `/`; its first segment names a family (`files`, `types`, `index` …). A target is
-//! `[A-Za-z0-9_.-]+`. Package segments may hold any character but control characters and the reserved `* ? : %`, which are written
-//! `%2A %3F %3A %25` (file names may hold them); `.`, `..`, `...` and empty segments are refused. A rule of two variables joins them by `#`
-//! in the last segment, `types/NodeStore#Get(string)`; a slash behind the `#` is `%2F`.
+//! `[A-Za-z0-9_.-]+`. Package segments may contain any character except control characters and the reserved `* ? : %`,
+//! which are written `%2A %3F %3A %25` (file names may contain them); `.`, `..`, `...` and empty segments are refused. A rule of two variables
+//! joins them by `#` in the last segment, `types/NodeStore#Get(string)`; a slash behind the `#` is `%2F`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Label {
     colon: u32,
 }
 
-/// Why a text is not a label.
+/// Reason why a text is not a label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LabelError {
@@ -23,7 +23,7 @@ pub struct LabelError {
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,
-    /// What to write instead.
+    /// A correction, if known.
     pub hint: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Label {
     /// Parses `//package:target`.
     ///
     /// # Errors
-    /// The first thing that is wrong with the text.
+    /// The first error in the text.
     pub fn parse(text: &str) -> Result<Self, LabelError> {
         let Some(rest) = text.strip_prefix("//") else {
             return Err(LabelError::new(
@@ -68,7 +68,7 @@ impl Label {
         })
     }
 
-    /// Makes a label of a package in label form (already escaped) and a target.
+    /// Creates a label from a package in label form (already escaped) and a target.
     ///
     /// # Errors
     /// As [`Label::parse`].
@@ -76,22 +76,22 @@ impl Label {
         Self::parse(&format!("//{package}:{target}"))
     }
 
-    /// The whole label.
+    /// Returns the whole label.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The package, without `//`.
+    /// Returns the package, without `//`.
     pub fn package(&self) -> &str {
         &self.text[2..self.colon as usize]
     }
 
-    /// The target, without `:`.
+    /// Returns the target, without `:`.
     pub fn target(&self) -> &str {
         &self.text[self.colon as usize + 1..]
     }
 
-    /// The first segment of the package.
+    /// Returns the first segment of the package.
     pub fn family(&self) -> &str {
         self.package().split('/').next().unwrap_or_default()
     }
@@ -117,7 +117,7 @@ fn check_package(package: &str) -> Result<(), LabelError> {
         for (offset, c) in segment.char_indices() {
             let escaped = match c {
                 '%' if is_escape(&segment[offset..]) => continue,
-                // What follows a '#' is one name, also where it holds a slash.
+                // The text after a '#' is one name, even with a slash in it.
                 '%' if segment[offset..].starts_with("%2F") && segment[..offset].contains(JOIN) => continue,
                 '*' | '?' | ':' | '%' => true,
                 c if c.is_control() => true,
@@ -167,16 +167,16 @@ fn check_target(target: &str) -> Result<(), LabelError> {
     }
 }
 
-/// What joins two names in the last segment of a package: `types/NodeStore#Get(string)`.
+/// Separator of two names in the last segment of a package: `types/NodeStore#Get(string)`.
 pub const JOIN: &str = "#";
 
-/// The two names that stand joined in a package, or in the part of it that a rule fills: the second follows the last `#` and holds no `/`, for paths may hold a `#` of their own.
+/// Splits joined names in a package, or in the part that a rule fills. The second follows the last `#` and has no `/`, for paths may contain `#`.
 pub fn halves(value: &str) -> Option<(&str, &str)> {
     let (first, second) = value.rsplit_once(JOIN)?;
     (!first.is_empty() && !second.is_empty() && !second.contains('/')).then_some((first, second))
 }
 
-/// Writes a path or a name as (part of) a package: reserved and control characters as `%XX`.
+/// Escapes a path or a name for use in a package: reserved and control characters as `%XX`.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for c in name.chars() {
@@ -189,7 +189,7 @@ pub fn escape(name: &str) -> String {
     escaped
 }
 
-/// As [`escape`], for the second of two joined names: it is one segment, so its slashes are `%2F`.
+/// As [`escape`], for the second of two joined names: it is one segment, so its slashes become `%2F`.
 pub fn escape_joined(name: &str) -> String {
     escape(name).replace('/', "%2F")
 }

@@ -1,8 +1,8 @@
-//! Large tables as trees of pages, so that a row is read, and a version differs from another, without the whole.
+//! Large tables as trees of pages, so that a row can be read, and two versions compared, without the whole table.
 //!
-//! A table whose rows take more than [`LARGEST_PAGE`] bytes is stored as pages. A leaf page is a table by itself (see [`super::table`]). A
-//! branch page is `b"cortbr1\0"`, its level (`u32`, 1 above the leaves), then the layout of a table: per child the child's last key, and as
-//! value the child's digest, its rows and their bytes (`u64` each, little-endian). Keys ascend through the whole tree.
+//! A table whose rows take more than [`LARGEST_PAGE`] bytes is stored as pages. A leaf page is a table by itself (see [`super::table`]). A branch
+//! page is `b"cortbr1\0"`, its level (`u32`, 1 above the leaves), then the layout of a table: per child the child's last key, and as value the
+//! child's digest, its rows and their bytes (`u64` each, little-endian). Keys ascend through the whole tree.
 //!
 //! Invariants
 //! - The same rows give the same pages, whatever the table's history: whether a row ends its page depends on the level, the row's key and
@@ -22,35 +22,35 @@ pub mod scan;
 
 const MAGIC: &[u8; 8] = b"cortbr1\0";
 
-/// A table whose rows take no more bytes is one page.
+/// Maximum bytes of a table's rows in one page.
 pub const LARGEST_PAGE: usize = 64 << 10;
 
-/// Bytes of a page on average.
+/// Average size in bytes of a page.
 const PAGE: u64 = 16 << 10;
 
-/// A branch page has at least about so many children, however long their keys are.
+/// Approximate minimum number of children of a branch page, however long their keys are.
 const LEAST_CHILDREN: u64 = 8;
 
-/// The level that is never divided, so that a tree has an end whatever its keys are.
+/// The level that is never divided, so that a tree ends whatever its keys are.
 const HIGHEST: u32 = 16;
 
-/// Why a table cannot be read.
+/// Reason why a table cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// A page is nowhere.
+    /// A page is missing.
     #[error("the page {0} of a table is missing")]
     Missing(Digest),
-    /// A page is not of the form that its parent says.
+    /// A page does not have the form that its parent states.
     #[error("the page {0} of a table is malformed")]
     Malformed(Digest),
 }
 
-/// Whether a blob says that it is a branch page, so that the table is stored in pages below it.
+/// Whether a blob is a branch page, so that the table is stored in pages below it.
 pub fn is_branch(blob: &[u8]) -> bool {
     blob.starts_with(MAGIC)
 }
 
-/// What a branch page says of a child.
+/// A branch page's entry for a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Child {
     digest: Digest,
@@ -81,7 +81,7 @@ impl Child {
     }
 }
 
-/// A branch page: its level and its children by their last keys.
+/// A branch page: its level, and its children by last key.
 #[derive(Clone, Copy)]
 struct Branch<'a> {
     level: u32,
@@ -100,13 +100,13 @@ impl<'a> Branch<'a> {
         Child::read(self.children.row(at).1)
     }
 
-    /// The children in order; `None` for one that is malformed.
+    /// Returns the children in order; `None` for a malformed one.
     fn all(self) -> impl DoubleEndedIterator<Item = Option<Child>> + 'a {
         (0..self.children.len()).map(move |at| self.child(at))
     }
 }
 
-/// A page with its level, as a parent or the root blob says.
+/// A page with its level, according to its parent or the root blob.
 #[derive(Clone)]
 struct Page {
     level: u32,
@@ -155,7 +155,7 @@ impl Page {
     }
 }
 
-/// Brings a page by its digest; what it brings has that digest. `None` when it is nowhere.
+/// Fetches a page by its digest, and returns only bytes with that digest. `None` if it is missing.
 pub trait Fetch<E>: FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E> {}
 
 impl<E, F: FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>> Fetch<E> for F {}
@@ -175,27 +175,27 @@ impl std::ops::Deref for Value {
     }
 }
 
-/// Reads rows of one table. Keys that ascend find the pages of the key before at hand.
+/// Reads rows of one table. Ascending keys reuse the pages of the key before.
 pub struct RowReader {
-    /// From the root down to a leaf, as far as they were needed.
+    /// Pages from the root down to a leaf, as far as needed so far.
     path: Vec<(Page, usize)>,
 }
 
 impl RowReader {
-    /// A reader of the table whose root page this is.
+    /// Creates a reader of the table with this root page.
     ///
     /// # Errors
-    /// When it is not one.
+    /// When it is no table.
     pub fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
         Ok(Self {
             path: vec![(Page::root(root)?, usize::MAX)],
         })
     }
 
-    /// The value under `key`.
+    /// Returns the value of `key`.
     ///
     /// # Errors
-    /// When a page on the way is missing or malformed.
+    /// When a page on the path is missing or malformed.
     pub fn get<E: From<PageError>>(&mut self, key: &str, mut fetch: impl Fetch<E>) -> Result<Option<Value>, E> {
         let mut depth = 0;
         while self.path[depth].0.level > 0 {
@@ -223,7 +223,7 @@ impl RowReader {
     }
 }
 
-/// Where a part of a blob stands in it.
+/// Returns the range of a part within a blob.
 fn offset(blob: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr().addr() - blob.as_ptr().addr();
     start..start + part.len()
@@ -253,7 +253,7 @@ pub fn each_page<E: From<PageError>>(
     Ok(())
 }
 
-/// Calls `visit` with every leaf page in the order of their keys; of a table in one page that is the root.
+/// Calls `visit` with every leaf page in key order; for a table in one page that is the root.
 ///
 /// # Errors
 /// When a page is missing or malformed.
@@ -272,7 +272,7 @@ pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>,
     }
 }
 
-/// The number of rows, without reading them.
+/// Returns the number of rows, without reading them.
 pub fn count(root: &[u8]) -> Option<usize> {
     match Branch::open(root) {
         Some(branch) => branch.all().map(|child| Some(child?.rows as usize)).sum(),
@@ -280,7 +280,7 @@ pub fn count(root: &[u8]) -> Option<usize> {
     }
 }
 
-/// The table in one page, whatever its size: for readers of the whole.
+/// Returns the table in one page, whatever its size.
 ///
 /// # Errors
 /// When a page is missing or malformed.
@@ -290,7 +290,7 @@ pub fn flatten<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>) -> Re
     Ok(whole.finish())
 }
 
-/// Divides a table in one page into pages; `None` where it stays one, or its rows are not in order.
+/// Divides a table in one page into pages; `None` if it stays one, or its rows are not in order.
 pub fn divide(flat: &[u8]) -> Option<Pieces> {
     let table = Table::open(flat).filter(|_| flat.len() > LARGEST_PAGE)?;
     let mut before: Option<&str> = None;
@@ -319,7 +319,7 @@ pub fn divide(flat: &[u8]) -> Option<Pieces> {
     }
     let (_, root) = pages.pop().expect("invariant: a table over the size of a page has rows");
     let root = parts.remove(&root.digest).expect("invariant: it was just made");
-    // One row that is larger than a page is a page.
+    // A row larger than a page becomes a page of its own.
     Some(Pieces {
         root: root.to_vec(),
         parts,
@@ -327,7 +327,7 @@ pub fn divide(flat: &[u8]) -> Option<Pieces> {
     .filter(|pieces| is_branch(&pieces.root))
 }
 
-/// Writes the entries of a level as pages: per page its last key and what its parent says of it.
+/// Writes the entries of a level as pages; returns each page's last key and entry in its parent.
 fn chunk<'a>(
     level: u32,
     entries: impl Iterator<Item = (&'a str, &'a [u8], u64, usize)>,
@@ -366,8 +366,8 @@ fn branch(level: u32, table: &[u8]) -> Vec<u8> {
     [MAGIC.as_slice(), &level.to_le_bytes(), Table::body(table)].concat()
 }
 
-/// Whether a row is the last of its page. Rows end a page with a chance that grows with their size, so that pages are of one size on average
-/// and an edited row rarely moves an end. FNV-1a over level and key, mixed as in MurmurHash3.
+/// Whether a row is the last of its page. The probability grows with the row's size, so that pages have equal size on average and an edited row
+/// rarely changes an end. FNV-1a over level and key, mixed as in MurmurHash3.
 fn ends_page(level: u32, key: &str, size: u64) -> bool {
     if level >= HIGHEST {
         return false;
@@ -389,9 +389,9 @@ fn ends_page(level: u32, key: &str, size: u64) -> bool {
     (hash >> 32) * PAGE < size << 32
 }
 
-/// One place in a walk over two versions: a page not yet opened, or one that is open at some entry.
+/// Position in a walk over two versions: pages not yet opened, or open at some entry.
 struct Walk {
-    /// Entries still to come, the next one last.
+    /// Remaining entries, the next one last.
     stack: Vec<Entry>,
 }
 
@@ -430,7 +430,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The level of what comes next; rows are below all pages.
+    /// Returns the level of the next entry; rows are below all pages.
     fn level(&self) -> Option<Option<u32>> {
         self.stack.last().map(|entry| match entry {
             Entry::Page(level, _) => Some(*level),
@@ -439,7 +439,7 @@ impl Walk {
     }
 }
 
-/// Calls `visit` with the key of each row that two versions of a table do not have in common, in order. What they share is not read.
+/// Calls `visit` with the key of each row in which two versions of a table differ, in order. Does not read pages that they share.
 ///
 /// # Errors
 /// When a page is missing or malformed.
@@ -479,7 +479,7 @@ pub fn each_change<E: From<PageError>>(
                     }
                 }
                 _ => {
-                    // The higher of both is opened, so that equal pages meet.
+                    // Open the higher of both, so that equal pages meet.
                     if left >= right {
                         old.open(&mut fetch)?;
                     }
@@ -492,7 +492,7 @@ pub fn each_change<E: From<PageError>>(
     }
 }
 
-/// How a row differs between two versions.
+/// Difference of a row between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only the later version has it.

@@ -1,7 +1,7 @@
-//! Patterns: texts that stand for many labels, such as `//types/MemoTree.Core.*:outline` or `-//types/*Tests:semantic`.
+//! Patterns: texts that match many labels, such as `//types/MemoTree.Core.*:outline` or `-//types/*Tests:semantic`.
 //!
-//! `*` is any run of characters within one package segment or target, `?` is one character, and `...` as the whole last segment
-//! is that package and everything below it, `...#` the items of those. Without `:target` every target is meant. A leading `-` takes away. Patterns see
+//! `*` is any run of characters within one package segment or target, `?` is one character, and `...` as the whole last segment is that package and
+//! everything below it, `...#` the items of those. Without `:target`, a pattern matches every target. A leading `-` excludes. Patterns match
 //! packages in label form, where a reserved character of a file name is three characters (`%2A`). They know no graph.
 
 use super::label::{Label, LabelError, halves};
@@ -14,12 +14,12 @@ pub struct Pattern {
     negative: bool,
     package: Vec<Wildcard>,
     below: bool,
-    /// What stands behind the `#` of `...#`.
+    /// The part behind the `#` of `...#`.
     item: Option<Wildcard>,
     target: Option<Wildcard>,
 }
 
-/// Patterns in order: each adds or takes away, and the last one that speaks of a label decides.
+/// Patterns in order: each includes or excludes, and the last one that matches a label decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PatternSet {
     patterns: Vec<Pattern>,
@@ -29,7 +29,7 @@ impl Pattern {
     /// Parses `[-]//package[:target]`.
     ///
     /// # Errors
-    /// The first thing that is wrong with the text.
+    /// The first error in the text.
     pub fn parse(text: &str) -> Result<Self, LabelError> {
         let (negative, plain) = text.strip_prefix('-').map_or((false, text), |plain| (true, plain));
         let shift = text.len() - plain.len();
@@ -93,17 +93,17 @@ impl Pattern {
         })
     }
 
-    /// Whether it takes labels away.
+    /// Whether it excludes labels.
     pub fn is_negative(&self) -> bool {
         self.negative
     }
 
-    /// Whether the label `//package:target` is one it speaks of (added or taken away).
+    /// Whether it matches the label `//package:target` (to include or exclude it).
     pub fn matches(&self, package: &str, target: &str) -> bool {
         self.may_match_target(target) && self.matches_package(package)
     }
 
-    /// Whether some target of `package` may be one it speaks of.
+    /// Whether it may match some target of `package`.
     pub fn matches_package(&self, package: &str) -> bool {
         let mut segments = package.split('/');
         for wild in &self.package {
@@ -117,17 +117,17 @@ impl Pattern {
         segments.next_back().and_then(halves).is_some_and(|(_, own)| item.matches(own))
     }
 
-    /// Whether a label of this family (first package segment) may be one it speaks of.
+    /// Whether it may match a label of this family (first package segment).
     pub fn may_match_family(&self, family: &str) -> bool {
         self.package.first().is_none_or(|wild| wild.matches(family))
     }
 
-    /// Whether a label of this target may be one it speaks of.
+    /// Whether it may match a label with this target.
     pub fn may_match_target(&self, target: &str) -> bool {
         self.target.as_ref().is_none_or(|wild| wild.matches(target))
     }
 
-    /// The only label it speaks of, when it has a target and no wildcard.
+    /// Returns the only label it matches, if it has a target and no wildcard.
     pub fn literal(&self) -> Option<Label> {
         let target = self.target.as_ref()?;
         let plain = !self.below && self.package.iter().chain([target]).all(|wild| wild.is_plain());
@@ -137,14 +137,14 @@ impl Pattern {
         Label::new(&self.package_text(), target.text()).ok()
     }
 
-    /// The package when no wildcard is in it, so that only the targets are open.
+    /// Returns the package if it has no wildcard, so that only the targets are open.
     pub fn plain_package(&self) -> Option<String> {
         let plain = !self.below && !self.package.is_empty() && self.package.iter().all(Wildcard::is_plain);
         plain.then(|| self.package_text())
     }
 
-    /// The package and the item behind the `#` in its last segment, as written; `None` when it has none. Targets of two variables are
-    /// meant only by patterns that have one.
+    /// Returns the package and the item behind the `#` in its last segment, as written; `None` without a `#`. Only patterns with one match targets
+    /// of two variables.
     pub fn joined_package(&self) -> Option<(String, String)> {
         let text = self.package_text();
         let (package, item) = match &self.item {
@@ -156,7 +156,7 @@ impl Pattern {
         Some((package, item.to_owned()))
     }
 
-    /// The package with the `...` at its end.
+    /// Returns the package with the `...` at its end.
     fn package_and_below(&self) -> String {
         let package = self.package_text();
         match (self.below, package.is_empty()) {
@@ -183,10 +183,10 @@ impl fmt::Display for Pattern {
 }
 
 impl PatternSet {
-    /// Parses patterns; a set that only takes away is refused, since it would quietly match nothing.
+    /// Parses patterns; refuses a set that only excludes, since it would silently match nothing.
     ///
     /// # Errors
-    /// Every pattern that is wrong, with its index.
+    /// Every wrong pattern, with its index.
     pub fn parse(texts: &[String]) -> Result<Self, Vec<(usize, LabelError)>> {
         let mut patterns = Vec::with_capacity(texts.len());
         let mut errors = Vec::new();
@@ -205,12 +205,12 @@ impl PatternSet {
         if errors.is_empty() { Ok(Self { patterns }) } else { Err(errors) }
     }
 
-    /// The patterns in order.
+    /// Returns the patterns in order.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }
 
-    /// Whether the set holds the label: the last pattern that matches decides.
+    /// Whether the set contains the label: the last pattern that matches decides.
     pub fn matches(&self, package: &str, target: &str) -> bool {
         self.patterns
             .iter()
@@ -219,14 +219,14 @@ impl PatternSet {
             .is_some_and(|pattern| !pattern.negative)
     }
 
-    /// Whether it may hold a label of this family.
+    /// Whether it may contain a label of this family.
     pub fn may_match_family(&self, family: &str) -> bool {
         self.patterns
             .iter()
             .any(|pattern| !pattern.negative && pattern.may_match_family(family))
     }
 
-    /// Whether it may hold a label of this target.
+    /// Whether it may contain a label with this target.
     pub fn may_match_target(&self, target: &str) -> bool {
         self.patterns
             .iter()
@@ -240,7 +240,7 @@ impl From<Pattern> for PatternSet {
     }
 }
 
-/// Checks package and target as those of a label whose wildcards are letters; offsets stay as they are.
+/// Checks package and target as those of a label with letters for wildcards; keeps offsets.
 fn check(package: &str, target: Option<&str>, below: bool) -> Result<(), LabelError> {
     let letters = |text: &str| text.replace(['*', '?'], "_");
     let shown = if package.is_empty() && below { "..." } else { package };

@@ -1,5 +1,5 @@
-//! Outputs in pieces: a root blob that names other blobs by their digests. Trees are (see [`super::tree`]), and large tables in pages (see
-//! [`super::pages`]). Whoever stores, sends or checks an output handles both alike through this module.
+//! Outputs in pieces: a root blob that names other blobs by their digests, as trees (see [`super::tree`]) and large tables in pages (see
+//! [`super::pages`]). Code that stores, sends or checks an output handles both through this module.
 
 use super::digest::Digest;
 use super::pages::{self, PageError};
@@ -7,26 +7,26 @@ use super::tree::{self, Pieces, TreeError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why the pieces of an output are not all there.
+/// Reason why an output's pieces are incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PieceError {
-    /// Of a tree.
+    /// In a tree.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// Of a table.
+    /// In a table.
     #[error(transparent)]
     Page(#[from] PageError),
 }
 
-/// Whether a blob says that it names other blobs.
+/// Whether a blob names other blobs.
 pub fn is_root(blob: &[u8]) -> bool {
     tree::is_tree(blob) || pages::is_branch(blob)
 }
 
-/// Calls `visit` with the digest of each piece below a root, repeats possible. `fetch` brings the blobs.
+/// Calls `visit` with the digest of each piece below a root, repeats possible. `fetch` loads the blobs.
 ///
 /// # Errors
-/// When a piece is missing, or not of the form that its parent says.
+/// When a piece is missing, or does not have the form that its parent states.
 pub fn each_piece<E: From<TreeError> + From<PageError>>(
     root: &Arc<[u8]>,
     mut fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,
@@ -44,7 +44,7 @@ pub fn each_piece<E: From<TreeError> + From<PageError>>(
     Ok(())
 }
 
-/// An output as it is stored: a large table in pages, anything else as it is.
+/// Converts an output to its stored form: a large table in pages, anything else as it is.
 pub fn stored(bytes: Vec<u8>, parts: BTreeMap<Digest, Arc<[u8]>>) -> Pieces {
     match pages::divide(&bytes) {
         Some(pieces) if parts.is_empty() => pieces,
@@ -52,7 +52,7 @@ pub fn stored(bytes: Vec<u8>, parts: BTreeMap<Digest, Arc<[u8]>>) -> Pieces {
     }
 }
 
-/// An output as its readers see it: a table in one page, anything else as it is.
+/// Returns an output as its readers see it: a table in one page, anything else as it is.
 ///
 /// # Errors
 /// When a page is missing or malformed.

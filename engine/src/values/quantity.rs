@@ -1,6 +1,6 @@
 //! Quantities as people write them: bytes (`2 GB`, `500 MiB`) and spans of time (`7d`, `12 hours`).
 
-/// Units of bytes. Two letters count by thousands, three by 1,024.
+/// Units of bytes. Two letters are powers of 1,000, three of 1,024.
 const BYTES: [(&str, u64); 13] = [
     ("", 1),
     ("b", 1),
@@ -36,18 +36,18 @@ const SPANS: [(&str, u64); 17] = [
     ("weeks", 604_800),
 ];
 
-/// The number of bytes that a text means.
+/// Parses a number of bytes.
 ///
 /// # Errors
-/// What to write instead.
+/// A hint with examples.
 pub fn bytes(text: &str) -> Result<u64, String> {
     read(text, &BYTES).ok_or_else(|| "write a size such as 500 MB, 2 GB or 1 GiB".to_owned())
 }
 
-/// The number of seconds that a text means; `0` needs no unit.
+/// Parses a span to a number of seconds; `0` needs no unit.
 ///
 /// # Errors
-/// What to write instead.
+/// A hint with examples.
 pub fn seconds(text: &str) -> Result<u64, String> {
     if text.trim() == "0" {
         return Ok(0);
@@ -55,7 +55,7 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     read(text, &SPANS).ok_or_else(|| "write a span such as 12h, 7d or 4w".to_owned())
 }
 
-/// A number with at most three decimals, and a unit.
+/// Parses a number with at most three decimals, and a unit.
 fn read(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let end = text

@@ -1,28 +1,28 @@
-//! Suggestions: the known names nearest to one that is not known ("did you mean"). A name that is far from what was written is none.
+//! Suggestions: the known names nearest to an unknown one ("did you mean"). A distant name is no suggestion.
 
 use std::cmp::Reverse;
 
-/// Longer names are not compared: nobody mistypes them, and a distance costs the product of both lengths.
+/// Maximum length of compared names, in characters: longer ones are not mistyped, and a distance costs the product of both lengths.
 const MAX_CHARS: usize = 200;
 
-/// Separators at which a name may be cut to its end (`NodeStore` for `MemoTree.Core.NodeStore`).
+/// Separators at which a name may be cut to its ending (`NodeStore` for `MemoTree.Core.NodeStore`).
 const SEPARATORS: [char; 4] = ['.', '+', '/', ':'];
 
-/// How near a name is; smaller is nearer.
+/// Nearness of a name; smaller is nearer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
-    /// Equal but for the case of letters.
+    /// Equal except for case.
     Case,
-    /// The wanted text is its end, from a separator on.
+    /// The wanted text is its ending, from a separator on.
     End,
-    /// So many edits away, with the length of the common prefix.
+    /// Number of edits, and the length of the common prefix.
     Edits(usize, Reverse<usize>),
-    /// Its last part is so many edits away.
+    /// Number of edits of its last part.
     EndEdits(usize),
 }
 
-/// The at most `limit` names nearest to `wanted`, best first; equally near ones by name. Case does not count. Names that
-/// consist of parts (`a/b.c`) are compared in the parts that differ, where one edit in four characters is as far as it looks.
+/// Returns at most `limit` names nearest to `wanted`, best first; equally near ones by name. Ignores case. Compares names of several parts
+/// (`a/b.c`) only in the parts that differ, with at most one edit in four characters.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
     if wanted.is_empty() || limit == 0 || wanted.chars().nth(MAX_CHARS).is_some() {
         return Vec::new();
@@ -34,7 +34,7 @@ pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>, limit: us
         if let Some(nearness) = nearness(&wanted, whole, name) {
             found.push((nearness, name));
         }
-        // Keeps memory and the final sort small however many names are near.
+        // Bounds memory and the final sort, however many names are near.
         if found.len() >= 4096.max(limit * 2) {
             keep_best(&mut found, limit);
         }
@@ -49,7 +49,7 @@ fn keep_best(found: &mut Vec<(Nearness, &str)>, limit: usize) {
     found.truncate(limit);
 }
 
-/// A lower-case text with what the prefilter needs.
+/// A lower-case text with data for the prefilter.
 struct Word {
     text: String,
     chars: usize,
@@ -79,7 +79,7 @@ impl Word {
     }
 }
 
-/// How often each class of bytes occurs.
+/// Counts the bytes of each class.
 fn letters(text: &str) -> [u8; 32] {
     let mut counts = [0_u8; 32];
     for byte in text.bytes() {
@@ -126,7 +126,7 @@ fn edits(wanted: &Word, known: &Word) -> Option<usize> {
     }
     let (own, other) = different_parts(&wanted.text, &known.text);
     let (chars, others) = (own.chars().count(), other.chars().count());
-    // Only a part that has something in common with the other one is a misspelling of it.
+    // Only a part with a common piece is a misspelling of the other one.
     let allowed = Word::allowed_of(chars).min(allowed);
     if chars.abs_diff(others) > allowed {
         return None;
@@ -135,7 +135,7 @@ fn edits(wanted: &Word, known: &Word) -> Option<usize> {
     (edits <= allowed && edits < chars.max(others)).then_some(edits)
 }
 
-/// Two texts without the parts that both begin and end with.
+/// Removes common leading and trailing parts from two texts.
 fn different_parts<'t>(one: &'t str, other: &'t str) -> (&'t str, &'t str) {
     let whole_parts = |pairs: &mut dyn Iterator<Item = (char, char)>| {
         let (mut length, mut whole) = (0, 0);

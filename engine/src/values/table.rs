@@ -1,9 +1,9 @@
-//! Keyed tables: a blob format whose rows can be found without parsing the whole.
+//! Keyed tables: a blob format in which rows can be found without parsing the whole.
 //!
-//! A producer that makes an index (`//index:types`) writes a table; other nodes depend on the *rows* they use, so that a change
-//! of one row reaches only its readers. Layout, integers little-endian `u32`:
-//! `b"cortbl1\0"`, row count `n`, `n` × (key end, value end) measured from the start of the heap, then the heap: per row key bytes,
-//! then value bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.
+//! A producer of an index (`//index:types`) writes a table; other nodes depend on the *rows* that they use, so that a change of one row affects
+//! only its readers. Layout, integers little-endian `u32`:
+//! `b"cortbl1\0"`, row count `n`, `n` × (key end, value end) measured from the start of the heap, then the heap: per row key bytes, then value
+//! bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.
 //! Large tables are stored as trees of such pages: see [`super::pages`].
 
 use serde_json::{Map, Value};
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 8] = b"cortbl1\0";
 
-/// A read-only view of a table blob. Opening looks at the header only and a lookup is a binary search, so that thousands of readers of
-/// one table cost little; a malformed row reads as empty.
+/// A read-only view of a table blob. Opening reads only the header, and a lookup is a binary search, so that thousands of readers of one table cost
+/// little; a malformed row reads as empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
     index: &'a [[u8; 8]],
@@ -21,17 +21,17 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Whether `blob` says that it is a table.
+    /// Whether `blob` has a table's header.
     pub fn is_table(blob: &[u8]) -> bool {
         blob.starts_with(MAGIC)
     }
 
-    /// Opens a blob; `None` when its header is not a table's.
+    /// Opens a blob; `None` if its header is not a table's.
     pub fn open(blob: &'a [u8]) -> Option<Self> {
         Self::open_body(blob.strip_prefix(MAGIC)?)
     }
 
-    /// Opens what follows the first bytes of a blob that has a table's layout.
+    /// Opens a table's layout after the magic bytes.
     pub(super) fn open_body(rest: &'a [u8]) -> Option<Self> {
         let (count, rest) = rest.split_first_chunk::<4>()?;
         let index_len = (u32::from_le_bytes(*count) as usize).checked_mul(8)?;
@@ -44,17 +44,17 @@ impl<'a> Table<'a> {
         (end == heap.len()).then_some(table)
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there is no row.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// What follows the first bytes of a table's blob.
+    /// Returns the part of a table's blob after the magic bytes.
     pub(super) fn body(blob: &[u8]) -> &[u8] {
         &blob[MAGIC.len()..]
     }
@@ -64,7 +64,7 @@ impl<'a> Table<'a> {
         (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]) as usize)
     }
 
-    /// Key and value of the row at `row`, in key order.
+    /// Returns key and value of the row with number `row`, in key order.
     ///
     /// # Panics
     /// If `row` is not below [`Table::len`].
@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
         (of(start, key_end), of(key_end, value_end))
     }
 
-    /// The value under `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&'a [u8]> {
         let at = self.first_at_least(key);
         (at < self.len())
@@ -89,7 +89,7 @@ impl<'a> Table<'a> {
             .map(|(_, value)| value)
     }
 
-    /// The number of the first row whose key is not below `key`; the number of rows when there is none.
+    /// Returns the number of the first row whose key is not below `key`; the number of rows if there is none.
     pub(super) fn first_at_least(&self, key: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -103,18 +103,18 @@ impl<'a> Table<'a> {
         low
     }
 
-    /// All rows in key order.
+    /// Iterates over all rows in key order.
     pub fn rows(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         (0..self.len()).map(move |row| self.row(row))
     }
 
-    /// All keys in order.
+    /// Iterates over all keys in order.
     pub fn keys(self) -> impl Iterator<Item = &'a str> {
         self.rows().map(|(key, _)| key)
     }
 }
 
-/// Writes a table blob. The same rows give the same bytes.
+/// Writes a table blob. Equal rows give equal bytes.
 pub fn write_table<K: AsRef<str> + Ord, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -> Vec<u8> {
     let mut sorted: Vec<(&str, &[u8])> = rows.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
     sorted.sort_by_key(|(key, _)| *key);
@@ -123,7 +123,7 @@ pub fn write_table<K: AsRef<str> + Ord, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -
     writer.finish()
 }
 
-/// A table that is being written, row by row in the order of the keys.
+/// A table under construction, row by row in key order.
 #[derive(Default)]
 pub(crate) struct TableWriter {
     ends: Vec<(usize, usize)>,
@@ -131,7 +131,7 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    /// Adds a row behind all others.
+    /// Appends a row.
     pub(crate) fn push(&mut self, key: &str, value: &[u8]) {
         self.heap.extend_from_slice(key.as_bytes());
         let key_end = self.heap.len();
@@ -139,7 +139,7 @@ impl TableWriter {
         self.ends.push((key_end, self.heap.len()));
     }
 
-    /// The table's bytes.
+    /// Returns the table's bytes.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut blob = Vec::with_capacity(MAGIC.len() + 4 + self.ends.len() * 8 + self.heap.len());
         blob.extend_from_slice(MAGIC);
@@ -157,7 +157,7 @@ fn u32_bytes(value: usize) -> [u8; 4] {
     u32::try_from(value).expect("invariant: tables stay below 4 GiB").to_le_bytes()
 }
 
-/// A blob as JSON: a table as an object, JSON as it is, text as a string, anything else as its length.
+/// Converts a blob to JSON: a table to an object, JSON as it is, text to a string, anything else to its length.
 pub fn to_json(blob: &[u8]) -> Value {
     let value = |bytes| match std::str::from_utf8(bytes) {
         Ok(text) if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
@@ -174,7 +174,7 @@ pub fn to_json(blob: &[u8]) -> Value {
     }
 }
 
-/// What programs are given of a blob: a table, whose form is our own, as JSON; anything else as it is.
+/// Returns a blob in the form for other programs: a table, whose format is our own, as JSON; anything else as it is.
 pub fn readable(blob: &[u8]) -> Cow<'_, [u8]> {
     match Table::open(blob) {
         Some(_) => format!("{:#}\n", to_json(blob)).into_bytes().into(),

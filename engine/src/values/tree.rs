@@ -1,8 +1,8 @@
-//! Trees: folders as outputs, kept as git keeps them. Each folder is a blob that names its entries and their digests; files are blobs of
-//! their own. So the digest of the outermost folder tells everything in it, and what two trees have in common is stored once.
+//! Trees: folders as outputs, stored as in git. Each folder is a blob that names its entries and their digests; files are blobs of their own. So
+//! the root folder's digest identifies the whole contents, and common parts of trees are stored once.
 //!
-//! A folder's blob is text: `cortex tree 1`, then an entry a line, sorted by name, `file DIGEST LENGTH NAME`, `program DIGEST LENGTH NAME` (a file
-//! that may be executed) or `folder DIGEST 0 NAME`. Names are UTF-8, without `/` and control characters, and none is `.` or `..`.
+//! A folder's blob is text: `cortex tree 1`, then one entry per line, sorted by name, `file DIGEST LENGTH NAME`, `program DIGEST LENGTH NAME` (an
+//! executable file) or `folder DIGEST 0 NAME`. Names are UTF-8, without `/` and control characters, and none is `.` or `..`.
 
 use super::digest::Digest;
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 
 const HEAD: &str = "cortex tree 1\n";
 
-/// A tree has no more entries than this, folders included, and is nested no deeper than [`DEEPEST`].
+/// Maximum number of entries in a tree, folders included; see also [`DEEPEST`].
 pub const MOST: usize = 1 << 20;
-/// How deep folders may lie in each other.
+/// Maximum nesting depth of folders.
 pub const DEEPEST: usize = 128;
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file.
     File,
-    /// A file that may be executed.
+    /// An executable file.
     Program,
     /// A folder.
     Folder,
@@ -40,11 +40,11 @@ impl Kind {
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'b> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Of its bytes; of a folder's blob.
+    /// Digest of its bytes; for a folder, of its blob.
     pub digest: Digest,
-    /// Bytes of a file; 0 for a folder.
+    /// Length of a file in bytes; 0 for a folder.
     pub len: u64,
     /// Its name.
     pub name: &'b str,
@@ -53,42 +53,42 @@ pub struct Entry<'b> {
 /// A file of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Whether it may be executed.
+    /// Whether it is executable.
     pub program: bool,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Arc<[u8]>,
 }
 
 /// A tree in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pieces {
-    /// The blob of the outermost folder.
+    /// The blob of the root folder.
     pub root: Vec<u8>,
     /// The other blobs, each once.
     pub parts: BTreeMap<Digest, Arc<[u8]>>,
 }
 
-/// Why a tree cannot be.
+/// Reason why a tree is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// A name that no entry may have.
+    /// An invalid name.
     #[error("{0:?} cannot be the name of a file in an output")]
     Name(String),
-    /// Too many entries, or too deep.
+    /// Too many entries, or nested too deeply.
     #[error("a tree has at most {MOST} entries and {DEEPEST} folders inside each other")]
     TooLarge,
-    /// A path that is a file and a folder.
+    /// A path that is both a file and a folder.
     #[error("{0:?} is a file and a folder")]
     Both(String),
-    /// Not the blob of a folder.
+    /// The blob is no folder's.
     #[error("this is not the blob of a folder")]
     Malformed,
-    /// A blob that is nowhere.
+    /// A missing blob.
     #[error("the blob {0} is missing")]
     Missing(Digest),
 }
 
-/// Whether a blob says that it is a folder's.
+/// Whether a blob is a folder's.
 pub fn is_tree(blob: &[u8]) -> bool {
     blob.starts_with(HEAD.as_bytes())
 }
@@ -97,10 +97,10 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.chars().any(char::is_control)
 }
 
-/// The entries of a folder's blob, in the order of their names.
+/// Parses the entries of a folder's blob, sorted by name.
 ///
 /// # Errors
-/// When it is not one, byte for byte as [`pieces`] writes it.
+/// When it is not exactly as [`pieces`] writes it.
 pub fn entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
     let text = std::str::from_utf8(blob).map_err(|_| TreeError::Malformed)?;
     let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
@@ -129,7 +129,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         len: fields.next()?.parse().ok()?,
         name: fields.next()?,
     };
-    // A number or digest in another form would be another digest of the same tree.
+    // Another spelling of a number or digest would give another digest of the same tree.
     let canonical = is_name(entry.name) && line == entry_text(&entry).trim_end_matches('\n');
     (canonical && (kind != Kind::Folder || entry.len == 0)).then_some(entry)
 }
@@ -138,17 +138,17 @@ fn entry_text(entry: &Entry<'_>) -> String {
     format!("{} {} {} {}\n", entry.kind.name(), entry.digest, entry.len, entry.name)
 }
 
-/// A folder while it is put together.
+/// A folder under construction.
 #[derive(Default)]
 struct Folder<'p> {
     files: BTreeMap<&'p str, &'p File>,
     folders: BTreeMap<&'p str, Folder<'p>>,
 }
 
-/// Takes files, by their paths with `/`, apart into the blobs of a tree.
+/// Divides files, given by path with `/`, into the blobs of a tree.
 ///
 /// # Errors
-/// When a path cannot be one of a tree.
+/// When a path is not valid in a tree.
 pub fn pieces(files: &BTreeMap<String, File>) -> Result<Pieces, TreeError> {
     let mut root = Folder::default();
     if files.len() > MOST {
@@ -184,7 +184,7 @@ pub fn pieces(files: &BTreeMap<String, File>) -> Result<Pieces, TreeError> {
     Ok(Pieces { root, parts })
 }
 
-/// The blob of a folder; those below it are put to the parts. No deeper than [`DEEPEST`].
+/// Writes the blob of a folder; adds those below to the parts. The depth is at most [`DEEPEST`].
 fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) -> String {
     let mut lines: BTreeMap<&str, String> = BTreeMap::new();
     for (name, inner) in &folder.folders {
@@ -215,7 +215,7 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
     })
 }
 
-/// The files of a tree, by their paths. `get` brings the blobs; what it brings has the digest that was asked for.
+/// Returns the files of a tree, by path. `get` loads the blobs, with the requested digest.
 ///
 /// # Errors
 /// When a blob is missing or malformed, or the tree too large.
@@ -239,7 +239,7 @@ pub fn files<E: From<TreeError>>(
             };
             match entry.kind {
                 Kind::Folder => open.push((inner, bytes, depth + 1)),
-                // Another length would be another digest of the same files.
+                // Another length would give another digest of the same files.
                 _ if entry.len != bytes.len() as u64 => return Err(TreeError::Malformed.into()),
                 kind => {
                     let program = kind == Kind::Program;
@@ -268,7 +268,7 @@ mod tests {
         fn a_tree_is_what_was_put_into_it(made in prop::collection::btree_map("[a-c ]{1,2}(/[a-cé%]{1,2}){0,3}", ("[a-c]{0,3}", any::<bool>()), 0..12)) {
             let made: BTreeMap<String, File> = made.into_iter().map(|(path, (text, program))| (path, file(&text, program))).collect();
             let Ok(pieces) = pieces(&made) else {
-                // Some path is a file and a folder.
+                // Some path is both a file and a folder.
                 let prefix = |one: &String, other: &String| other.starts_with(&format!("{one}/"));
                 prop_assert!(made.keys().any(|one| made.keys().any(|other| prefix(one, other))));
                 return Ok(());
@@ -279,7 +279,7 @@ mod tests {
                 let found = files::<TreeError>(&pieces.root, |digest| Ok(pieces.parts.get(digest).filter(|_| digest != part).cloned()));
                 prop_assert_eq!(found, Err(TreeError::Missing(*part)));
             }
-            // One byte more, less or other is another tree, or none.
+            // A blob with one changed byte is another tree, or none.
             for at in 0..pieces.root.len() {
                 let mut other = pieces.root.clone();
                 other[at] ^= 1;

@@ -1,6 +1,6 @@
-//! Characters that a reader does not see, or that change how others are seen.
+//! Invisible characters, and those that change the appearance of others.
 
-/// Whether a character of a text has no glyph of its own: control characters, marks of direction, of joining and of zero width, fillers, tags.
+/// Whether a character has no glyph of its own: control characters, marks of direction, joiners, zero-width characters, fillers, tags.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,4 +1,4 @@
-//! Wildcards: `*` stands for any run of characters, `?` for one. Everything else stands for itself; what a separator is they do not know.
+//! Wildcards: `*` matches any run of characters, `?` one. Everything else matches itself; separators have no special meaning.
 
 /// A text with wildcards.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -7,25 +7,25 @@ pub struct Wildcard {
 }
 
 impl Wildcard {
-    /// The pattern of a text.
+    /// Creates the pattern of a text.
     pub fn new(text: &str) -> Self {
         Self { text: text.into() }
     }
 
-    /// As written.
+    /// Returns the pattern as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it means itself alone.
+    /// Whether it matches only itself.
     pub fn is_plain(&self) -> bool {
         !self.text.contains(['*', '?'])
     }
 
-    /// Whether the whole of a text is meant.
+    /// Whether it matches the whole text.
     ///
-    /// Each run of text between two stars is sought once, leftmost, and never again: what a later star may swallow, an earlier one
-    /// need not. Linear for runs without `?`, run length × text length otherwise.
+    /// Each run of text between two stars is searched once, leftmost, and never again: a later star may match what an earlier one leaves. Linear
+    /// for runs without `?`, run length × text length otherwise.
     pub fn matches(&self, text: &str) -> bool {
         let Some((head, rest)) = self.text.split_once('*') else {
             return prefix_len(&self.text, text) == Some(text.len());
@@ -45,7 +45,7 @@ impl Wildcard {
     }
 }
 
-/// Byte length of the prefix of `text` that `run` (with `?`) stands for.
+/// Returns the byte length of the prefix of `text` that `run` (with `?`) matches.
 fn prefix_len(run: &str, text: &str) -> Option<usize> {
     let mut chars = text.chars();
     for wanted in run.chars() {
@@ -57,7 +57,7 @@ fn prefix_len(run: &str, text: &str) -> Option<usize> {
     Some(text.len() - chars.as_str().len())
 }
 
-/// Where the leftmost occurrence of `run` ends.
+/// Returns the end of the leftmost match of `run`.
 fn find_run(run: &str, text: &str) -> Option<usize> {
     if !run.contains('?') {
         return text.find(run).map(|at| at + run.len());
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition, word for word.
+    /// The literal definition.
     fn naive(pattern: &[char], text: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

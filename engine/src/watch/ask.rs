@@ -1,7 +1,7 @@
-//! How a watcher is asked by other processes: one question and one answer over a Unix socket.
+//! Requests to a watcher of another process: one question and one answer over a Unix socket.
 //!
-//! A message is its length (u32, little-endian) and a CBOR map. Anything odd (nobody there, another version, a slow answer) is no answer,
-//! and everything is looked at. The folder of the socket belongs to this user alone; still no more than paths is taken from it.
+//! A message is its length (u32, little-endian) and a CBOR map. Any failure (no listener, another version, a slow answer) counts as no answer, and
+//! everything is checked. Only this user can access the socket's folder; still, only paths are taken from an answer.
 
 use crate::seams::world::{Watched, Watcher};
 use minicbor::{Decode, Encode};
@@ -10,13 +10,13 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Raised when the meaning of a message changes.
+/// Incremented when the meaning of a message changes.
 const VERSION: u32 = 1;
 
-/// How long an answer is waited for, at each read.
+/// Time-out of each read.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// No answer is longer; an answer that would be says that everything may have moved.
+/// Maximum length of an answer in bytes; a longer one becomes "everything may have changed".
 const LONGEST: usize = 16 << 20;
 
 /// A question.
@@ -28,10 +28,10 @@ pub(crate) struct Question {
     /// Fingerprint of the source sets.
     #[n(1)]
     pub(crate) sets: u64,
-    /// The moment in question.
+    /// The moment asked about.
     #[cbor(n(2), with = "minicbor::bytes")]
     pub(crate) since: Option<Vec<u8>>,
-    /// Nothing is asked: what is built ahead is to stop, because the checkout is wanted.
+    /// Asks for nothing, but stops builds ahead, because another process requests the checkout.
     #[n(3)]
     make_way: bool,
 }
@@ -42,36 +42,36 @@ pub(crate) struct Question {
 struct Answer {
     #[n(0)]
     version: u32,
-    /// This moment; without one nothing can be told.
+    /// Token of this moment; without one nothing is known.
     #[cbor(n(1), with = "minicbor::bytes")]
     token: Option<Vec<u8>>,
-    /// What moved; absent when all may have.
+    /// The changes; absent if everything may have changed.
     #[n(2)]
     moved: Option<Vec<String>>,
     #[n(3)]
     outputs_moved: bool,
 }
 
-/// The watcher that listens at a path, if there is one.
+/// A client of the watcher that listens at a path, if any.
 #[derive(Clone, Debug)]
 pub struct WatcherAnswer {
     socket: PathBuf,
 }
 
 impl WatcherAnswer {
-    /// The watcher at `socket`.
+    /// Creates a client for `socket`.
     pub fn at(socket: impl Into<PathBuf>) -> Self {
         Self { socket: socket.into() }
     }
 
-    /// Has what is built ahead stop, if there is a watch that does so.
+    /// Stops builds ahead, if a watch runs them.
     pub fn make_way(&self) {
         let question = Question {
             version: VERSION,
             make_way: true,
             ..Question::default()
         };
-        // Nobody there is nobody in the way.
+        // Without a listener, nothing must be stopped.
         let _ = connect(&self.socket).and_then(|mut stream| {
             stream.set_write_timeout(Some(PATIENCE))?;
             send(&mut stream, &question)
@@ -105,7 +105,7 @@ impl Watcher for WatcherAnswer {
     }
 }
 
-/// Answers one question; `since` gives what is known. Whether way is to be made instead.
+/// Answers one question; `since` returns the known changes. Returns whether builds ahead must stop instead.
 pub(crate) fn answer(mut stream: Stream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE / 3))?;
@@ -141,16 +141,16 @@ fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut Stream, longest: usize) -> io
     if length > longest {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    // Grows with what comes, not with what is promised.
+    // Memory grows with the received bytes, not with the claimed length.
     let mut body = Vec::new();
     stream.take(length as u64).read_to_end(&mut body)?;
     minicbor::decode(&body).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// Connects to whoever listens at a path.
+/// Connects to the listener at a path.
 ///
 /// # Errors
-/// When nobody does; as a time-out when so many want to be heard that there is no room to wait.
+/// When there is none; as a time-out if its queue of connections is full.
 pub fn connect(socket: &Path) -> io::Result<Stream> {
     sockets::connect(socket, PATIENCE)
 }

@@ -1,4 +1,4 @@
-//! Directories that are listened to, by path, and what was heard. [`os::listening`] knows them by number.
+//! Watched directories, by path, and their events. [`os::listening`] knows them by number.
 
 use os::errors::SystemError;
 use os::handles::{AsFd, BorrowedFd};
@@ -8,37 +8,37 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Something that was heard.
+/// An event.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// The queue was full: anything may have happened.
+    /// The queue overflowed: anything may have happened.
     Lost,
-    /// Something happened to a name in a directory.
+    /// An event of a name in a directory.
     Name {
         /// The directory, as it was added.
         directory: Arc<str>,
-        /// The name; a lossy one if it is no text.
+        /// The name; lossy if it is not UTF-8.
         name: String,
-        /// Whether it is a directory's.
+        /// Whether the name is a directory's.
         is_dir: bool,
-        /// Whether only bytes were written.
+        /// Whether only the contents were written.
         written: bool,
     },
-    /// A directory went away, or what it is mounted from did.
+    /// A directory, or the mount that contains it, was removed.
     Gone(Arc<str>),
 }
 
-/// Directories that are listened to.
+/// Watched directories.
 #[derive(Debug)]
 pub(crate) struct Ears {
     queue: Queue,
-    /// By number of the watch: the paths that lead to the directory. More than one when it is mounted twice.
+    /// By watch number: the paths of the directory. More than one if it is mounted twice.
     paths: FxHashMap<i32, Vec<Arc<str>>>,
     watches: BTreeMap<Arc<str>, i32>,
 }
 
 impl Ears {
-    /// Ears that listen to nothing yet.
+    /// Creates an empty set.
     pub(crate) fn new() -> Result<Self, SystemError> {
         Ok(Self {
             queue: Queue::new()?,
@@ -47,17 +47,17 @@ impl Ears {
         })
     }
 
-    /// What becomes readable when there is something to hear.
+    /// Returns a descriptor that becomes readable on an event.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }
 
-    /// How many directories are listened to.
+    /// Returns the number of watched directories.
     pub(crate) fn count(&self) -> usize {
         self.watches.len()
     }
 
-    /// Listens to the directory `directory` below `root`.
+    /// Watches the directory `directory` below `root`.
     pub(crate) fn add(&mut self, root: &Path, directory: &str) -> Result<(), SystemError> {
         let path = if directory.is_empty() {
             root.to_owned()
@@ -86,7 +86,7 @@ impl Ears {
         }
     }
 
-    /// Listens no more to a directory and what is below it.
+    /// Stops watching a directory and everything below it.
     pub(crate) fn remove(&mut self, directory: &str) {
         let below: Vec<Arc<str>> = super::at_and_below(&self.watches, directory)
             .map(|(path, _)| path.clone())
@@ -98,10 +98,10 @@ impl Ears {
         }
     }
 
-    /// Takes everything that was heard up to now; whether that was all.
+    /// Passes all queued events to `hear`; returns whether the queue is empty.
     pub(crate) fn drain(&mut self, mut hear: impl FnMut(Heard)) -> Result<bool, SystemError> {
         let mut gone = Vec::new();
-        // Of watches that were given up meanwhile nothing is known; what they listened to is looked at anew by then.
+        // Events of removed watches are ignored; their directories are scanned again by then.
         let paths = |watch: i32| self.paths.get(&watch).into_iter().flatten();
         let all = self.queue.drain(|notice| match notice {
             Notice::Lost => hear(Heard::Lost),

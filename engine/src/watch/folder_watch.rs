@@ -1,5 +1,5 @@
-//! Folders that somebody names, listened to without what is below them: which names in them moved, gathered into batches. Whoever is told looks
-//! for himself, and says which folders count from then on: it may name too much, never too little.
+//! Named folders, watched without their subfolders: changed names in batches. The callback checks the changes itself and returns the folders to
+//! watch next: a batch may name too much, never too little.
 
 use super::ears::{Ears, Heard};
 use crate::files::scan::join;
@@ -13,24 +13,24 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What moves within so long of the first is one batch.
+/// Changes within this time after the first form one batch.
 const BATCH: Duration = Duration::from_millis(200);
 
-/// Files and folders below the root that moved; `None` when anything may have.
+/// Changed files and folders below the root; `None` if anything may have changed.
 pub type Moved = Option<BTreeSet<String>>;
 
-/// A lookout at work. Dropping it ends it.
+/// A running folder watch. Dropping it ends it.
 pub struct Lookout {
     end: Option<Stream>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Lookout {
-    /// Begins to listen. `told` is called at the beginning and after each batch, and gives the folders below `root` to listen to; for one that is
-    /// not there the nearest above it is listened to.
+    /// Starts watching. Calls `told` at the start and after each batch; it returns the folders below `root` to watch. For a missing folder, watches
+    /// the nearest existing one above it.
     ///
     /// # Errors
-    /// When the system cannot be listened to.
+    /// When the system does not allow watching.
     pub fn start(root: &Path, told: impl FnMut(&Moved) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
         let (end, ended) = Stream::pair()?;
         let mut watch = At {
@@ -53,7 +53,7 @@ impl Drop for Lookout {
     fn drop(&mut self) {
         self.end = None;
         if let Some(thread) = self.thread.take() {
-            // One that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
@@ -70,7 +70,7 @@ impl At {
     fn run(&mut self, mut told: impl FnMut(&Moved) -> BTreeSet<String>) {
         let mut moved = None;
         loop {
-            // What moved in a folder before it was listened to is looked for as well.
+            // Also check changes in a folder from before it was watched.
             while self.listen(told(&moved)) {
                 moved = None;
             }
@@ -81,13 +81,13 @@ impl At {
         }
     }
 
-    /// Listens to these folders alone; whether they are others than before.
+    /// Watches exactly these folders; returns whether they changed.
     fn listen(&mut self, wanted: BTreeSet<String>) -> bool {
         let wanted: BTreeSet<String> = wanted.iter().map(|folder| self.nearest(folder)).collect();
         for folder in self.folders.difference(&wanted) {
             self.ears.remove(folder);
         }
-        // Some went with a folder above them, and come back.
+        // Some watches were removed with a folder above; add them again.
         let heard: BTreeSet<String> = wanted
             .into_iter()
             .filter(|folder| self.ears.add(&self.root, folder).is_ok())
@@ -104,7 +104,7 @@ impl At {
         there.next().unwrap_or_default().to_owned()
     }
 
-    /// The next batch; `None` at the end.
+    /// Returns the next batch; `None` at the end.
     fn batch(&mut self) -> Result<Option<Moved>, SystemError> {
         let mut moved = Some(BTreeSet::new());
         let mut ends = None;
@@ -136,7 +136,7 @@ impl At {
         }
     }
 
-    /// Until something is heard, or the time is over; whether to go on.
+    /// Waits for an event or the end of the time; returns false when the watch ends.
     fn wait(&self, time: Option<Duration>) -> Result<bool, SystemError> {
         let [_, is_over] = wait_to_read([self.ears.fd(), self.ended.as_fd()], time)?;
         Ok(!is_over)
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Longer than anything takes.
+    /// Longer than any step takes.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
@@ -165,15 +165,15 @@ mod tests {
         };
         let lookout = Lookout::start(&root, told).expect("it begins");
         let next = || batches.recv_timeout(LONG).expect("a batch");
-        // The second look is for what came before the ears.
+        // The second call covers changes from before the watch.
         assert_eq!((next(), next()), (None, None));
         std::fs::write(root.join("b/one"), "1").expect("file");
         std::fs::rename(root.join("b/one"), root.join("b/two")).expect("renamed");
         let named = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>());
         assert_eq!(next(), named(&["b/one", "b/two"]));
-        // Folders that come are listened to from then on, one by one.
+        // New folders are watched from then on, one by one.
         std::fs::create_dir_all(root.join("a/deep")).expect("folders");
-        // Those that are there before the folder above them was heard to get them are looked for without a name.
+        // Those that exist before the event of the folder above is read are reported without a name.
         if let Some(moved) = next() {
             assert_eq!(Some(moved), named(&["a"]));
             assert_eq!(next(), None);
@@ -181,7 +181,7 @@ mod tests {
         std::fs::write(root.join("unheard"), "1").expect("file");
         std::fs::write(root.join("a/deep/three"), "1").expect("file");
         assert_eq!(next(), named(&["a/deep/three"]));
-        // One that goes may have taken anything with it.
+        // A removed folder may have taken anything with it.
         std::fs::remove_dir_all(root.join("b")).expect("removed");
         while next().is_some() {}
         drop(lookout);

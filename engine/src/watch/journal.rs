@@ -1,29 +1,29 @@
-//! What moved and in which order: paths by the moment they last did. A moment is named by a token, so that others can ask "since then".
+//! The journal: changed paths with the moment of their last change. A token names a moment, so that clients can ask for changes since then.
 //!
-//! Knows no disk. Invariant: an answer names at least what was noted after the token was given out, or says that all may have moved.
+//! Knows no disk. Invariant: an answer names at least the changes noted after the token was issued, or states that everything may have changed.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// More paths are not remembered one by one.
+/// Maximum number of paths remembered individually.
 const MOST: usize = 100_000;
 
-/// Length of a token: the watcher's life and the moment in it.
+/// Length of a token in bytes: the watcher's instance and the moment.
 const TOKEN_LEN: usize = 24;
 
-/// The moves of one watcher's life.
+/// The changes seen by one watcher instance.
 #[derive(Debug)]
 pub(crate) struct Journal {
     life: [u8; 16],
     now: u64,
-    /// Nothing is known of moments before this one.
+    /// Changes before this moment are unknown.
     floor: u64,
     last: BTreeMap<String, u64>,
     outputs: u64,
 }
 
 impl Journal {
-    /// An empty journal with a name of its own.
+    /// Creates an empty journal with a unique name.
     pub(crate) fn new() -> Self {
         let mut life = [0; 16];
         for half in life.chunks_mut(8) {
@@ -38,7 +38,7 @@ impl Journal {
         }
     }
 
-    /// Something happened at a path.
+    /// Records a change of a path.
     pub(crate) fn note(&mut self, path: &str) {
         self.now += 1;
         self.last.insert(path.to_owned(), self.now);
@@ -47,18 +47,18 @@ impl Journal {
         }
     }
 
-    /// Something happened that moved no path.
+    /// Records an event that changed no path.
     pub(crate) fn tick(&mut self) {
         self.now += 1;
     }
 
-    /// Something happened below the output folder.
+    /// Records a change below the output folder.
     pub(crate) fn note_outputs(&mut self) {
         self.now += 1;
         self.outputs = self.now;
     }
 
-    /// Anything may have happened anywhere.
+    /// Records that anything may have changed.
     pub(crate) fn forget(&mut self) {
         self.now += 1;
         self.floor = self.now;
@@ -66,12 +66,12 @@ impl Journal {
         self.last.clear();
     }
 
-    /// The number of this moment.
+    /// Returns the number of this moment.
     pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
-    /// This moment.
+    /// Returns the token of this moment.
     pub(crate) fn token(&self) -> Vec<u8> {
         [&self.life[..], &self.now.to_be_bytes()].concat()
     }
@@ -82,14 +82,14 @@ impl Journal {
         (life == self.life && moment <= self.now).then_some(moment)
     }
 
-    /// The paths that moved after a token was given out, sorted; `None` when that is not known.
+    /// Returns the paths that changed after a token was issued, sorted; `None` if unknown.
     pub(crate) fn paths_since(&self, token: &[u8]) -> Option<Vec<String>> {
         let moment = self.moment(token).filter(|moment| *moment >= self.floor)?;
         let after = self.last.iter().filter(|(_, at)| **at > moment);
         Some(after.map(|(path, _)| path.clone()).collect())
     }
 
-    /// Whether something may have moved below the output folder since.
+    /// Whether anything below the output folder may have changed since.
     pub(crate) fn outputs_since(&self, token: &[u8]) -> bool {
         self.moment(token).is_none_or(|moment| self.outputs > moment)
     }

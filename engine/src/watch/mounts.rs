@@ -1,9 +1,9 @@
-//! What is mounted at and below a folder: a file system whose changes happen elsewhere cannot be watched, and what is mounted over a
-//! watched directory hides it without a word.
+//! Mounts at and below a folder: a file system that changes elsewhere cannot be watched, and a mount over a watched directory hides it without an
+//! event.
 
 use std::path::Path;
 
-/// Kinds of file systems that other machines, or programs behind the kernel's back, may change.
+/// Kinds of file systems that other machines, or programs bypassing the kernel, may change.
 const ELSEWHERE: [&str; 13] = [
     "9p",
     "afs",
@@ -20,16 +20,16 @@ const ELSEWHERE: [&str; 13] = [
     "virtiofs",
 ];
 
-/// The mounts that matter to a folder.
+/// The mounts relevant to a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mounts {
     lines: Vec<String>,
-    /// The kind of a file system that cannot be watched.
+    /// Kind of a file system that cannot be watched, if any.
     pub(crate) elsewhere: Option<String>,
 }
 
 impl Mounts {
-    /// As the system tells them. Where it tells nothing there is nothing to know.
+    /// Reads the mounts from the system; empty if unavailable.
     pub(crate) fn of(root: &Path) -> Self {
         std::fs::read_to_string("/proc/self/mountinfo").map_or_else(|_| Self::default(), |text| Self::parse(&text, root))
     }
@@ -52,7 +52,7 @@ impl Mounts {
                 kinds.push(kind);
             } else if root.starts_with(point) {
                 let depth = point.components().count();
-                // Of two at one place the later one is seen.
+                // Of two mounts at one place, the later one is visible.
                 if at_root.is_none_or(|(deepest, _)| depth >= deepest) {
                     at_root = Some((depth, kind));
                 }
@@ -68,7 +68,7 @@ impl Mounts {
     }
 }
 
-/// Spaces and the like are written as three octal digits.
+/// Decodes spaces and the like, which are written as three octal digits.
 fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut bytes = text.as_bytes();

@@ -1,6 +1,6 @@
-//! Whether something moved below the output folder. What it was is not told: whoever asks then looks at the files that matter to it.
+//! Changes below the output folder. Reports only whether there were any: the client then checks the files that it needs.
 //!
-//! Nobody is woken by what is heard here, because builds write much there; it is taken in when somebody asks.
+//! Events here wake no thread, because builds write much there; they are read when a client asks.
 
 use super::ears::{Ears, Heard};
 use crate::files::exports::OUT_DIR;
@@ -9,14 +9,14 @@ use os::errors::SystemError;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The folder of the output folder.
+/// The parent of the output folder.
 pub(super) const HOME: &str = ".cortex";
 
-/// Ears for the output folder.
+/// Watches the output folder.
 pub(super) struct Outputs {
-    /// None when the system has none to give.
+    /// None if the system has no watches left.
     ears: Option<Ears>,
-    /// Directories came, went or moved: they are to be gone through again.
+    /// Directories appeared, disappeared or moved: they must be listed again.
     stale: bool,
 }
 
@@ -28,12 +28,12 @@ impl Outputs {
         }
     }
 
-    /// The folder came or went.
+    /// Marks the folder as appeared or removed.
     pub(super) fn unsettle(&mut self) {
         self.stale = true;
     }
 
-    /// Whether something may have happened since the last call. After it everything there is listened to.
+    /// Whether anything may have changed since the last call. Afterwards, all existing directories are watched.
     pub(super) fn take_changed(&mut self, root: &Path) -> bool {
         let mut moved = self.drain();
         while self.stale {
@@ -42,7 +42,7 @@ impl Outputs {
             if self.listen(root).is_err() {
                 self.ears = None;
             }
-            // Told after they are listened to: what happened before is part of "moved".
+            // Drain after the watches are added: earlier events are covered by `moved`.
             self.drain();
         }
         moved || self.ears.is_none()
@@ -87,7 +87,7 @@ impl Outputs {
                 Err(_) => return Err(SystemError::DENIED),
             };
             for entry in entries.flatten() {
-                // A name that is no text is none that is laid out.
+                // No laid-out file has a name that is not UTF-8.
                 let Ok(name) = entry.file_name().into_string() else { continue };
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     let path = join(&directory, &name);

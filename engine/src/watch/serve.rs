@@ -1,6 +1,6 @@
-//! A watcher at work: a thread that gathers what is heard into batches and answers whoever asks at the socket.
+//! A running watcher: a thread that gathers events into batches and answers clients at the socket.
 //!
-//! A batch ends when nothing happened for a moment, at the latest after [`LONGEST`]; while git checks files out it is held open for longer.
+//! A batch ends after a moment without events, at the latest after [`LONGEST`]; while git checks out files it stays open longer.
 
 use super::ask;
 use super::socket::{Socket, SocketError};
@@ -17,25 +17,25 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Nothing happened for so long: the batch is complete.
+/// Time without events after which a batch is complete.
 const QUIET: Duration = Duration::from_millis(100);
-/// A batch is held open for so long at most.
+/// Maximum duration of a batch.
 const LONGEST: Duration = Duration::from_millis(800);
-/// And for so long while git is at work.
+/// The same while git is at work.
 const CHECKOUT: Duration = Duration::from_secs(10);
-/// How often everything is looked at when nothing can be heard.
+/// Interval of full scans if watching is impossible.
 const RESCAN: Duration = Duration::from_secs(10);
 
-/// What moved, gathered.
+/// A batch of changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Files and directories, relative to the root.
+    /// Changed files and directories, relative to the root.
     pub paths: BTreeSet<String>,
-    /// Whether anything else may have moved.
+    /// Whether anything else may have changed.
     pub whole: bool,
-    /// Whether another commit or branch is checked out.
+    /// Whether another commit or branch was checked out.
     pub head: bool,
-    /// Why nothing can be heard; then batches only say that it is time to look.
+    /// Why watching is impossible; then batches only announce that a scan is due.
     pub trouble: Option<Trouble>,
 }
 
@@ -46,21 +46,21 @@ impl Batch {
     }
 }
 
-/// Why a watch cannot begin.
+/// Reason why a watch cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Another watch of the same checkout runs.
     #[error("this checkout is watched already, by pid {pid}")]
     Watched {
-        /// Which process, as it wrote itself down.
+        /// That process, as it wrote itself into the lock file.
         pid: String,
     },
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     #[error("the watch cannot listen at {path}: {reason}")]
     Socket {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's error message.
         reason: String,
     },
     /// The workspace cannot be watched.
@@ -91,10 +91,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch. `interrupt` is called when something moves, and when another process wants the checkout.
+    /// Starts watching. Calls `interrupt` on changes, and when another process requests the checkout.
     ///
     /// # Errors
-    /// When the thread cannot be made.
+    /// When the thread cannot be created.
     pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
         let (orders, taken) = crossbeam_channel::unbounded();
         let (sender, batches) = crossbeam_channel::unbounded();
@@ -118,21 +118,21 @@ impl Watch {
         })
     }
 
-    /// What moved, as it is gathered. It ends when the watch does.
+    /// Returns the channel of batches. It closes when the watch ends.
     pub fn batches(&self) -> &Receiver<Batch> {
         &self.batches
     }
 
-    /// Watches what other sets may have files in.
+    /// Also watches directories that may contain files of these sets.
     pub fn cover(&self, sets: Vec<SetDef>) {
         self.order(Order::Cover(sets));
     }
 
-    /// What ends the watch when it is called, from any thread.
+    /// Returns a function that ends the watch, callable from any thread.
     pub fn stopper(&self) -> impl Fn() + Send + 'static {
         let (orders, wake) = (self.orders.clone(), self.wake.try_clone());
         move || {
-            // As in `order`. Without a handle of its own it takes until the next event.
+            // As in `order`. Without a cloned handle, it takes effect at the next event.
             let _ = orders.send(Order::Stop);
             if let Ok(mut wake) = wake.as_ref() {
                 let _ = wake.write(&[0]);
@@ -151,7 +151,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.order(Order::Stop);
         if let Some(thread) = self.thread.take() {
-            // A watch that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
@@ -169,7 +169,7 @@ struct Service {
 
 impl Service {
     fn run(mut self) {
-        // When the batch that is being gathered began, and when something last happened.
+        // Start of the open batch, and time of the last event.
         let mut open: Option<(Instant, Instant)> = None;
         let mut moment = self.watcher.moment();
         let mut looked = Instant::now() - RESCAN;
@@ -219,16 +219,16 @@ impl Service {
         }
     }
 
-    /// When the batch is complete as far as one knows now.
+    /// Returns when the batch is complete, as far as known now.
     fn ends(&self, began: Instant, last: Instant) -> Instant {
         if self.watcher.is_checking_out() {
-            // Git says nothing when it is done: it is looked for now and then.
+            // Git does not announce its end: poll for it.
             return (Instant::now() + QUIET / 2).min(began + CHECKOUT);
         }
         (last + QUIET).min(began + LONGEST)
     }
 
-    /// Until something happens, or the time is over.
+    /// Waits for an event or the end of the time.
     fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
         let asked = self.socket.as_ref().map(|socket| socket.listener().as_fd());
         let mut waits: Waits<'_> = [self.watcher.fd(), self.woken.as_fd()].into_iter().chain(asked).collect();
@@ -244,14 +244,14 @@ impl Service {
         Ok(())
     }
 
-    /// Whether to go on.
+    /// Processes orders; returns whether to continue.
     fn obey(&mut self) -> bool {
         let mut bytes = [0; 64];
         while matches!(self.woken.read(&mut bytes), Ok(1..)) {}
         while let Ok(order) = self.orders.try_recv() {
             match order {
                 Order::Stop => return false,
-                // Sets that are not well formed are told by every build; what was watched is watched on, for those who ask about it.
+                // Every build reports malformed sets; continue to watch the former ones, for their clients.
                 Order::Cover(sets) => {
                     let _ = self.watcher.cover(&sets);
                 }
@@ -260,12 +260,12 @@ impl Service {
         true
     }
 
-    /// Answers those who ask.
+    /// Answers clients.
     fn serve(&mut self) {
         let Some(socket) = &self.socket else { return };
         while let Ok((stream, _)) = socket.listener().accept() {
             let watcher = &mut self.watcher;
-            // Whoever gets no answer looks at everything.
+            // A client without an answer checks everything.
             if let Ok(true) = ask::answer(stream, |sets, since| watcher.since(sets, since)) {
                 (self.interrupt)();
             }

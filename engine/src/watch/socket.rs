@@ -1,4 +1,4 @@
-//! A place where one process at a time is asked: a Unix socket of this user alone, and a lock file beside it that says who has it.
+//! An exclusive server socket: a Unix socket of this user alone, and a lock file beside it that names its process.
 
 use os::info::FileInfo;
 use os::plain_files::MoreOptions;
@@ -7,40 +7,40 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Why a place cannot be had.
+/// Reason why a socket is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     /// Another process has it.
     #[error("pid {pid} has it")]
     Taken {
-        /// Which process, as it wrote itself down.
+        /// That process, as it wrote itself into the lock file.
         pid: String,
     },
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     #[error("{path}: {reason}")]
     Io {
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's error message.
         reason: String,
     },
 }
 
-/// A place where questions come in. Only one process has it; it goes with the value.
+/// A listening socket. Only one process has it; dropping it removes it.
 #[derive(Debug)]
 pub struct Socket {
     path: PathBuf,
     listener: Listener,
-    /// Which file it is: device and number.
+    /// Identity of its file: device and number.
     file: (u64, u64),
     _lock: File,
 }
 
 impl Socket {
-    /// Takes the place at `path`, next to which a lock file keeps others from it. A socket that a killed process left is taken over.
+    /// Binds the socket at `path`, with a lock file beside it that excludes other processes. Takes over the socket of a killed process.
     ///
     /// # Errors
-    /// When another process has it, or it cannot be made.
+    /// When another process has it, or it cannot be created.
     pub fn bind(path: &Path) -> Result<Self, SocketError> {
         let failed = |error: io::Error| SocketError::Io {
             path: path.to_owned(),
@@ -79,12 +79,12 @@ impl Socket {
         })
     }
 
-    /// Where questions are heard; it does not block.
+    /// Returns the listener, which does not block.
     pub fn listener(&self) -> &Listener {
         &self.listener
     }
 
-    /// Whether it is still found where it was made.
+    /// Whether the path still leads to this socket.
     pub fn is_in_place(&self) -> bool {
         number(&self.path).is_ok_and(|file| file == self.file)
     }
@@ -92,15 +92,15 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // What stands there now may be another's. One that stays is taken over by the next process, and nobody answers at it.
+        // The path may belong to another process now. The next process takes over a leftover socket, and no process answers there.
         if self.is_in_place() {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// The process that has the place at `path`, by its lock file; `None` when nobody has. To be asked only where somebody seems to listen: who
-/// takes the place at this very moment may be kept from it.
+/// Returns the process that has the socket at `path`, by its lock file; `None` if none has. Call only if a listener seems to exist: the test can
+/// make a concurrent [`Socket::bind`] fail.
 pub fn holder(path: &Path) -> Option<i32> {
     let mut lock = File::open(locked(path)).ok()?;
     match lock.try_lock_shared() {
@@ -113,12 +113,12 @@ pub fn holder(path: &Path) -> Option<i32> {
     }
 }
 
-/// Which file a path names: device and number.
+/// Returns the identity of the file at a path: device and number.
 fn number(path: &Path) -> io::Result<(u64, u64)> {
     Ok(FileInfo::of_path(path)?.identity())
 }
 
-/// The lock file of a socket.
+/// Returns the lock file of a socket.
 fn locked(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");

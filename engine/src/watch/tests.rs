@@ -1,4 +1,4 @@
-//! Random operations on a watched folder: whoever looks only at what is named knows as much as whoever looks at everything.
+//! Random operations on a watched folder: refreshing only named paths finds as much as a full refresh.
 
 use super::ask::WatcherAnswer;
 use super::{Batch, Socket, SocketError, Trouble, Watch, Watcher};
@@ -28,7 +28,7 @@ fn sets() -> Vec<SetDef> {
     vec![set(&["**/*.cs"], true), set(&["a/**/*.md", "*.md"], false)]
 }
 
-/// A folder, and what a builder knows of it from looking only at what a watcher names.
+/// A folder, and a builder's state from refreshing only the paths that a watcher names.
 struct Bench {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -61,7 +61,7 @@ impl Bench {
         Watcher::new(&self.root, &sets()).unwrap()
     }
 
-    /// Looks as a build does: at what is named, or at everything. Gives how many stamps that took.
+    /// Refreshes as a build does: named paths, or everything. Returns the number of stamps read.
     fn read_changes(&mut self, watcher: &mut Watcher) -> usize {
         let watched = watcher.since(fingerprint(&sets()), self.token.as_deref());
         let mut tree = SourceTree::load(self.rows.clone().into_iter().collect());
@@ -150,7 +150,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Does what can be done; what is in the way just fails, as it would for a user.
+/// Applies an edit if possible; obstacles make it fail, as for a user.
 fn apply(bench: &mut Bench, watcher: &mut Watcher, edit: &Edit) {
     let at = |path: &str| bench.root.join(path);
     let room = |path: &Path| fs::create_dir_all(path.parent().unwrap());
@@ -195,7 +195,7 @@ proptest! {
         let mut early = bench.watcher();
         before.iter().for_each(|edit| apply(&mut bench, &mut early, edit));
         drop(early);
-        // Another watcher than the one whose tokens are known by now.
+        // A new watcher, which did not issue the known tokens.
         let mut watcher = bench.watcher();
         for edit in &after {
             apply(&mut bench, &mut watcher, edit);
@@ -223,7 +223,7 @@ fn a_file_changes_under_a_name_that_came_with_its_directory() {
     bench.write("a/x.cs", "two");
     bench.read_changes(&mut watcher);
     assert_eq!(bench.sources_seen(), bench.there());
-    // A name of several files, one after the other.
+    // Several files under one name, one after the other.
     bench.write("c.cs", "one");
     bench.read_changes(&mut watcher);
     fs::remove_file(bench.root.join("b/x.cs")).unwrap();
@@ -243,16 +243,16 @@ fn nothing_moved_is_nothing_looked_at() {
     let mut watcher = bench.watcher();
     assert!(bench.read_changes(&mut watcher) > 4);
     assert_eq!(bench.read_changes(&mut watcher), 0);
-    // What is no source is not named, ignored folders are not listened to, and reading moves nothing.
+    // Non-sources are not named, ignored folders are not watched, and reading changes nothing.
     bench.write("a/y.txt", "");
     bench.write("obj/x.cs", "");
     assert_eq!(fs::read_to_string(bench.root.join("a/y.cs")).unwrap(), "a/y.cs");
     assert_eq!(bench.read_changes(&mut watcher), 0);
     bench.write("a/y.cs", "other");
-    // The directory, which moved lately and is listed again, and its one source.
+    // The directory, which changed recently and is listed again, and its one source.
     assert!((2..=3).contains(&bench.read_changes(&mut watcher)));
     assert_eq!(bench.sources_seen(), bench.there());
-    // A row that went missing is noticed by the number of those that are left.
+    // A lost row is detected by the number of the remaining ones.
     bench.rows.remove(b"a/b".as_slice());
     assert!(bench.read_changes(&mut watcher) > 4);
     assert_eq!(bench.sources_seen(), bench.there());
@@ -334,7 +334,7 @@ fn a_queue_that_overflows_loses_nothing() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     for count in 0..=limit {
-        // One and the same event twice in a row would be one.
+        // Two identical consecutive events would be merged into one.
         fs::write(bench.root.join(["x.cs", "y.cs"][count % 2]), count.to_string()).unwrap();
     }
     fs::write(bench.root.join("a/z.cs"), "last").unwrap();
@@ -378,7 +378,7 @@ fn next(watch: &Watch) -> Batch {
     watch.batches().recv_timeout(LONG).expect("a batch")
 }
 
-/// Batches until one names a path.
+/// Takes batches until one names a path.
 fn until(watch: &Watch, path: &str) -> Batch {
     let mut all = Batch::default();
     while !all.paths.contains(path) {
@@ -417,7 +417,7 @@ fn a_checkout_is_one_batch() {
     for file in 0..20 {
         bench.write(&format!("a/{file}.cs"), "two");
     }
-    // Longer than a batch would otherwise be held open: nothing comes while git is at work.
+    // Longer than a batch otherwise stays open: none arrives while git is at work.
     assert!(watch.batches().recv_timeout(Duration::from_millis(1_200)).is_err());
     bench.write(".git/HEAD.lock", "ref: refs/heads/two\n");
     fs::rename(bench.root.join(".git/HEAD.lock"), bench.root.join(".git/HEAD")).unwrap();
@@ -450,7 +450,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     }
     assert_eq!(asked.since(print, bench.token.as_deref()).unwrap().moved, Some(Vec::new()));
     assert_eq!(asked.since(print + 1, bench.token.as_deref()), None);
-    // Who talks nonsense, or nothing, is not answered, and nobody else is kept waiting for long.
+    // A client that sends garbage, or nothing, gets no answer and delays others only briefly.
     for nonsense in [&b"\xff\xff\xff\xff"[..], b"\x02\0\0\0\xa0", b"\x05\0\0\0\xff\xff\xff\xff\xff"] {
         let (_folder, name) = os::sockets::short_name(&path).unwrap();
         let mut stream = std::os::unix::net::UnixStream::connect(name).unwrap();
@@ -463,7 +463,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     drop(watch);
     assert!(!path.exists());
     assert_eq!(asked.since(print, None), None);
-    // What a killed watch leaves is taken over.
+    // The files of a killed watch are taken over.
     fs::write(&path, "").unwrap();
     drop(Socket::bind(&path).unwrap());
 }

@@ -1,8 +1,7 @@
-//! What is listened to, what was heard, and the answer to "what moved since". It runs no thread.
+//! The watcher: watched directories, received events, and the changes since a moment. Runs no thread.
 //!
-//! Invariants. A directory is listened to before it is listed, from the root down. Whenever one is listened to anew it is noted *after*
-//! that, with everything below it: whoever looked in between looks again. An answer is given only when everything heard has been dealt
-//! with; when that cannot be said, none is given.
+//! Invariants. A directory is watched before it is listed, from the root down. Each newly watched one is noted *after* that, with everything below
+//! it: a client that scanned in between scans again. An answer is given only if all received events are processed; otherwise there is none.
 
 use super::ears::{Ears, Heard};
 use super::journal::Journal;
@@ -23,18 +22,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// More files with several names are not told one by one: then everything has to be looked at.
+/// Maximum number of files with several names that are reported individually; with more, everything must be checked.
 const MOST_LINKED: usize = 1_000;
 
-/// An answer that takes longer is no help.
+/// Maximum time for an answer; a later one is useless.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// Why a folder cannot be watched: everything has to be looked at instead.
+/// Reason why a folder cannot be watched, so that everything must be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The system watches no more directories for this user.
+    /// The system's limit of watched directories for this user is reached.
     Limit {
-        /// So many are watched.
+        /// Number of watched directories.
         watched: usize,
     },
     /// A file system that other machines change.
@@ -42,18 +41,18 @@ pub enum Trouble {
         /// Its kind.
         kind: String,
     },
-    /// A directory that cannot be listened to.
+    /// A directory that cannot be watched.
     Directory {
-        /// Which.
+        /// Its path.
         path: String,
-        /// The system's words.
+        /// The operating system's error message.
         reason: String,
     },
-    /// The folder is no longer where it was.
+    /// The folder is no longer at its path.
     Gone,
 }
 
-/// A workspace folder that is listened to.
+/// A watched workspace folder.
 pub struct Watcher {
     path: PathBuf,
     root: Root,
@@ -61,28 +60,28 @@ pub struct Watcher {
     ears: Ears,
     globs: Globs,
     print: u64,
-    /// The directories that may hold sources.
+    /// The directories that may contain sources.
     covered: BTreeMap<String, Context>,
     /// Files that may change under another name.
     linked: BTreeSet<String>,
     journal: Journal,
     outputs: Outputs,
-    /// The file of rows as it was when last looked at.
+    /// Stamp of the file of rows when last checked.
     rows: Option<Stamp>,
     mounts: Mounts,
     trouble: Option<Trouble>,
-    /// Directories to go through again, with all below.
+    /// Directories to scan again, with everything below.
     again: BTreeSet<String>,
     batch: Batch,
-    /// Where git keeps what it has checked out, relative to the root or not.
+    /// Git's folder of the checkout, relative to the root or not.
     git: PathBuf,
 }
 
 impl Watcher {
-    /// Listens to the folder `path` as far as these sets may have files in it.
+    /// Watches the folder `path` as far as these sets may have files in it.
     ///
     /// # Errors
-    /// When it cannot be opened, a set is not well formed, or the system cannot be listened to.
+    /// When it cannot be opened, a set is malformed, or the system does not allow watching.
     pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
         let root = Root::open(path)?;
         let failed = |error| WorldError::Root { reason: reason(error) };
@@ -115,10 +114,10 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Listens to what other sets may have files in. What was told before counts for nothing.
+    /// Watches directories that may contain files of other sets. Invalidates earlier answers.
     ///
     /// # Errors
-    /// When a set is not well formed; then nothing changes.
+    /// When a set is malformed; then nothing changes.
     pub fn cover(&mut self, sets: &[SetDef]) -> Result<(), WorldError> {
         if fingerprint(sets) != self.print {
             self.globs = Globs::new(sets)?;
@@ -128,48 +127,48 @@ impl Watcher {
         Ok(())
     }
 
-    /// What becomes readable when there is something to hear.
+    /// Returns a descriptor that becomes readable on an event.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.ears.fd()
     }
 
-    /// Why everything has to be looked at instead, if it is so.
+    /// Returns why everything must be checked, if so.
     pub fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
 
-    /// How many directories are listened to.
+    /// Returns the number of watched directories.
     pub fn directories(&self) -> usize {
         self.ears.count()
     }
 
-    /// Whether git is at work on the files.
+    /// Whether git is writing files.
     pub fn is_checking_out(&self) -> bool {
         self.git.join("index.lock").exists()
     }
 
-    /// Takes in what was heard. The number is another one whenever something moved.
+    /// Processes received events. The returned number differs after every change.
     pub fn hear(&mut self) -> u64 {
         self.settle(Some(PATIENCE));
         self.journal.now()
     }
 
-    /// The number of the last moment at which something moved.
+    /// Returns the number of the last change.
     pub fn moment(&self) -> u64 {
         self.journal.now()
     }
 
-    /// What moved since the last batch.
+    /// Returns the changes since the last batch.
     pub fn take(&mut self) -> Batch {
         std::mem::take(&mut self.batch)
     }
 
-    /// Begins anew, after trouble that may have passed.
+    /// Starts again, after trouble that may have passed.
     pub fn begin_anew(&mut self) {
         self.again.insert(String::new());
     }
 
-    /// Looks at the mounts again after the system said that there are others.
+    /// Reads the mounts again after the system reported a change.
     pub fn mounts_moved(&mut self) {
         let mounts = Mounts::of(&self.path);
         if mounts != self.mounts {
@@ -178,12 +177,12 @@ impl Watcher {
         }
     }
 
-    /// What moved since a token was given out, up to now; `None` when it cannot be told for these sets.
+    /// Returns the changes since a token was issued, up to now; `None` if they are unknown for these sets.
     pub fn since(&mut self, sets: u64, token: Option<&[u8]>) -> Option<Watched> {
         let settled = self.settle(Some(PATIENCE));
         self.see_place();
         self.see_rows();
-        // Where notices come late, silence does not say that nothing moved.
+        // If events arrive late, their absence does not prove that nothing changed.
         if !IS_PROMPT || !settled || self.trouble.is_some() || sets != self.print {
             return None;
         }
@@ -203,7 +202,7 @@ impl Watcher {
         })
     }
 
-    /// Another folder may have taken the place of this one: whoever asks asks about that one.
+    /// Checks whether another folder has taken this one's path: clients ask about that one.
     fn see_place(&mut self) {
         let here = Root::open(&self.path).ok().and_then(|root| identity(&root).ok());
         if here != Some(self.identity) {
@@ -211,7 +210,7 @@ impl Watcher {
         }
     }
 
-    /// Notes whether the file of rows is another than it was.
+    /// Notes a change of the file of rows.
     fn see_rows(&mut self) {
         let now = self.root.stat(super::ROWS).ok().map(|(stamp, _)| stamp);
         if now != self.rows {
@@ -220,7 +219,7 @@ impl Watcher {
         }
     }
 
-    /// Deals with everything that was heard up to now; whether that was all.
+    /// Processes all received events; returns whether none is left.
     fn settle(&mut self, patience: Option<Duration>) -> bool {
         let start = Instant::now();
         loop {
@@ -287,7 +286,7 @@ impl Watcher {
             return;
         }
         if NEVER.contains(&name.as_str()) {
-            // A `.git` that came or went brings rules or takes them away.
+            // A created or removed `.git` adds or removes ignore rules.
             if directory.is_empty() && name == ".git" && !written {
                 self.again.insert(String::new());
             }
@@ -309,7 +308,7 @@ impl Watcher {
             self.batch.paths.insert(path.clone());
             self.journal.note(&path);
         }
-        // Rules are left out of account: what they take away is named too much, and costs one look.
+        // Ignore rules are not applied: a superfluous path costs only one check.
         if !is_rules && self.globs.sets_of(&context.reach, &path, || false) == 0 {
             return;
         }
@@ -319,13 +318,13 @@ impl Watcher {
         self.note(&path);
     }
 
-    /// Whether a file has other names is known from what the system says of it now.
+    /// Detects other names of a file by its present link count.
     fn see_names(&mut self, path: &str) {
         let info = self.root.folder.info_of(path);
         let several = info.is_ok_and(|info| info.links > 1 && info.kind() == Kind::File);
         if several {
-            // Its other name may be a source as well, of which nothing is told. That the path was linked before says nothing: it may
-            // be a name of another file now.
+            // Its other name may be a source, too, without any event. That the path was linked before proves nothing: it may be a name of another
+            // file now.
             self.linked.insert(path.to_owned());
             self.again.insert(String::new());
         } else {
@@ -343,7 +342,7 @@ impl Watcher {
         }
     }
 
-    /// Goes through directories again: listens to what is there now, and no more to what is not.
+    /// Scans directories again: watches those that exist now, and drops the others.
     fn go_again(&mut self) {
         let again = std::mem::take(&mut self.again);
         if again.contains("") {
@@ -358,14 +357,14 @@ impl Watcher {
                 self.listen_to_git();
             }
             if self.trouble.is_some() {
-                // Others may have use for what is of none here.
+                // Release unusable watches for other programs.
                 self.forget("");
             }
             self.see_place();
             self.note("");
             return;
         }
-        // By directory above: which names in it. A directory is listed once, however many in it moved.
+        // Changed names by parent directory: each directory is listed once, however many changed in it.
         let mut above: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut last: Option<String> = None;
         for path in again {
@@ -396,7 +395,7 @@ impl Watcher {
                 }
             }
             if self.linked.len() > linked {
-                // A file that came with its directory may be another name of one that has had a single name until now.
+                // A file of a new directory may be another name of one that had a single name before.
                 self.again.insert(String::new());
             }
         }
@@ -424,13 +423,13 @@ impl Watcher {
         }
     }
 
-    /// Listens to a directory and everything below it that may hold sources.
+    /// Watches a directory and everything below it that may contain sources.
     fn watch_directory(&mut self, directory: String, context: Context) {
         let mut todo = vec![(directory, context)];
         while let Some((directory, context)) = todo.pop() {
             match self.ears.add(&self.path, &directory) {
                 Ok(()) => {}
-                // Gone by now; the directory above tells.
+                // Gone by now; the parent directory has an event.
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => continue,
                 Err(SystemError::NO_SPACE) => {
                     self.trouble = Some(Trouble::Limit {
@@ -457,7 +456,7 @@ impl Watcher {
         }
     }
 
-    /// Listens to where git says what is checked out, and to the rules it keeps there.
+    /// Watches git's files that name the checked-out commit, and its ignore rules.
     fn listen_to_git(&mut self) {
         self.git = self.path.join(".git");
         match self.root.stat(".git") {
@@ -479,7 +478,7 @@ impl Watcher {
                     }
                 }
             }
-            // A worktree of a repository: its files lie elsewhere. They are not rules, and missing them costs a second batch.
+            // A worktree of a repository: its git files are elsewhere. They are no rules, and missing them costs a second batch.
             Ok((_, Kind::File)) => {
                 let text = self.root.read(".git", 4096).unwrap_or_default();
                 if let Some(path) = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir: ")) {

@@ -1,8 +1,7 @@
-//! Checking: a node that some change may reach is not planned, nor is its key computed, until something that it reads really moved.
+//! Checking: a node that a change may reach is neither planned nor keyed until an input of it really changed.
 //!
-//! Its recorded edges are settled first those that decide its inputs, then, if none of them moved, the inputs and the tables whose rows are
-//! among them. So nothing is settled that the
-//! node no longer reads, and where outputs are the same as before the change stops (early cutoff).
+//! First settles the recorded edges that decide its inputs; if none changed, also its inputs and the tables that it reads rows of. So no node is
+//! settled that this one no longer reads, and where outputs are unchanged the change stops (early cutoff).
 
 use super::{Run, Slot, Step};
 use crate::graph::NodeId;
@@ -27,7 +26,7 @@ impl Run<'_> {
         }
     }
 
-    /// Checking → Settled (nothing moved), Discovering (something did), or on to the inputs.
+    /// Checking → Settled (nothing changed), Discovering (an input changed), or on to the inputs.
     pub(super) fn check(&mut self, id: NodeId) {
         let Slot::Checking { inputs, .. } = *self.slot(id) else { return };
         if self.graph.is_stale(id) {
@@ -36,7 +35,7 @@ impl Run<'_> {
         }
         if !inputs {
             let edges = self.graph.node(id).edges.clone();
-            // What decides whether they exist did not move, or this node would be stale.
+            // The nodes that decide its existence did not change, or this node would be stale.
             let inputs: Vec<NodeId> = edges.iter().flat_map(|edges| edges.tables().chain(edges.input_nodes())).collect();
             for &input in &inputs {
                 if self.is_out_of_reach(input) {
@@ -58,7 +57,7 @@ impl Run<'_> {
         }
     }
 
-    /// A node came to another output than it had, or to none: its direct readers are stale.
+    /// A node's output changed or disappeared: marks its direct readers stale.
     pub(super) fn moved_on(&mut self, id: NodeId) {
         if id.index() >= self.links.bound() {
             return;

@@ -1,4 +1,4 @@
-//! Decision: the key says whether a result is current, filed, or to be made.
+//! Decision: the key decides whether a result is current, cached, or must be built.
 
 use super::{How, Run, RunError, SameKey, Slot, Work};
 use crate::build::earlier_answer::Past;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Run<'_> {
-    /// Collecting → Settled (the key did not move, or its result is filed), Running, or Failed.
+    /// Collecting → Settled (the key did not change, or its result is cached), Running, or Failed.
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
         let Slot::Collecting { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
@@ -30,7 +30,7 @@ impl Run<'_> {
             .iter()
             .any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.has_ended(node)))
         {
-            // An input's blob is being made again since it was collected.
+            // The blob of an input is being rebuilt since it was collected.
             self.collect(id, work);
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl Run<'_> {
             return Ok(());
         }
         if unknown {
-            // What a dry run says of the way to this node follows the edges of now.
+            // A dry run reports paths to this node along its present edges.
             self.graph.rewire(id, (*edges).clone());
             self.would_run(id, false);
             return Ok(());
@@ -96,8 +96,8 @@ impl Run<'_> {
             }
         }
         if self.options.dry_run {
-            // Of several nodes with one key the first runs and the others take what it makes. Bytes that are nowhere may come from any node
-            // that makes the same.
+            // Of several nodes with one key, the first runs and the others take its result. A missing blob may be rebuilt by any node with the same
+            // output.
             let first = self.same_key.insert(key, SameKey::Running(Vec::new())).is_none();
             let certain = first && !work.force;
             self.would_run(id, certain);
@@ -115,8 +115,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Settles a node whose key did not move or whose result is filed. One whose blob is to be made again takes only results whose blob is
-    /// at hand, because another node of the same key or content brought it meanwhile.
+    /// Settles a node whose key did not change or whose result is cached. A node whose blob is being rebuilt takes only results whose blob is
+    /// available, because another node with the same key or output rebuilt it.
     fn find_result(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
         if self.is_rebuilt(id) || self.is_unwanted(id, &work.key)? {
             return Ok(false);
@@ -177,7 +177,7 @@ impl Run<'_> {
         self.settle(id, work, output, How::Cached);
     }
 
-    /// The inputs of a node in the order of its key.
+    /// Returns the inputs of a node in the order of its key.
     pub(super) fn inputs(&self, work: &Work) -> Vec<JobInput> {
         let rule = self.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
@@ -224,7 +224,7 @@ impl Run<'_> {
         self.described(id, work, inputs, action_key)
     }
 
-    /// Hands the one description of a node's key to `write`: the hasher's way and the explainer's.
+    /// Passes the only description of a node's key to `write`, which hashes or explains it.
     pub(super) fn described<T>(
         &self,
         id: NodeId,
@@ -237,7 +237,7 @@ impl Run<'_> {
         self.described_with(&definition.params, id, work, inputs, write)
     }
 
-    /// The same as if its producer had these parameters.
+    /// The same with other parameters of its producer.
     pub(super) fn described_with<T>(
         &self,
         params: &Params,
@@ -269,7 +269,7 @@ impl Run<'_> {
         }))
     }
 
-    /// The shortest way to a leaf (seed 000 §7).
+    /// Returns the shortest distance to a leaf (seed 000 §7).
     fn depth(&self, work: &Work) -> u32 {
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let depth = |edge: &crate::graph::Edge| match edge.from {
@@ -279,7 +279,7 @@ impl Run<'_> {
         edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1)
     }
 
-    /// Hands a node to its pool.
+    /// Sends a node's job to its pool.
     fn dispatch(&mut self, id: NodeId) {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return;
@@ -288,7 +288,7 @@ impl Run<'_> {
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
         let pool = self.pool(&work);
-        // A previous result is a hint for producers that cost something; the others would only read it in vain.
+        // Only paid producers use a previous result, as a hint; for others, reading it would be wasted.
         let past = (pool == Pool::Paid).then(|| Past {
             previous: self.graph.node(id).result.map(|filed| filed.key),
         });
@@ -302,7 +302,7 @@ impl Run<'_> {
         };
         let key = work.key;
         let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);
-        // What is made again, to be compared or because it is lost, is made of all its inputs.
+        // A rebuild, for comparison or for a lost blob, reads all its inputs.
         let is_whole = self.is_fresh(id) || self.is_rebuilt(id) || work.force;
         let keep = self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].keep;
         let node = self.graph.node(id);
@@ -324,7 +324,7 @@ impl Run<'_> {
             travels: self.travels(id, &work, pool).filter(|_| !ask),
             ..self.job(id, &work, task)
         };
-        // A question begins when a thread has it.
+        // A question starts only when a thread takes it.
         if pool != Pool::Paid {
             self.emit(&Event::Started {
                 label: &job.label,
@@ -338,15 +338,15 @@ impl Run<'_> {
         *self.slot(id) = Slot::Running { work };
     }
 
-    /// What a node takes here, as far as is known, if another machine could make it: it is computed of nothing but what is in its key, and
-    /// nobody wants to know whether it comes out the same here.
+    /// Returns the expected duration of a node here, as far as known, if another machine may build it: it depends only on its key, and this build
+    /// does not check whether the output is reproduced here.
     fn travels(&self, id: NodeId, work: &Work, pool: Pool) -> Option<Duration> {
         let producer = self.rules.rule(work.rule).producer;
         let pure = pool == Pool::Cpu && self.rules.manifest().producers[producer as usize].settings.is_empty();
         (pure && !self.is_rebuilt(id)).then(|| self.costs.get(&producer).copied().unwrap_or_default())
     }
 
-    /// Whether a question to the remote cache pays for results of a rule.
+    /// Whether asking the remote cache pays for results of a rule.
     pub(super) fn is_shared(&self, rule: u32, pool: Pool) -> bool {
         let took = self.costs.get(&self.rules.rule(rule).producer).copied();
         let single = is_single(self.rules, rule);
@@ -356,7 +356,7 @@ impl Run<'_> {
             .is_some_and(|sharing| sharing.is_worth_asking(pool, single, took))
     }
 
-    /// Hands slow jobs over once no step is due, when everyone who waits for them is known.
+    /// Dispatches slow jobs once no step is due, when all their readers are known.
     pub(super) fn hand_over_slow(&mut self) {
         let mut ready = std::mem::take(&mut self.slow_ready);
         if ready.iter().any(|(_, pool)| *pool != Pool::Slow) && !self.know_former_names() {
@@ -364,7 +364,7 @@ impl Run<'_> {
             (ready, waits) = ready.into_iter().partition(|(_, pool)| *pool == Pool::Slow);
             self.slow_ready = waits;
         }
-        // Who became ready in between may have been decided first; equals go in the order in which they were first asked for.
+        // The steps may have decided them in any order; among equals, the first demanded goes first.
         ready.sort_by_key(|(job, _)| job.id);
         if ready.iter().any(|(_, pool)| *pool == Pool::Paid) {
             self.read_weights();
@@ -379,13 +379,13 @@ impl Run<'_> {
             match pool {
                 Pool::Paid => self.pools.paid(job, weight.unwrap_or(priority)),
                 Pool::Slow => self.pools.slow(job, priority),
-                // What it would ask for costs nothing to find out.
+                // Pricing a question costs nothing.
                 Pool::Cpu => self.pools.cpu(job),
             }
         }
     }
 
-    /// Reads the weights of targets, where the output that they are read from is known and has changed.
+    /// Reads the weights of targets, if the output that contains them is known and has changed.
     fn read_weights(&mut self) {
         let Some(id) = self.graph.find(self.priority.source()) else {
             return;
@@ -394,7 +394,7 @@ impl Run<'_> {
         if output == self.weights.0 {
             return;
         }
-        // Without them the order is another one, no more.
+        // Without them, only the order differs.
         let blob = output.and_then(|digest| {
             let root = self.shared.blobs.get(&digest).ok()??;
             self.shared.blobs.readable(&root).ok()
@@ -402,7 +402,7 @@ impl Run<'_> {
         self.weights = (output, blob.map(|blob| self.priority.weights(&blob)).unwrap_or_default());
     }
 
-    /// Files the node's output in the graph, remembers the version it replaces, wakes its readers.
+    /// Records the node's output in the graph and the version that it replaces, and wakes its readers.
     pub(super) fn settle(&mut self, id: NodeId, work: &Work, output: Digest, how: How) {
         if let Some(edges) = &work.edges {
             self.graph.rewire(id, (**edges).clone());

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-/// Whether a node is in the set that its rule runs over.
+/// Whether a node is in the set of its rule.
 enum Member {
     Yes,
     No,
-    /// The bytes of the set are nowhere: this node must be made again first.
+    /// The set's bytes are missing: this node must be rebuilt first.
     Lost(NodeId),
     Unreadable(Box<Diagnostic>),
 }
@@ -31,14 +31,14 @@ enum Member {
 enum Row {
     Present,
     Absent,
-    /// A page that would tell is nowhere.
+    /// The page that would decide it is missing.
     Lost,
     /// The output is no table.
     NoTable,
 }
 
 impl Run<'_> {
-    /// Idle → Settled (no change can reach it), Checking (one may) or Discovering (it is stale or new).
+    /// Idle → Settled (no change can reach it), Checking (a change may) or Discovering (it is stale or new).
     pub(super) fn demand(&mut self, id: NodeId) {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
@@ -53,7 +53,7 @@ impl Run<'_> {
         let (label, result) = (node.label.clone(), node.result);
         let kind = leaf(&label);
         match result {
-            // A set's paths are in no store: they are taken from the tree whenever someone reads them.
+            // A set's paths are not stored: they are read from the tree on demand.
             Some(_) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
                 if self.tainted.contains(id) {
                     self.begin_check(id);
@@ -66,12 +66,12 @@ impl Run<'_> {
         }
     }
 
-    /// Whether no change can reach what a node reads. Leaves, which are not planned, are looked at one by one: a set's paths are in no store.
+    /// Whether no change can reach a node's inputs. Leaves, which are not planned, are checked one by one: a set's paths are not stored.
     pub(super) fn is_out_of_reach(&self, id: NodeId) -> bool {
         self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.tainted.contains(id)
     }
 
-    /// Idle → Stands, for a node that exists for certain and that no change can reach. Its record is not even read.
+    /// Idle → Stands, for a node that certainly exists and that no change can reach. Its record is not even read.
     pub(super) fn let_stand(&mut self, id: NodeId) {
         if matches!(self.slot(id), Slot::Idle) {
             *self.slot(id) = Slot::Stands;
@@ -79,7 +79,7 @@ impl Run<'_> {
         }
     }
 
-    /// The node of the set that a rule runs over.
+    /// Returns the node of a rule's set.
     pub(super) fn set_of(&mut self, rule: u32) -> Option<NodeId> {
         if let Some(known) = self.sets[rule as usize] {
             return known;
@@ -95,8 +95,8 @@ impl Run<'_> {
         node
     }
 
-    /// Whether a node that is not stale still exists for certain: the set of its rule is what it was. A set that moved takes its former
-    /// members away without touching their inputs.
+    /// Whether a node that is not stale certainly still exists: its rule's set is unchanged. A changed set removes former members without changing
+    /// their inputs.
     fn is_surely_member(&mut self, label: &str) -> bool {
         if self.sets_are_quiet() {
             return true;
@@ -106,7 +106,7 @@ impl Run<'_> {
         self.is_quiet(set) || self.has_moved_by_row(set)
     }
 
-    /// Whether a set is what it was when the run began, and will be.
+    /// Whether a set is as it was when the run started, and will stay so.
     fn is_quiet(&self, set: NodeId) -> bool {
         match self.slots.get(set.index()) {
             Some(Slot::Settled { .. } | Slot::Stands) => !self.moved.contains(set),
@@ -119,7 +119,7 @@ impl Run<'_> {
         sets.iter().all(|&set| self.is_quiet(set) || self.has_moved_by_row(set))
     }
 
-    /// All nodes that some rule runs over.
+    /// Returns the nodes of all rules' sets.
     fn set_nodes(&mut self) -> Arc<[NodeId]> {
         if let Some(nodes) = &self.all_sets {
             return nodes.clone();
@@ -133,8 +133,8 @@ impl Run<'_> {
         nodes
     }
 
-    /// The nodes that decide what a node is made of: its discovery, and the sets that its inputs exist by, unless it exists by the same
-    /// item of the same set. To `lookups` goes what is looked up of tables besides the rows that gave the inputs.
+    /// Returns the nodes that decide a node's inputs: its discovery, and the sets in which its inputs must be, unless the node itself exists by the
+    /// same item of the same set. Adds to `lookups` the table lookups besides the rows that gave the inputs.
     fn deciding(&mut self, work: &Work, inputs: &[Edge], lookups: &mut LookupSet) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
         let outer = self.rules.rule(work.rule).each.as_ref().and_then(|(name, _)| work.vars.get(name));
@@ -180,7 +180,7 @@ impl Run<'_> {
         let found = match kind {
             Leaf::File(path) => self.leaves.file(path),
             Leaf::Set => match self.graph.node(id).result {
-                // A set that gained or lost files is marked; which paths it has is worked out when someone reads them.
+                // A set that gained or lost files is marked; its paths are computed on demand.
                 Some(filed) if !self.redefined && !self.graph.is_stale(id) => Some(filed.output),
                 _ => self.leaves.set(label).map(|paths| Digest::of(&paths)),
             },
@@ -206,7 +206,7 @@ impl Run<'_> {
         }
     }
 
-    /// Starts a node that may be out of date (or, with `force`, one whose blob is nowhere).
+    /// Starts a node that may be stale (or, with `force`, one whose blob is missing).
     pub(super) fn start_node(&mut self, id: NodeId, force: bool) {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
@@ -246,7 +246,7 @@ impl Run<'_> {
             key: ActionKey(Digest([0; 32])),
             force,
         };
-        // Whether it exists comes first: what one reads that may be gone is not asked for.
+        // Check its existence first: do not request inputs of a node that may no longer exist.
         let missing = match work.member_of {
             Some(set) => self.await_all(id, std::iter::once(set)),
             None => self.await_all(id, work.discovery.iter().copied()),
@@ -260,7 +260,7 @@ impl Run<'_> {
         }
     }
 
-    /// Demands nodes for `reader`; how many are still to come (repeats counted as often as they will wake it).
+    /// Demands nodes for `reader`; returns how many are pending (repeats count as often as they will wake it).
     pub(super) fn await_all(&mut self, reader: NodeId, needed: impl DoubleEndedIterator<Item = NodeId>) -> u32 {
         let mut missing = 0;
         for node in needed.rev() {
@@ -287,7 +287,7 @@ impl Run<'_> {
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
         let missing = self.await_all(id, needed.into_iter());
         if missing > 0 {
-            // Only the set was awaited so far, or the blob of one of them is being made again since.
+            // So far only the set was awaited, or a blob of the discovery is being rebuilt.
             *self.slot(id) = Slot::Discovering { work, missing };
             return Ok(());
         }
@@ -329,7 +329,7 @@ impl Run<'_> {
         match self.tables_of(&work)? {
             Ok(tables) => {
                 if work.add_tables(tables) {
-                    // What they say is asked for as what named them was.
+                    // Request the named tables like the nodes that named them.
                     let tables = work.discovery[work.first..].to_vec();
                     let missing = self.await_all(id, tables.into_iter());
                     *self.slot(id) = Slot::Discovering { work, missing };
@@ -381,7 +381,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The tables that a node reads rows of and that its settled discovery names.
+    /// Returns the tables that a node reads rows of, as its settled discovery names them.
     pub(super) fn tables_of(&mut self, work: &Work) -> Result<Result<Vec<NodeId>, ExpandError>, RunError> {
         let rule = self.rules.rule(work.rule);
         let mut roots: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
@@ -410,13 +410,13 @@ impl Run<'_> {
         Ok(tables.map(|labels| labels.iter().map(|label| self.graph.intern(label.as_str())).collect()))
     }
 
-    /// Whether the node is known to be in its rule's set without reading it: it had an output that stood when the run began, and the settled
-    /// set did not move since.
+    /// Whether the node is in its rule's set, known without reading the set: it had a current output when the run started, and the settled set did
+    /// not change since.
     fn is_still_member(&self, id: NodeId, work: &Work) -> bool {
         self.graph.has_result(id) && !self.left_stale.contains(id) && work.member_of.is_some_and(|set| self.is_quiet(set))
     }
 
-    /// Whether the node is in its rule's set. The set node is settled.
+    /// Whether the node is in its rule's set, whose node is settled.
     fn is_member(&mut self, work: &Work) -> Result<Member, RunError> {
         let rules = self.rules;
         let Ok(Some((set, value))) = rules.membership(work.rule, &work.vars) else {
@@ -460,7 +460,7 @@ impl Run<'_> {
         }
     }
 
-    /// An output as its readers see it; `None` when a blob of it is nowhere.
+    /// Returns an output as its readers see it; `None` if a blob of it is missing.
     pub(super) fn readable(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, RunError> {
         let blobs = &self.shared.blobs;
         match blobs.get(digest)?.map(|blob| blobs.readable(&blob)).transpose() {
@@ -470,7 +470,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the table that a settled node gives has a row of that key.
+    /// Whether the table of a settled node has a row of that key.
     fn has_row(&mut self, node: NodeId, key: &str) -> Result<Row, RunError> {
         let Some(digest) = self.output(node) else { return Ok(Row::NoTable) };
         let blobs = &self.shared.blobs;
@@ -490,7 +490,7 @@ impl Run<'_> {
         }
     }
 
-    /// The sorted items of a set whose node is settled (in a dry run: as last known); `None` when they cannot be read.
+    /// Returns the sorted items of a set with a settled node (in a dry run: as last known); `None` if unreadable.
     pub(super) fn read_set(&mut self, node: NodeId, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let known = (node, set.clone());
         if let Some(items) = self.items.get(&known) {
@@ -574,7 +574,7 @@ impl Run<'_> {
 }
 
 impl Work {
-    /// Replaces the tables that the settled discovery names; whether they are others than before.
+    /// Replaces the tables that the settled discovery names; returns whether they changed.
     pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
         tables.retain(|table| !self.discovery[..self.first].contains(table));
         let moved = self.discovery[self.first..] != tables[..];

@@ -1,5 +1,5 @@
-//! Roots by difference: what a request means follows from what it meant when it was current last and from the items that its sets gained and
-//! lost since. Labels of other nodes are not read.
+//! Roots by difference: derives the roots of a request from its last current roots and the items that its sets gained and lost since. Reads no
+//! labels of other nodes.
 
 use super::tables::may_make;
 use super::{Run, RunError};
@@ -17,17 +17,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The nodes of a request that was current before.
 pub struct KnownRoots {
-    /// The nodes, in order.
+    /// The nodes, sorted.
     pub nodes: Vec<NodeId>,
-    /// Those that it did not mean then.
+    /// Nodes that are new since then.
     pub added: FxHashSet<NodeId>,
 }
 
-/// A set that moved, and the items that it gained or lost.
+/// A changed set, and the items that it gained or lost.
 type MovedSet = (NodeId, Vec<(String, Change)>);
 
 impl Run<'_> {
-    /// The nodes of a request that was current before; `None` when all items of its sets are to be gone through.
+    /// Returns the nodes of a request that was current before; `None` if all items of its sets must be visited.
     ///
     /// # Errors
     /// When the store breaks.
@@ -67,7 +67,7 @@ impl Run<'_> {
         Ok(roots)
     }
 
-    /// Roots without the nodes of lost items and with those of gained ones, in the order that going through all items gives.
+    /// Removes the nodes of lost items from the roots and adds those of gained ones, in the order of a visit to all items.
     fn updated(&mut self, mut roots: Vec<NodeId>, moved: &[MovedSet], patterns: &PatternSet) -> Option<KnownRoots> {
         let [pattern] = patterns.patterns() else { return None };
         if pattern.is_negative() || pattern.plain_package().is_some() || pattern.joined_package().is_some() {
@@ -88,7 +88,7 @@ impl Run<'_> {
             };
             let is_all_keys = !matches!(set, SetSpec::Node { row: Some(_), .. } | SetSpec::Node { field: Some(_), .. });
             for (item, change) in is_all_keys.then_some(changes)? {
-                // An item that gives no label is told of.
+                // An item without a label gets a warning: visit all items.
                 let label = rules.label(number, item)?;
                 match change {
                     _ if !pattern.matches(label.package(), label.target()) => {}
@@ -112,17 +112,17 @@ impl Run<'_> {
             rest = behind;
         }
         nodes.extend_from_slice(rest);
-        // That a pattern means nothing is told by who goes through all items.
+        // Only a visit to all items reports a pattern that matches nothing.
         (!nodes.is_empty()).then(|| KnownRoots {
             nodes,
             added: fresh.iter().map(|(.., id)| *id).collect(),
         })
     }
 
-    /// The rules whose nodes the pattern may mean, in order; `None` when two of them may make one label.
+    /// Returns the order of the rules whose nodes the pattern may match; `None` if two of them may produce one label.
     fn order_of_rules(&self, pattern: &Pattern) -> Option<FxHashMap<u32, usize>> {
         let mut numbers = self.candidates(pattern);
-        // Patterns without the mark mean no nodes of two variables.
+        // Patterns without the mark match no nodes with two variables.
         numbers.retain(|&number| self.rules.rule(number).inner.is_none());
         for (at, &one) in numbers.iter().enumerate() {
             let of_one = self.rules.rule(one);
@@ -136,7 +136,7 @@ impl Run<'_> {
         Some(numbers.into_iter().zip(0..).collect())
     }
 
-    /// How many of the roots stand before the node of an item of a rule.
+    /// Returns how many roots precede the node of an item of a rule.
     fn first_behind(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>) -> Option<usize> {
         let (mut low, mut high) = (0, roots.len());
         while low < high {

@@ -1,4 +1,4 @@
-//! Looking: how nodes stand and what they are made of, as far as that can be known without running a producer. For dry runs only.
+//! Dry runs: states and inputs of nodes, as far as known without running a producer.
 
 use super::{Run, RunError, Slot, Work, source_nodes};
 use crate::build::requested_rows::Asking;
@@ -10,41 +10,41 @@ use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How much is known of what a node is made of.
+/// How much is known about a node's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// These are its inputs.
+    /// These are its present inputs.
     Present,
-    /// These were its inputs when it was last planned; nodes that decide them have to be built first.
+    /// These were its inputs when it was last planned; nodes that decide them must be built first.
     Before,
     /// Only the nodes that decide its inputs are known.
     Partly,
 }
 
-/// A node's plan as it can be seen from outside.
+/// A node's plan, for use outside the run.
 pub struct Planned {
     /// Its edges.
     pub edges: Arc<Edges>,
-    /// Whether they are of now.
+    /// Whether the edges are the present ones.
     pub known: Certainty,
     work: Work,
 }
 
-/// One input as it stands.
+/// An input in its present state.
 #[derive(Clone, Debug)]
 pub struct InputNow {
     /// Role in the rule.
     pub role: Arc<str>,
-    /// The node, for rows the table.
+    /// Label of the node; for rows, of the table.
     pub label: Arc<str>,
-    /// Its digest, when it is known without running anything.
+    /// Its digest, if known without running anything.
     pub digest: Option<Digest>,
-    /// Whether it is a source that is not there.
+    /// Whether it is a missing source.
     pub missing: bool,
 }
 
 impl Run<'_> {
-    /// What a node is made of; `None` for leaves and for labels that no rule makes. Settles (dry) the nodes that decide it.
+    /// Returns the plan of a node; `None` for leaves and for labels that no rule produces. Settles (dry) the nodes that decide it.
     ///
     /// # Errors
     /// When the store breaks.
@@ -117,17 +117,17 @@ impl Run<'_> {
         Ok(Some(Planned { edges, known, work }))
     }
 
-    /// Settles those that have not ended yet. To begin settling looks at the whole graph: not to be done once a node for nothing.
+    /// Settles nodes that have not ended yet. Each settling scans the whole graph: do not call it per node.
     pub(in crate::build) fn settle_new(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
         let wanted: Vec<NodeId> = wanted.iter().copied().filter(|&id| !self.has_ended(id)).collect();
         if wanted.is_empty() { Ok(()) } else { self.settle_all(&wanted) }
     }
 
-    /// The plan that a rule and its settled discovery come to.
+    /// Computes the plan of a rule and its settled discovery.
     pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
         hasher.update(&self.rules.rule(rule).digest.0);
-        // What is asked for is said by code.
+        // Code decides which rows are requested.
         if let Some(producer) = self.asking(rule) {
             hasher.update(producer.id().to_string().as_bytes());
         }
@@ -139,14 +139,14 @@ impl Run<'_> {
         plan
     }
 
-    /// The producer of a rule, if it asks for rows of a table.
+    /// Returns the producer of a rule, if it requests rows of a table.
     pub(super) fn asking(&self, rule: u32) -> Option<Arc<dyn Producer>> {
         let rule = Some(self.rules.rule(rule)).filter(|rule| rule.asks())?;
         let uses = &self.rules.manifest().producers[rule.producer as usize].uses;
         self.registry.get(uses).cloned()
     }
 
-    /// The edges by the blobs of the deciding nodes; `None` when a blob is nowhere or does not fit the rule.
+    /// Expands the edges from the blobs of the deciding nodes; `None` if a blob is missing or does not fit the rule.
     fn expand_now(&mut self, work: &Work) -> Result<Option<Edges>, RunError> {
         let mut blobs: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
         for &node in &work.discovery {
@@ -188,7 +188,7 @@ impl Run<'_> {
         }))
     }
 
-    /// The inputs of a plan with the digests that are known, in the order of the key. Settles them (dry).
+    /// Returns the inputs of a plan with their known digests, in the order of the key. Settles them (dry).
     ///
     /// # Errors
     /// When the store breaks.
@@ -226,14 +226,14 @@ impl Run<'_> {
         Ok(planned.edges.inputs.iter().map(input).collect())
     }
 
-    /// The present key and its fields, when every input is known.
+    /// Returns the present key and its fields, if every input is known.
     pub(in crate::build) fn key_now(&mut self, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
         let rule = self.rules.rule(planned.work.rule);
         let params = &self.rules.manifest().producers[rule.producer as usize].params;
         self.key_with(params, id, planned)
     }
 
-    /// The same as if its producer had these parameters.
+    /// The same with other parameters of its producer.
     pub(in crate::build) fn key_with(&self, params: &Params, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
         let known = planned.known == Certainty::Present
             && planned.edges.inputs.iter().all(|edge| match edge.from {
@@ -260,12 +260,12 @@ impl Run<'_> {
         })
     }
 
-    /// Replaces what the graph in memory says a node is made of.
+    /// Replaces a node's edges in the graph in memory.
     pub(in crate::build) fn rewire(&mut self, id: NodeId, planned: &Planned) {
         self.graph.rewire(id, (*planned.edges).clone());
     }
 
-    /// How a settled node came to its output; `None` when it has none that is known.
+    /// Returns how a settled node got its output; `None` if it has none that is known.
     pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::How> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { how, .. }) => Some(*how),
@@ -274,7 +274,7 @@ impl Run<'_> {
         }
     }
 
-    /// The nodes that a dry run could not settle, and whether each of them would run for certain.
+    /// Returns the nodes that a dry run could not settle, and whether each would certainly run.
     pub(in crate::build) fn unknowns(&self) -> Vec<(NodeId, bool)> {
         let unknown = |(at, slot): (u32, &Slot)| match slot {
             Slot::Unknown { certain } => Some((NodeId(at), *certain)),
@@ -283,13 +283,13 @@ impl Run<'_> {
         (0..).zip(&self.slots).filter_map(unknown).collect()
     }
 
-    /// Whether a node would run whatever its inputs come to, or cannot be made.
+    /// Whether a node would run whatever its inputs become, or cannot be built.
     pub(in crate::build) fn is_certain(&self, id: NodeId) -> bool {
         matches!(self.slots.get(id.index()), Some(Slot::Unknown { certain: true } | Slot::Failed))
     }
 
-    /// Looks at what unknown nodes read and no one has asked for yet, because what decides their inputs is unknown, until nothing is left.
-    /// They read it when they were last made: a build may never ask for it, so what cannot be made there is no failure.
+    /// Settles the recorded inputs of unknown nodes, until none is left: their present inputs are unknown. A build may never request these, so that
+    /// one that cannot be built is no failure.
     ///
     /// # Errors
     /// When the store breaks.
@@ -317,17 +317,17 @@ impl Run<'_> {
         }
     }
 
-    /// The number of the rule that makes a node; `None` for leaves.
+    /// Returns the number of the rule that produces a node; `None` for leaves.
     pub(in crate::build) fn rule_of(&self, id: NodeId) -> Option<u32> {
         Some(self.rules.find(&self.graph.node(id).label)?.rule)
     }
 
-    /// The node of that label in the graph in memory.
+    /// Returns the node of that label in the graph in memory.
     pub(in crate::build) fn intern(&mut self, label: &str) -> NodeId {
         self.graph.intern(label)
     }
 
-    /// The graph in memory.
+    /// Returns the graph in memory.
     pub(in crate::build) fn graph(&self) -> &crate::graph::Graph {
         self.graph
     }

@@ -10,18 +10,18 @@ use crate::values::digest::ActionKey;
 use crate::values::event::Event;
 
 impl Run<'_> {
-    /// The node has no output, for a reason that shows before there is a key. What it had before stays in the graph, marked stale.
+    /// Fails a node for a reason that is known before its key. Its former output stays in the graph, marked stale.
     pub(super) fn fail(&mut self, id: NodeId, why: Diagnostic) {
         self.fail_under(id, None, why, Vec::new());
     }
 
-    /// The node has no output: the try to make it under `key` failed. `raw` is an answer that came all the same.
+    /// Fails a node whose production under `key` failed. `raw` is an unusable answer, if one was received.
     pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic, raw: Vec<u8>) {
         let times = 1;
         self.tell_failure(id, FailedTry { key, why, times, raw });
     }
 
-    /// The node has no output, as is told and remembered.
+    /// Fails a node, and reports and remembers it.
     pub(super) fn tell_failure(&mut self, id: NodeId, failed: FailedTry) {
         if self.guessing {
             return self.put_off(id);
@@ -42,8 +42,7 @@ impl Run<'_> {
         self.put_off(id);
     }
 
-    /// The node is not made in this run: what stands in the way of others as well stopped it. That is told once for each thing that can be
-    /// done about it, however the words around that differ.
+    /// Does not try a node, for a reason that others share. Reports the reason once per remedy, however its wording differs.
     pub(super) fn not_tried(&mut self, id: NodeId, why: &Diagnostic) {
         self.tally.limited += 1;
         if self.in_the_way.insert((why.code.clone(), why.hint.clone())) {
@@ -52,19 +51,19 @@ impl Run<'_> {
         self.put_off_until(id, Wait::Blocked(why.message.clone()));
     }
 
-    /// The node is not made in this run, because it waits.
+    /// Leaves a node unbuilt in this run, because it waits.
     pub(super) fn put_off_until(&mut self, id: NodeId, wait: Wait) {
         self.heard.waits_for.insert(id, wait);
         self.put_off(id);
     }
 
-    /// The node is not made in this run, which is no fault of it.
+    /// Leaves a node unbuilt in this run, which is no failure.
     pub(super) fn put_off(&mut self, id: NodeId) {
         self.heard.waits.set(id, true);
         self.leave_stale(id);
     }
 
-    /// The node is left to the next build.
+    /// Leaves a node to the next build.
     pub(super) fn leave_stale(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;
@@ -72,7 +71,7 @@ impl Run<'_> {
         self.wake(id);
     }
 
-    /// The node is not tried because `cause` has no output.
+    /// Skips a node because `cause` has no output.
     pub(super) fn skip(&mut self, id: NodeId, cause: NodeId) {
         if self.guessing {
             return self.put_off(id);
@@ -90,7 +89,7 @@ impl Run<'_> {
         self.put_off_until(id, Wait::Target(because.to_string()));
     }
 
-    /// Dry run: the producer would run (or, not certain, may run).
+    /// In a dry run, records that the producer would run (or, if not certain, may run).
     pub(super) fn would_run(&mut self, id: NodeId, certain: bool) {
         *self.slot(id) = Slot::Unknown { certain };
         self.moved_on(id);
@@ -107,7 +106,7 @@ impl Run<'_> {
         );
     }
 
-    /// The answer for a label whose rule exists but whose value is not in the rule's set.
+    /// Returns the error for a label whose rule exists but whose value is not in the rule's set.
     pub(super) fn not_a_member(&self, id: NodeId) -> Diagnostic {
         let label = &self.graph.node(id).label;
         Diagnostic::error(ErrorCode::E_NO_TARGET, "there is no such target")
@@ -115,7 +114,7 @@ impl Run<'_> {
             .hint("it may have been renamed or removed; `cortex query` lists what there is")
     }
 
-    /// Nothing runs and nothing is due, yet nodes wait: they wait for each other. Fails one of each such circle; whether there was one.
+    /// Fails one node of each cycle when nothing runs and nothing is due, but nodes wait; returns whether there was a cycle.
     pub(super) fn break_cycle(&mut self) -> bool {
         let mut waiting: Vec<NodeId> = self.waiters.values().flatten().copied().collect();
         waiting.sort_unstable();
@@ -153,7 +152,7 @@ impl Run<'_> {
     }
 }
 
-/// Longer cycles are shown by their beginning and end.
+/// Longer cycles are shortened to their beginning and end.
 const SHOWN: usize = 12;
 
 fn circular(labels: &[&str]) -> Diagnostic {

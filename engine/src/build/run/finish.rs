@@ -1,4 +1,4 @@
-//! Finishing: what jobs came to, blobs to be made again, and readers waiting.
+//! Finishing: processes the outcomes of jobs, rebuilds missing blobs, and wakes waiting readers.
 
 use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
 use crate::build::blobs::LARGEST;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Run<'_> {
-    /// Takes what a worker brings back.
+    /// Processes the outcome of a worker's job.
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
         self.pools.took_back(&finished);
         let id = finished.id;
@@ -37,7 +37,7 @@ impl Run<'_> {
                 is_adopted,
             } => {
                 self.tally.adopted += usize::from(is_adopted);
-                // Released with the batch: who waits to make the same finds it then.
+                // Release it with the batch: a process that waits for the same result then finds it.
                 self.reservations.extend(flight);
                 self.produced(id, *output, digest, took, &told)?;
             }
@@ -52,7 +52,7 @@ impl Run<'_> {
             Done::Unmade(_) if self.stopping() => self.produce_failed(id, Failure::Cancelled, Duration::ZERO),
             Done::Unmade(job) => self.pools.cpu(Job { travels: None, ..*job }),
             Done::Broken(error) => {
-                // What other jobs made is not lost with this one; a store that is broken refuses that too.
+                // Commit the results of other jobs in spite of this error; a broken store refuses that, too.
                 let _ = self.make_durable();
                 return Err(error.into());
             }
@@ -60,7 +60,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Running → Settled: another machine made it. It is filed here as well.
+    /// Running → Settled: another machine built it. Stores it here as well.
     fn brought(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
         let (key, rule, force) = match self.slot(id) {
             Slot::Running { work } => (work.key, work.rule, work.force),
@@ -90,11 +90,11 @@ impl Run<'_> {
         self.send_full_batch()
     }
 
-    /// Keeps an output at hand as long as it may be read. Whether it is to be stored.
+    /// Caches an output while it may be read. Returns whether to store it.
     fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
         let producer = &self.rules.manifest().producers[self.rules.rule(rule).producer as usize];
-        // What is too large to be held in memory would be made anew for every reader; the parts of a tree are looked for wherever it is, so
-        // they stay together.
+        // Store an output too large for memory: it would be rebuilt for every reader. Store a tree together with its parts: readers of the tree
+        // look for them.
         let keep = producer.keep || blob.len() > LARGEST || !parts.is_empty();
         if keep || force {
             self.shared.blobs.pin(digest, blob.clone());
@@ -114,7 +114,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Running → Settled: another process asked for the same and filed the answer.
+    /// Running → Settled: another process requested the same and stored the answer.
     fn settle_found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
@@ -140,7 +140,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Running → Settled: files the result under its key.
+    /// Running → Settled: stores the result under its key.
     fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, told: &ReportedCost) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
@@ -152,7 +152,7 @@ impl Run<'_> {
         let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
         pieces.sort_unstable();
         if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
-            // Who waits for the bytes of one that came out different gets those that there are.
+            // A reader of the lost bytes gets the new ones if they differ.
             if !work.force || filed.output == digest {
                 self.compared(id, &work, filed.output, (digest, &blob));
                 return Ok(());
@@ -179,7 +179,7 @@ impl Run<'_> {
             self.tally.spent.add(&spent.less(&told.before));
             self.record_expense(&label, outcome, &spent.less(&told.before).less(&told.now), took_us);
         }
-        // Of an answer that is asked for anew, the one before stays known.
+        // A new answer replaces an earlier one: keep the record of that.
         if paid && let Some(old) = self.store.action(&work.key)? {
             self.batch.extend(superseded::result_to_keep(&work.key, old, &digest));
         }
@@ -224,7 +224,7 @@ impl Run<'_> {
             (false, _) => {}
         }
         self.learn_cost(&work, took);
-        // What was paid for was filed, or gave way, before it came here.
+        // A paid result was already offered, or withdrawn in favour of another machine's.
         if !paid {
             self.offer(&work, &record, &blob, &parts);
         }
@@ -236,7 +236,7 @@ impl Run<'_> {
             parts,
         });
         if paid {
-            // What took money is durable before anything else can fail.
+            // Commit a paid result before anything else can fail.
             self.send_batch()?;
             self.writer.finish()?;
             return Ok(());
@@ -244,8 +244,8 @@ impl Run<'_> {
         self.send_full_batch()
     }
 
-    /// Running → Settled with what stood before: its producer ran again, and gave the same or not. Nothing is filed. What is not kept stays at
-    /// hand for its readers, which run again as well.
+    /// Running → Settled with its former output: its producer ran again, with the same output or not. Stores nothing. Caches an output that is not
+    /// stored, for its readers, which run again as well.
     fn compared(&mut self, id: NodeId, work: &Work, before: Digest, (digest, blob): (Digest, &Arc<[u8]>)) {
         let label = self.graph.node(id).label.clone();
         if work.force {
@@ -273,7 +273,7 @@ impl Run<'_> {
         }
     }
 
-    /// Offers what was made here to other machines, if that is worth a question of theirs, or what they would find is wrong.
+    /// Offers a result to other machines, if a lookup of it pays for them, or the result in the cache is wrong.
     fn offer(&self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let pool = self.pool(work);
         if let Some(sharing) = self.shared.sharing.as_ref()
@@ -283,13 +283,13 @@ impl Run<'_> {
         }
     }
 
-    /// How long a producer takes of late.
+    /// Updates the average duration of a producer.
     fn learn_cost(&mut self, work: &Work, took: Duration) {
         let cost = self.costs.entry(self.rules.rule(work.rule).producer).or_insert(took);
         *cost = (*cost * 7 + took) / 8;
     }
 
-    /// The nodes that wait for the producer of another with the same key; it is at it no more.
+    /// Returns the nodes that wait for a producer run with the same key, which has ended.
     fn twins(&mut self, key: &ActionKey) -> Vec<NodeId> {
         match self.same_key.remove(key) {
             Some(SameKey::Running(twins)) => twins,
@@ -297,7 +297,7 @@ impl Run<'_> {
         }
     }
 
-    /// A blob was made again and came out different: whoever used the old one must be looked at in the next build.
+    /// A rebuilt blob came out different: marks the readers of the old one for the next build.
     fn mark_readers(&mut self, id: NodeId) {
         let readers: Vec<NodeId> = self
             .graph
@@ -337,7 +337,7 @@ impl Run<'_> {
         edges.inputs.iter().filter_map(of).collect()
     }
 
-    /// The output of an input, also while its blob is being made again.
+    /// Returns the output of an input, even while its blob is being rebuilt.
     fn known_output(&self, id: NodeId) -> Option<Digest> {
         self.output(id).or_else(|| self.graph.node(id).result.map(|filed| filed.output))
     }
@@ -390,7 +390,7 @@ impl Run<'_> {
         }
     }
 
-    /// Running or Expanding → Restoring: some blobs it needs are nowhere, so their producers run again first.
+    /// Running or Expanding → Restoring: blobs that it needs are missing, so their producers run again first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -405,10 +405,10 @@ impl Run<'_> {
                 self.again(twin);
             }
         }
-        // One that came to its end without an output, when another reader missed its blob, wakes nobody any more.
+        // A node that ended without an output, when another reader missed its blob, wakes no more readers.
         let has_none = |slot: &Slot| matches!(slot, Slot::Failed | Slot::Unknown { .. });
         let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.slot(node))).collect();
-        // The slot is set before the others begin: a leaf settles at once.
+        // Set the slot before the others start: a leaf settles at once.
         *self.slot(id) = Slot::Restoring {
             work,
             missing: u32::try_from(awaited.len()).expect("invariant: fewer than 2^32 nodes"),
@@ -427,7 +427,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Settled → Idle and on: its blob is nowhere, so its producer runs again. It is counted as what it comes to now, and no more as what it was.
+    /// Settled → Idle and on: its blob is missing, so its producer runs again. Its former outcome is no longer counted.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -444,9 +444,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A node has come to its end in this run: tells those who wait for it.
+    /// A node has ended in this run: wakes the nodes that wait for it.
     pub(super) fn wake(&mut self, id: NodeId) {
-        // Steps are taken from the end: who asked first goes first.
+        // Steps are taken from the end: the first waiter goes first.
         for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
             let step = match &mut self.slots[reader.index()] {
                 Slot::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
@@ -462,7 +462,7 @@ impl Run<'_> {
         }
     }
 
-    /// Restoring → Discovering: everything is looked at again, since a blob made again may have come out different.
+    /// Restoring → Discovering: checks all inputs again, since a rebuilt blob may have come out different.
     fn restored(&mut self, id: NodeId) -> Option<Step> {
         let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return None;
@@ -472,7 +472,7 @@ impl Run<'_> {
         None
     }
 
-    /// Waits once more for the nodes that decide a node's inputs, then plans it.
+    /// Waits again for the nodes that decide a node's inputs, then plans it.
     pub(super) fn again(&mut self, id: NodeId) {
         let Slot::Discovering { work, .. } = self.slot(id) else { return };
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
@@ -485,7 +485,7 @@ impl Run<'_> {
         }
     }
 
-    /// Keeps what a producer said, with the file that the node is about where the producer could not know it.
+    /// Records a producer's diagnostics; adds the node's file where the producer could not know it.
     pub(super) fn say(&mut self, id: NodeId, diagnostics: &[Diagnostic]) {
         self.heard.nodes.set(id, true);
         if diagnostics.is_empty() {
@@ -507,7 +507,7 @@ fn countdown(missing: &mut u32, due: Step) -> Option<Step> {
     (*missing == 0).then_some(due)
 }
 
-/// A diagnostic with its label, and with the file of `//files/PATH:…` where the producer left the file open.
+/// Adds its label to a diagnostic, and the file of `//files/PATH:…` if the producer left it open.
 pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
     let path = label
         .strip_prefix("//files/")

@@ -1,4 +1,4 @@
-//! What a run leaves over.
+//! The rest of a run, for its session to commit.
 
 use super::{Priced, Tally};
 use crate::build::prune::SetChanges;
@@ -9,37 +9,37 @@ use crate::store::{Flight, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
 
-/// What a run leaves to its session to commit.
+/// Results and reports that a run leaves to its session.
 #[derive(Default)]
 pub struct Leftover {
-    /// Results not yet durable.
+    /// Results not yet committed.
     pub results: Vec<NewResult>,
     /// Versions to push.
     pub history: Vec<(String, HistoryRecord)>,
-    /// Results of before that were found again, and when.
+    /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
-    /// Keep other processes from making the same until it is durable.
+    /// Reservations that keep other processes from building the same results until they are durable.
     pub flights: Vec<Flight>,
-    /// Rows about answers that came.
+    /// Rows about received answers.
     pub unconfirmed: Vec<RowChange>,
-    /// What happened.
+    /// Counts of the run.
     pub tally: Tally,
-    /// What failed.
+    /// Its failures.
     pub failures: Vec<Diagnostic>,
-    /// What producers said.
+    /// Diagnostics of producers.
     pub diagnostics: Vec<Diagnostic>,
-    /// The same and the failures, by node.
+    /// Diagnostics and failures, by node.
     pub heard: RunRemarks,
-    /// What was spent and saved.
+    /// Costs and savings.
     pub ledger: Vec<LedgerEntry>,
-    /// What sets gained and lost.
+    /// Items that sets gained and lost.
     pub set_changes: SetChanges,
-    /// What paid producers would ask for, when they were only priced.
+    /// Questions of paid producers, if only priced.
     pub plans: Vec<Priced>,
-    /// The build's line in the log of builds, its number still to be given.
+    /// The build's entry in the log of builds, not yet numbered.
     pub listed: Option<crate::store::builds::BuildRecord>,
-    /// The number of the build that these belong to, where that is listed already.
+    /// Number of the build that these belong to, if it is logged already.
     pub build: Option<u64>,
-    /// What is to be done after the commit.
+    /// Work left for after the commit.
     pub left: crate::build::unfinished::Unfinished,
 }

@@ -1,7 +1,7 @@
-//! Roots of rules with two variables: which nodes a pattern with a `#` means.
+//! Roots of rules with two variables: resolves patterns with a `#`.
 //!
-//! What stands before the mark names items of the rule's set as it does elsewhere; what stands behind it names items of the set that each
-//! of those gives. Patterns without the mark never mean such nodes, so that nobody builds these sets who does not ask for them.
+//! The text before the mark names items of the rule's set, as elsewhere; the text behind it names items of each of their inner sets. Patterns
+//! without the mark never match such nodes, so that only a request for them builds these sets.
 
 use super::roots::{Meaning, SUGGESTIONS, ambiguous};
 use super::{Run, RunError};
@@ -16,7 +16,7 @@ use crate::values::suggest::nearest;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The two parts of a pattern before and behind its mark.
+/// The parts of a pattern before and behind its mark.
 struct Wanted {
     package: String,
     item: String,
@@ -29,7 +29,7 @@ impl Wanted {
 }
 
 impl Run<'_> {
-    /// Adds the nodes that `pattern` means under the rule `number`, which has two variables.
+    /// Adds the nodes that `pattern` matches under the rule `number`, which has two variables.
     pub(super) fn joined(&mut self, number: u32, pattern: &Pattern, meaning: &mut Meaning) -> Result<(), RunError> {
         let rules = self.rules;
         let Some((package, item)) = pattern.joined_package() else {
@@ -45,7 +45,7 @@ impl Run<'_> {
         let firsts = self.firsts(number, &wanted, &items, meaning);
         let mut sets: Vec<(String, SetSpec, NodeId)> = Vec::new();
         for first in firsts {
-            // The second value has no part in which set it is from.
+            // The inner set does not depend on the second value.
             let vars = rules.vars(number, &format!("{}#_", escape(&first)));
             if let Ok(Some((set, _))) = rules.membership(number, &vars)
                 && let Ok(Some(label)) = expand::set_node(&set, &vars)
@@ -71,7 +71,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The values of the first variable that are meant.
+    /// Returns the matching values of the first variable.
     fn firsts(&self, number: u32, wanted: &Wanted, items: &[String], meaning: &mut Meaning) -> Vec<String> {
         let rule = self.rules.rule(number);
         let Some(head) = rule.target.pieces.first().and_then(|piece| match piece {
@@ -107,13 +107,13 @@ impl Run<'_> {
         }
     }
 
-    /// Adds the nodes of the items of one inner set that are meant. `first.1`: no other set is looked at, so that names may be short.
+    /// Adds the nodes of the matching items of one inner set. `first.1`: it is the only set, so that short names are allowed.
     fn seconds(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], meaning: &mut Meaning) {
         let rules = self.rules;
         let label = |item: &str| rules.joined_label(number, first.0, item);
         let plain = unescape(&wanted.item);
         let named: BTreeSet<&str> = match resolve_inner(&plain, items) {
-            // A `?` may also be that of a type that admits null.
+            // A `?` may also belong to a nullable type.
             Resolution::One(item) if item == plain || first.1 && !Wanted::is_wild(&wanted.item) => BTreeSet::from([item]),
             _ if Wanted::is_wild(&wanted.item) => {
                 let pattern = Pattern::parse(&format!("//{}", wanted.item));
@@ -132,7 +132,7 @@ impl Run<'_> {
             meaning.nodes.push(self.graph.intern(label.as_str()));
         }
         if named.is_empty() && first.1 {
-            // Who mistypes a name seldom writes its parameters.
+            // A mistyped name seldom includes its parameters.
             let wanted = name_of(&plain);
             let near = nearest(wanted, items.iter().map(|item| name_of(item)), SUGGESTIONS);
             let meant = near.iter().flat_map(|name| items.iter().filter(move |item| name_of(item) == name));

@@ -1,9 +1,9 @@
 //! One run of the build loop: demand, discovery, collection, decision, settlement.
 //!
-//! The loop runs on one thread, which alone owns the graph and the slots; workers only do [jobs](super::jobs). It is iterative: depth of the
-//! graph costs heap, never stack. Every node's state is its [`Slot`]; the functions of this folder make all transitions:
-//! `demand` Idle → Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide` Collecting → Settled/Running,
-//! `finish` Running → Settled/Failed.
+//! The loop runs on one thread, which alone owns the graph and the slots; workers only do [jobs](super::jobs). It is iterative: depth of the graph
+//! costs heap, never stack. Every node's state is its [`Slot`]; the functions of this folder make all transitions: `demand` Idle →
+//! Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide` Collecting →
+//! Settled/Running, `finish` Running → Settled/Failed.
 
 mod check;
 mod decide;
@@ -63,57 +63,57 @@ use std::time::{Duration, Instant};
 
 /// A node's state in this run.
 pub(super) enum Slot {
-    /// Not looked at. What the graph says stands, unless the node is stale.
+    /// Not visited. The graph's record is current, unless the node is stale.
     Idle,
-    /// Something that it reads, however far, may have moved: its recorded edges are being settled, deciding ones first.
+    /// A direct or indirect input may have changed: its recorded edges are being settled, deciding ones first.
     Checking { inputs: bool, missing: u32 },
-    /// Nodes that decide its inputs (and whether it exists) are being settled.
+    /// The nodes that decide its inputs (and its existence) are being settled.
     Discovering { work: Box<Work>, missing: u32 },
     /// A worker is finding its inputs.
     Expanding { work: Box<Work> },
     /// Its inputs are being settled.
     Collecting { work: Box<Work>, missing: u32 },
-    /// Blobs of its inputs are being made again.
+    /// Blobs of its inputs are being rebuilt.
     Restoring { work: Box<Work>, missing: u32 },
     /// Its producer waits for a worker or runs.
     Running { work: Box<Work> },
-    /// What the graph has filed for it stands. Its record is not even read.
+    /// The graph's record is current, and is not even read.
     Stands,
-    /// It has an output, which the graph has filed.
+    /// It has an output, recorded in the graph.
     Settled { how: How },
-    /// It has none.
+    /// It has no output.
     Failed,
-    /// Dry run: its output is not known. `certain` when its producer would run whatever its inputs come to: all of them are known.
+    /// Dry run: its output is unknown. `certain` if its producer would run whatever its inputs become: all of them are known.
     Unknown { certain: bool },
 }
 
-/// How a node came to its output in this run.
+/// How a node got its output in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     /// It was not stale.
     Current,
-    /// Its key did not move.
+    /// Its key did not change.
     Verified,
-    /// Found under its key.
+    /// Its result was found under its key.
     Cached,
     /// Its producer ran.
     Ran,
 }
 
-/// What is known of a node on its way to an output.
+/// Working state of a node on its way to an output.
 pub(super) struct Work {
     pub rule: u32,
     pub vars: Vars,
     pub discovery: Vec<NodeId>,
     /// How many of these the rule itself names; the others are tables that those name.
     pub first: usize,
-    /// The node of the set that says whether this node exists.
+    /// The node of the set that decides whether this node exists.
     pub member_of: Option<NodeId>,
     pub plan: PlanDigest,
     pub edges: Option<Arc<Edges>>,
     pub key: ActionKey,
-    /// Run the producer even if the key is known: the blob is nowhere.
+    /// Run the producer even if the key is known: the blob is missing.
     pub force: bool,
 }
 
@@ -126,11 +126,11 @@ pub(super) enum Step {
     Decide(NodeId),
 }
 
-/// What this run did under a key. A result is found here until the store has it, so that one key never runs twice.
+/// Outcome of a key in this run. Results are found here until the store has them, so that one key never runs twice.
 pub(super) enum SameKey {
-    /// A producer is at it; these nodes wait for it too.
+    /// A producer runs; these nodes wait for it, too.
     Running(Vec<NodeId>),
-    /// It is made.
+    /// It is built.
     Made {
         output: Digest,
         took_us: u64,
@@ -145,7 +145,7 @@ pub struct Run<'a> {
     pub(super) registry: &'a Registry,
     pub(super) priority: &'a dyn Priority,
     lineage: &'a dyn Lineage,
-    /// The output that the weights were read from, and these.
+    /// The output that contains the weights, and the weights.
     pub(super) weights: (Option<Digest>, HashMap<String, f64>),
     pub(super) graph: &'a mut Graph,
     pub(super) links: &'a Links,
@@ -158,51 +158,51 @@ pub struct Run<'a> {
     pub(super) predecessors: &'a Predecessors,
     pub(super) tally: Tally,
     pub(super) failures: Vec<Diagnostic>,
-    /// Code and hint of what stood in the way of nodes and was told.
+    /// Code and hint of the reported reasons for which nodes were not tried.
     pub(super) in_the_way: std::collections::BTreeSet<(String, Option<String>)>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) heard: RunRemarks,
-    /// What paid producers would ask for, when they are only priced.
+    /// Questions of paid producers, if only priced.
     pub(super) plans: Vec<Priced>,
-    /// What was spent and saved, for the ledger.
+    /// Costs and savings, for the ledger.
     pub(super) ledger: Vec<LedgerEntry>,
     pub(super) history: Vec<(String, HistoryRecord)>,
-    /// Keys of results that were found in the store and not yet noted there as used.
+    /// Keys of results found in the store and not yet recorded there as used.
     pub(super) used: Vec<(ActionKey, u64)>,
-    /// Answers that came, of which other machines may have others.
+    /// Received answers for which other machines may have different ones.
     pub(super) unconfirmed: Vec<RowChange>,
     pub(super) ids: Vec<Option<ProducerId>>,
-    /// What some change may reach; worked out when nodes are first wanted.
+    /// Nodes that a change may reach; computed when nodes are first requested.
     tainted: StaleSet,
-    /// What was stale when the run began.
+    /// Nodes that were stale when the run started.
     left_stale: StaleSet,
     redefined: bool,
-    /// By rule: the node of the set that says which nodes it makes, once looked up.
+    /// By rule: the node of its set, once looked up.
     sets: Vec<Option<Option<NodeId>>>,
     /// All those nodes, once looked up.
     all_sets: Option<Arc<[NodeId]>>,
     /// The sets that gave the roots.
     root_sets: std::collections::BTreeSet<NodeId>,
-    /// Nodes whose output is not what it was when the run began.
+    /// Nodes whose output changed since the run started.
     moved: StaleSet,
-    /// Tables that moved, of which all readers that the change concerns are marked.
+    /// Changed tables with all affected readers marked.
     moved_by_row: StaleSet,
-    /// The rows that tables of the workspace and sets do not have in common with what they were.
+    /// Changed rows of the workspace's tables and sets.
     moved_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
     slots: Vec<Slot>,
-    /// How far decided nodes are from a leaf; leaves are not listed.
+    /// Distance of decided nodes from a leaf; leaves are not listed.
     depths: FxHashMap<NodeId, u32>,
-    /// By node that has not come to its end: who waits for it.
+    /// Waiting nodes, by the node that they wait for.
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
-    /// How long each producer takes, of late.
+    /// Average recent duration of each producer.
     costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
-    /// Why sets whose nodes have an output have no items.
+    /// Why the outputs of sets cannot be read as items.
     malformed_sets: FxHashMap<SetSpec, String>,
-    /// Tables that membership was looked up in.
+    /// Tables in which membership was looked up.
     tables: FxHashMap<Digest, RowReader>,
     steps: Vec<Step>,
     pools: Pools,
@@ -211,20 +211,20 @@ pub struct Run<'a> {
     batch: Vec<NewResult>,
     batch_bytes: usize,
     stopping: bool,
-    /// When this run first saw that it was told to stop.
+    /// When this run first noticed that it was stopped.
     stopped_at: Option<Instant>,
-    /// Dry run: what is settled now is asked for only if what is unknown comes to what it was, so nobody hears what fails of it.
+    /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     guessing: bool,
     now: u64,
     reservations: Reservations,
     /// How long this run waited for models, programs and other machines while it computed nothing.
     waited: Duration,
-    /// The right to the checkout, and whether it was given back.
+    /// The right to the checkout, and whether it was released.
     turn: Option<Arc<dyn CheckoutTurn>>,
     has_given_back: bool,
 }
 
-/// Why a run ends without a report.
+/// Reason why a run ends without a report.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The store broke.
@@ -232,45 +232,45 @@ pub enum RunError {
     Store(#[from] StoreError),
 }
 
-/// Everything a run needs from its session.
+/// Everything that a run needs from its session.
 pub struct Setup<'a> {
     /// The rules.
     pub rules: &'a RuleIndex,
     /// The producers.
     pub registry: &'a Registry,
-    /// What comes first of what costs money.
+    /// Order of paid jobs.
     pub priority: &'a dyn Priority,
-    /// What was called otherwise before.
+    /// Finds former names of items.
     pub lineage: &'a dyn Lineage,
     /// The graph.
     pub graph: &'a mut Graph,
     /// Its edges before the run.
     pub links: &'a Links,
-    /// The leaves.
+    /// Reads the leaves.
     pub leaves: &'a dyn Leaves,
     /// The store.
     pub store: Arc<dyn Store>,
-    /// What jobs share.
+    /// State shared by jobs.
     pub shared: Arc<Shared>,
-    /// Whether the rules are not those that the graph was planned by.
+    /// Whether the rules changed since the graph was planned.
     pub redefined: bool,
-    /// Who hears.
+    /// Receives the events.
     pub observer: &'a dyn Observer,
-    /// How.
+    /// Options of the build.
     pub options: Options,
-    /// By label of folds, what a bundle has of them for a tree near to this one.
+    /// By label of folds: their results in a bundle of a similar tree.
     pub predecessors: &'a Predecessors,
-    /// The right to the checkout, if it is given back while this process only waits.
+    /// The right to the checkout, if it is released while this process only waits.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
-/// Somebody who only reads waits about so long for a build that itself waits for its workers.
+/// Poll interval while idle; bounds how long a reader waits for the store lock.
 const AWAKE: Duration = Duration::from_millis(30);
 const BATCH_RESULTS: usize = 1_000;
 const BATCH_BYTES: usize = 24 << 20;
 
 impl<'a> Run<'a> {
-    /// A run that has not begun. `view` is where results are committed, `now` the time of this build in seconds since 1970.
+    /// Creates a run. It commits results to `view`; `now` is the time of this build in seconds since 1970.
     pub fn new(setup: Setup<'a>, view: crate::store::ViewId, now: u64) -> Self {
         let (sender, done) = crossbeam_channel::unbounded();
         let pools = Pools::new(setup.options.jobs, setup.options.paid_jobs, setup.shared.clone(), sender);
@@ -343,7 +343,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Settles every node of `wanted` and whatever that needs.
+    /// Settles every node of `wanted` and everything that it needs.
     ///
     /// # Errors
     /// When the store breaks. Failures of targets are no errors.
@@ -351,13 +351,13 @@ impl<'a> Run<'a> {
         if self.is_stopped() {
             return Ok(());
         }
-        // Much of what could have been reached when the run began no longer can be: sets were settled meanwhile and had not moved.
+        // Much of what could be reached when the run started no longer can be: sets were settled meanwhile and had not changed.
         self.tainted = stale::taint(self.graph, self.links);
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
         self.work()
     }
 
-    /// Takes all steps that are due, and those that follow, until nothing is.
+    /// Takes all due steps, and those that follow, until none is left.
     fn work(&mut self) -> Result<(), RunError> {
         loop {
             while let Some(step) = self.steps.pop() {
@@ -398,7 +398,7 @@ impl<'a> Run<'a> {
                 self.give_checkout_back()?;
             }
             let began = Instant::now();
-            // Wakes up now and then to see whether it was told to stop, or whether another process waits for the store.
+            // Wake up regularly to check whether the build is stopped, or another process waits for the store.
             let finished = self.done.recv_timeout(AWAKE);
             if only_waits {
                 self.waited += began.elapsed();
@@ -416,13 +416,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether nothing more is begun: it was told to stop, or the first failure ends it.
+    /// Whether to start nothing more: the build was stopped, or its first failure ends it.
     pub(super) fn stopping(&mut self) -> bool {
         self.stopping |= self.is_stopped();
         self.stopping
     }
 
-    /// Whether this run was told to stop: then it commits what has finished and looks at nothing more.
+    /// Whether this run was stopped: then it commits finished results and starts nothing more.
     pub(in crate::build) fn is_stopped(&mut self) -> bool {
         if self.stopped_at.is_none() && self.shared.cancel.is_cancelled() {
             self.stopped_at = Some(Instant::now());
@@ -430,13 +430,13 @@ impl<'a> Run<'a> {
         self.stopped_at.is_some()
     }
 
-    /// Commits what is left, stops the workers and gives back what the session must write.
+    /// Commits the rest, stops the workers and returns the rows that the session must write.
     ///
     /// # Errors
-    /// When results could not be made durable.
+    /// When results could not be committed.
     pub fn finish_run(mut self) -> Result<Leftover, RunError> {
         if self.is_stopped() {
-            // Questions that were put off and not sent are put off again by the next build.
+            // The next build defers the questions that were not sent again.
             self.tally.deferred = 0;
         } else {
             self.give_way()?;
@@ -463,12 +463,12 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The output of a node that has one in this run.
+    /// Returns the output of a node, if it has one in this run.
     pub fn settled_output(&self, id: NodeId) -> Option<Digest> {
         self.output(id)
     }
 
-    /// Whether a node has the output that it had when the run began.
+    /// Whether a node's output is unchanged since the run started.
     pub(super) fn is_unmoved(&self, id: NodeId) -> bool {
         match self.slots.get(id.index()) {
             Some(Slot::Stands) => true,
@@ -478,7 +478,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The output of a settled node as its readers see it; its producer runs again when a blob of it is nowhere.
+    /// Returns the output of a settled node as its readers see it; runs its producer again if a blob is missing.
     ///
     /// # Errors
     /// When the store breaks.
@@ -511,7 +511,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a producer ran for a node in this run, or its result was found under its key.
+    /// Whether a node's producer ran in this run, or its result was found under its key.
     pub(in crate::build) fn was_made(&self, id: NodeId) -> bool {
         matches!(
             self.slots.get(id.index()),
@@ -521,7 +521,7 @@ impl<'a> Run<'a> {
         )
     }
 
-    /// What became of the nodes that were asked for.
+    /// Returns the outcomes of the requested nodes.
     pub fn report(&self, ids: &[NodeId]) -> Vec<Root> {
         let root = |&id: &NodeId| {
             let how = match self.slots.get(id.index()) {
@@ -547,7 +547,7 @@ impl<'a> Run<'a> {
         &mut self.slots[id.index()]
     }
 
-    /// The output of a settled node.
+    /// Returns the output of a settled node.
     pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { .. } | Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
@@ -555,14 +555,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How many of the nodes that were asked for have neither an output nor a failure of their own, as those whose producer was stopped.
+    /// Counts the requested nodes that have neither an output nor a failure of their own, such as those whose producer was stopped.
     pub fn left(&self, ids: &[NodeId]) -> usize {
         let failed: rustc_hash::FxHashSet<&str> = self.failures.iter().filter_map(|why| why.label.as_deref()).collect();
         let made = |id: NodeId| self.output(id).is_some() || failed.contains(&*self.graph.node(id).label);
         ids.iter().filter(|&&id| !made(id)).count()
     }
 
-    /// Whether a node has come to its end in this run.
+    /// Whether a node has ended in this run.
     fn has_ended(&self, id: NodeId) -> bool {
         matches!(
             self.slots.get(id.index()),
@@ -574,7 +574,7 @@ impl<'a> Run<'a> {
         matches!(self.slots.get(id.index()), Some(Slot::Unknown { .. }))
     }
 
-    /// A settled node as jobs see it.
+    /// Returns a settled node as jobs see it.
     fn settled(&self, id: NodeId) -> Option<Settled> {
         let label = self.graph.node(id).label.clone();
         let fetch = self.leaves.fetch(&label);

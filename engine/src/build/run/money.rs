@@ -1,4 +1,4 @@
-//! Nodes that cost money: which they are, what they would cost, and the ledger.
+//! Paid nodes: which they are, what they would cost, and the ledger.
 
 use super::{Run, RunError, SameKey, Slot, Work};
 use crate::build::earlier_answer::Past;
@@ -17,22 +17,22 @@ use crate::values::digest::ActionKey;
 use crate::values::event::Event;
 use std::sync::Arc;
 
-/// So many answers of no use in a row are paid for under one key (seed 000 §5.3: at most three tries).
+/// Maximum number of consecutive useless answers that are paid for under one key (seed 000 §5.3: at most three tries).
 const TRIES: u32 = 3;
 
-/// What one target would ask for.
+/// The question of one target, with its price.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Priced {
     /// The target.
     pub label: Arc<str>,
-    /// Whether all its inputs are known; else it depends on what they turn out to be whether it asks at all.
+    /// Whether all its inputs are known; otherwise it may ask or not, depending on them.
     pub certain: bool,
-    /// What it would ask for.
+    /// The question.
     pub plan: Plan,
 }
 
 impl Run<'_> {
-    /// Where the producer of a node runs.
+    /// Returns the pool of a node's producer.
     pub(super) fn pool(&self, work: &Work) -> Pool {
         let definition = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize];
         let producer = self.registry.get(&definition.uses);
@@ -43,18 +43,18 @@ impl Run<'_> {
         self.pool(work) == Pool::Paid
     }
 
-    /// Whether a person asked for a new result although one is filed.
+    /// Whether a person requested a new result although one is cached.
     pub(super) fn is_fresh(&self, id: NodeId) -> bool {
         let has_any = !self.options.fresh.is_empty() || !self.options.invalidated.is_empty();
         has_any && (self.options.fresh.contains(&*self.graph.node(id).label) || self.invalidated(id).is_some())
     }
 
-    /// The mark by which a person invalidated the result of a node.
+    /// Returns the mark with which a person invalidated a node's result.
     pub(super) fn invalidated(&self, id: NodeId) -> Option<Stamp> {
         self.options.invalidated.get(&*self.graph.node(id).label).copied()
     }
 
-    /// Whether the result that is filed under a key does not serve a node: a person asked for another one, which no process has made yet.
+    /// Whether the result stored under a key does not serve a node: a person requested another one, and no process has built it yet.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -66,12 +66,12 @@ impl Run<'_> {
         Ok(filed.is_some() && filed == self.invalidated(id))
     }
 
-    /// Whether a node is made again to see whether the same comes out.
+    /// Whether a node is rebuilt to compare the outputs.
     pub(super) fn is_rebuilt(&self, id: NodeId) -> bool {
         !self.options.rebuilt.is_empty() && self.options.rebuilt.contains(&*self.graph.node(id).label)
     }
 
-    /// The last try under this key, if so many answers were of no use that no other is paid for until something moves.
+    /// Returns the last try under this key, if so many answers were useless that no other is paid for until an input changes.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -85,7 +85,7 @@ impl Run<'_> {
         Ok(failure.filter(|failure| failure.times >= TRIES && !failure.raw.is_empty() && failure.key == Some(*key)))
     }
 
-    /// Collecting → Failed, for the reason of the last try; nothing is asked.
+    /// Collecting → Failed, for the reason of the last try; asks nothing.
     pub(super) fn fail_again(&mut self, id: NodeId, before: FailedTry) {
         let label = self.graph.node(id).label.clone();
         let hint = format!("it is not asked for again until something moves; `cortex regenerate '{label}'` asks once more");
@@ -93,7 +93,7 @@ impl Run<'_> {
         self.tell_failure(id, FailedTry { why, times: 0, ..before });
     }
 
-    /// Collecting → Running: the producer says what it would ask for, of the inputs that are known.
+    /// Collecting → Running: the producer plans its question from the known inputs.
     pub(super) fn price(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
         let unknown = edges
@@ -125,14 +125,14 @@ impl Run<'_> {
         *self.slot(id) = Slot::Running { work };
     }
 
-    /// Finds out what was called otherwise before, once, as soon as everything free is made. Whether it is known.
+    /// Finds former names, once, as soon as everything free is built; returns whether they are known.
     pub(super) fn know_former_names(&mut self) -> bool {
         if self.shared.former.get().is_some() {
             return true;
         }
         let source = self.lineage.source();
         let history = |label: &str| self.store.history(self.view, label);
-        // A hint: a store that cannot be read says so to others.
+        // Only a hint: other calls report an unreadable store.
         let has_past = !source.is_empty() && history(source).is_ok_and(|versions| !versions.is_empty());
         if has_past && self.pools.computes() {
             return false;
@@ -153,7 +153,7 @@ impl Run<'_> {
         true
     }
 
-    /// Running → Unknown: what it would ask for is told.
+    /// Running → Unknown: reports the question.
     pub(super) fn priced(&mut self, id: NodeId, plan: Plan) {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return;
@@ -170,13 +170,13 @@ impl Run<'_> {
         self.would_run(id, certain);
     }
 
-    /// What was spent on a try that failed.
+    /// Records the cost of a failed try.
     pub(super) fn spent(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.spent.add(spent);
         self.record_expense(label, outcome, spent, took_us);
     }
 
-    /// What a result found under its key had cost.
+    /// Records the original cost of a result found under its key.
     pub(super) fn saved(&mut self, label: &str, spent: &Spent, took_us: u64) {
         if self.options.settles.is_some() {
             return;
@@ -185,7 +185,7 @@ impl Run<'_> {
         self.record_expense(label, Outcome::Saved, spent, took_us);
     }
 
-    /// A result that was found under its key lacks its bytes, so that nothing is saved by it.
+    /// Reverts a hit: the result found under its key lacks its bytes, so that it saves nothing.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -208,7 +208,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes a line of the ledger, and counts it.
+    /// Adds an entry to the ledger, and counts it.
     pub(super) fn record_expense(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.answers.add(outcome);
         self.ledger.push(LedgerEntry {
@@ -220,7 +220,7 @@ impl Run<'_> {
         });
     }
 
-    /// Notes an answer that came to this checkout: another machine may have asked at the same moment and filed another.
+    /// Records an answer received in this checkout: another machine may have asked at the same moment and stored another.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -234,10 +234,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Makes everything durable that is not yet, with its lines of the ledger.
+    /// Commits all pending results with their ledger entries.
     ///
     /// # Errors
-    /// When an earlier batch could not be made durable.
+    /// When an earlier batch could not be committed.
     pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
         let results = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
@@ -255,10 +255,10 @@ impl Run<'_> {
         })?)
     }
 
-    /// Lets another process have the store if one waits for it. What this run has made or found is durable before: a collection sees it.
+    /// Releases the store if another process waits for it. Commits this run's results before, so that gc sees them.
     ///
     /// # Errors
-    /// When a batch could not be made durable.
+    /// When a batch could not be committed.
     pub(in crate::build) fn give_way(&mut self) -> Result<(), RunError> {
         if self.store.is_wanted() {
             self.make_durable()?;
@@ -267,10 +267,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Gives the checkout back, once. What models answer and programs print is made by one process at a time.
+    /// Releases the checkout, once. Reservations keep other processes from making the same calls to models and programs.
     ///
     /// # Errors
-    /// When a batch could not be made durable.
+    /// When a batch could not be committed.
     pub(super) fn give_checkout_back(&mut self) -> Result<(), RunError> {
         let turn = self.turn.clone().filter(|_| !self.has_given_back);
         if let Some(turn) = turn {
@@ -282,7 +282,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether others may have built the checkout since this run began.
+    /// Whether other processes may have built the checkout since this run started.
     pub(in crate::build) fn has_given_back(&self) -> bool {
         self.has_given_back
     }
@@ -290,7 +290,7 @@ impl Run<'_> {
     /// Releases the store lock. A build releases it before it waits for the checkout, so that two processes never wait for each other.
     ///
     /// # Errors
-    /// When a batch could not be made durable.
+    /// When a batch could not be committed.
     pub(in crate::build) fn let_store_go(&mut self) -> Result<(), RunError> {
         self.make_durable()?;
         self.store.let_go();
@@ -305,15 +305,15 @@ impl Run<'_> {
         Ok(self.writer.finish()?)
     }
 
-    /// Asks for what producers put off. Called when nothing else can go on; what fails is told once.
+    /// Sends deferred questions. Called when nothing else can proceed; reports each failure once.
     ///
     /// # Errors
-    /// When what was made before could not be made durable.
+    /// When earlier results could not be committed.
     pub(in crate::build) fn flush_paid(&mut self) -> Result<(), RunError> {
         if self.tally.deferred == 0 {
             return Ok(());
         }
-        // A provider may take its time.
+        // A provider may be slow.
         self.give_checkout_back()?;
         self.let_store_go()?;
         let before = self.failures.len();
@@ -324,7 +324,7 @@ impl Run<'_> {
                 Err(Failure::Rejected(rejected)) => self.failures.push(rejected.why),
             }
         }
-        // Nobody is told that an answer comes when its question may not have been sent.
+        // Do not announce an answer whose question may not have been sent.
         if self.failures.len() > before {
             self.tally.failed += std::mem::take(&mut self.tally.deferred);
         }
@@ -332,7 +332,7 @@ impl Run<'_> {
     }
 }
 
-/// What became of the money, as the producer noted it.
+/// Returns the ledger's outcome for the mode that the producer noted.
 pub fn outcome(mode: Option<&str>) -> Outcome {
     match mode {
         Some("patch") => Outcome::Patch,

@@ -1,49 +1,49 @@
-//! Options: how a build goes about what it was asked for.
+//! Options of a build.
 
 use crate::build::invalidated::Marks;
 
-/// A build that others overtook.
+/// A build during which other processes built the checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OvertakenBuild {
-    /// When it began, seconds since 1970.
+    /// When it started, in seconds since 1970.
     pub at: u64,
-    /// Its number in the log of builds, if it is listed.
+    /// Its number in the log of builds, if logged.
     pub build: Option<u64>,
 }
 
-/// How a build goes about it.
+/// Options of a build.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Worker threads.
+    /// Number of worker threads.
     pub jobs: usize,
-    /// Go on with other targets after a failure.
+    /// Whether to continue with other targets after a failure.
     pub keep_going: bool,
-    /// Run no producer; say what would run.
+    /// Whether to run no producer and only report which would run.
     pub dry_run: bool,
-    /// Calls that cost money at the same time.
+    /// Maximum number of concurrent paid calls.
     pub paid_jobs: usize,
-    /// Make nothing that costs money: say what it would cost. What is free is made.
+    /// Whether to only price paid targets. Free ones are built.
     pub price: bool,
-    /// Also try what failed so often under its key that it is not tried again by itself.
+    /// Whether to also try targets that failed too often under their key.
     pub insist: bool,
-    /// Labels of paid targets that a person wants made anew although a result is filed.
+    /// Labels of paid targets for which a person requested new results although cached ones exist.
     pub fresh: std::collections::BTreeSet<String>,
-    /// Labels of targets whose results are to be made again, by the marks that people set. Taken from the session.
+    /// Labels of targets whose results must be rebuilt, with the marks that people set. Taken from the session.
     pub invalidated: Marks,
-    /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
+    /// Labels of cached targets to rebuild for comparison. Their present results stay.
     pub rebuilt: std::collections::BTreeSet<String>,
-    /// Only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and others built the checkout
-    /// meanwhile.
+    /// Whether to only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and other processes
+    /// built the checkout meanwhile.
     pub settles: Option<OvertakenBuild>,
-    /// Whether the program asks for itself: nobody waits for that again, so it is not made ahead.
+    /// Whether cortex itself makes the request: no later build waits for it, so it is not built ahead.
     pub own: bool,
-    /// Told to stop, a build commits the states of at most so many nodes. Of more it commits the results alone: the next build finds them under
-    /// their keys.
+    /// Maximum number of nodes whose states a stopped build commits. With more, it commits only the results, which the next build finds under their
+    /// keys.
     pub settled_on_stop: usize,
 }
 
 impl Default for Options {
-    /// One worker, and nothing out of the ordinary.
+    /// One worker, and no special options.
     fn default() -> Self {
         Self {
             jobs: 1,
@@ -62,5 +62,5 @@ impl Default for Options {
     }
 }
 
-/// Committing the states of so many nodes takes a fraction of a second.
+/// Committing the states of this many nodes takes a fraction of a second.
 const SETTLED_ON_STOP: usize = 30_000;

@@ -1,12 +1,12 @@
-//! Results that this process alone makes, until they are durable: others that want the same wait for them.
+//! Reservations: results that only this process builds, until they are committed; other processes wait for them.
 
 use crate::store::Flight;
 use std::time::{Duration, Instant};
 
-/// Two processes may wait for results of each other that neither has committed: for no longer than this.
+/// Maximum age: two processes may wait for each other's uncommitted results, but no longer than this.
 const OLD: Duration = Duration::from_millis(200);
 
-/// Reservations of results that are made and not yet committed.
+/// Reservations of results that are built and not yet committed.
 #[derive(Default)]
 pub(super) struct Reservations {
     flights: Vec<Flight>,
@@ -29,7 +29,7 @@ impl Reservations {
         self.since.is_some_and(|since| since.elapsed() >= OLD)
     }
 
-    /// Takes them out, to be dropped after the commit.
+    /// Takes them out; drop them after the commit.
     pub(super) fn take(&mut self) -> Vec<Flight> {
         self.since = None;
         std::mem::take(&mut self.flights)

@@ -1,4 +1,4 @@
-//! Roots: from patterns to the nodes they mean, sets built on the way.
+//! Roots: resolves patterns to nodes and builds sets on the way.
 
 use super::{How, Run, RunError, source_nodes};
 use crate::build::redefinition::template_text as rule_text;
@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A node that was asked for, and what came of it.
+/// A requested node with its outcome.
 #[derive(Clone, Debug)]
 pub struct Root {
     /// The node.
@@ -28,47 +28,47 @@ pub struct Root {
     pub label: Arc<str>,
     /// Its output, if it has one.
     pub output: Option<Digest>,
-    /// How it came to it.
+    /// How it got its output.
     pub how: Option<How>,
 }
 
-/// What one pattern came to mean.
+/// Resolution of one pattern.
 #[derive(Default)]
 pub(super) struct Meaning {
     pub(super) nodes: Vec<NodeId>,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) near: Vec<String>,
-    /// The name that is wanted, where names of items begin with it and a dot.
+    /// The wanted name, if names of items begin with it and a dot.
     pub(super) above: Option<String>,
-    /// Whether a set that gives such nodes is only known as of before.
+    /// Whether a set of such nodes is only known as of an earlier build.
     pub(super) is_open: bool,
-    /// Whether a rule gives such nodes, and its set has no item.
+    /// Whether a rule has such nodes, but its set is empty.
     pub(super) has_empty_set: bool,
-    /// Items of sets that can be no label.
+    /// Warnings about items of sets that are no valid labels.
     pub(super) warnings: Vec<Diagnostic>,
 }
 
-/// What patterns came to mean.
+/// Resolution of all patterns.
 #[derive(Default)]
 pub struct Roots {
-    /// The nodes, in the order of patterns, rules and items.
+    /// The nodes, ordered by pattern, rule and item.
     pub nodes: Vec<NodeId>,
-    /// An error for each pattern that means nothing or too much.
+    /// An error for each pattern that matches nothing or too much.
     pub errors: Vec<Diagnostic>,
-    /// Such errors that rest on sets which a dry run only knows as of before.
+    /// Errors that depend on sets which a dry run only knows as of an earlier build.
     pub open: Vec<Diagnostic>,
-    /// What is odd about the sets that gave the nodes.
+    /// Warnings about the sets that gave the nodes.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The code of the error that the targets over a set are not known because the set has no output.
+/// Code of the error that a set has no output, so that its targets are unknown.
 pub const UNSET: ErrorCode = ErrorCode::E_SET;
 
-/// Names offered when a label means nothing.
+/// Maximum number of names suggested for a label that matches nothing.
 pub(super) const SUGGESTIONS: usize = 5;
 
-/// The items nearest to a name. What tells items of one name apart (`N.Color@Core`) is no part of a name that is written without; what no project
-/// compiles comes last.
+/// Returns the items nearest to a name. If the name has no disambiguating suffix (`N.Color@Core`), ignores those of items; items that no project
+/// compiles come last.
 fn near_items<'i>(value: &str, items: &'i [String]) -> Vec<&'i str> {
     let plain = |item: &'i str| match value.contains('@') {
         true => item,
@@ -89,7 +89,7 @@ fn near_items<'i>(value: &str, items: &'i [String]) -> Vec<&'i str> {
 }
 
 impl Run<'_> {
-    /// The sets that gave the roots.
+    /// Returns the sets that gave the roots.
     pub fn known_sets(&self) -> Vec<KnownSet> {
         let known = |&id: &NodeId| {
             Some(KnownSet {
@@ -100,7 +100,7 @@ impl Run<'_> {
         self.root_sets.iter().filter_map(known).collect()
     }
 
-    /// What `patterns` mean.
+    /// Resolves `patterns`.
     ///
     /// # Errors
     /// When the store breaks.
@@ -108,10 +108,10 @@ impl Run<'_> {
         let mut roots = Roots::default();
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         let mut meanings: Vec<Vec<NodeId>> = Vec::new();
-        // A set may come to have no item: only a request that means nothing at all is refused for that.
+        // A set may become empty: only a request that matches nothing at all is refused for that.
         let mut empty: Vec<Diagnostic> = Vec::new();
         for pattern in patterns.patterns() {
-            // What a pattern with wildcards takes away need not be there; a name has to be one.
+            // A negative pattern with wildcards may match nothing; a negative name must exist.
             if pattern.is_negative() && pattern.plain_package().is_none() {
                 meanings.push(Vec::new());
                 continue;
@@ -162,7 +162,7 @@ impl Run<'_> {
         Ok(roots)
     }
 
-    /// Whether the last of the `later` patterns that speaks of a node takes it away. `named`: the nodes that each of them takes away by name.
+    /// Whether the last of the `later` patterns that matches a node excludes it. `named`: the nodes that each of them excludes by name.
     fn taken_away(&self, id: NodeId, later: &[Pattern], named: &[FxHashSet<NodeId>]) -> bool {
         let Ok(label) = Label::parse(&self.graph.node(id).label) else {
             return false;
@@ -227,14 +227,14 @@ impl Run<'_> {
         Ok(meaning)
     }
 
-    /// Whether a rule's set is only known as of before.
+    /// Whether a rule's set is only known as of an earlier build.
     pub(super) fn is_open(&self, set: &SetSpec) -> bool {
         let node = expand::set_node(set, &Default::default()).ok().flatten();
         node.and_then(|label| self.graph.find(label.as_str()))
             .is_some_and(|id| self.is_unknown(id))
     }
 
-    /// The rules that may make labels of a pattern.
+    /// Returns the rules that may produce labels of a pattern.
     pub(super) fn candidates(&self, pattern: &Pattern) -> Vec<u32> {
         if let Some(label) = pattern.literal() {
             return self.rules.find(label.as_str()).into_iter().map(|found| found.rule).collect();
@@ -253,14 +253,14 @@ impl Run<'_> {
         };
         let rules = (0u32..).zip(&self.rules.manifest().rules).filter(|(_, rule)| may(rule));
         let mut numbers: Vec<u32> = rules.map(|(number, _)| number).collect();
-        // Who writes the mark means such targets first: what is offered in place of a wrong name is theirs.
+        // The mark asks for such targets first: suggest theirs for a wrong name.
         if pattern.joined_package().is_some() {
             numbers.sort_by_key(|&number| self.rules.rule(number).inner.is_none());
         }
         numbers
     }
 
-    /// The node that a package without wildcards means under a rule.
+    /// Adds the node that a package without wildcards matches under a rule.
     fn add_single_node(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
         let rule = self.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
@@ -295,7 +295,7 @@ impl Run<'_> {
             };
         }
         if near.is_empty() && above.is_none() {
-            // A template is a label only if it has no variable: `{type}` means nothing on a command line.
+            // A template is a label only if it has no variable: `{type}` matches nothing on a command line.
             let templates: Vec<String> = self
                 .rules
                 .manifest()
@@ -321,7 +321,7 @@ impl Run<'_> {
         Ok(error.hint(hint).candidates(near))
     }
 
-    /// The ways to write a package and a target with another target, or with another family, of those that rules have.
+    /// Returns other spellings of a package and a target, with another target or family that rules have.
     fn spellings(&self, package: &str, target: &str) -> Vec<String> {
         let (family, rest) = package
             .split_once('/')
@@ -343,7 +343,7 @@ impl Run<'_> {
         targets.chain(families.map(|family| format!("//{family}{rest}{target}"))).collect()
     }
 
-    /// The patterns with another target or family that rules can make labels of.
+    /// Returns the patterns with another target or family that rules can produce labels of.
     fn respelled_pattern(&self, text: &str) -> Vec<String> {
         let package = text.strip_prefix("//").unwrap_or(text);
         let (package, target) = package.rsplit_once(':').unwrap_or((package, ""));
@@ -352,7 +352,7 @@ impl Run<'_> {
         near
     }
 
-    /// The labels that a label would mean if its target or its family were spelled as a rule spells it, nearest first.
+    /// Returns the labels with another target or family that rules have, nearest first.
     fn respelled(&mut self, label: &Label) -> Result<Vec<String>, RunError> {
         let rules = self.rules;
         let spelled = self.spellings(label.package(), label.target());
@@ -360,7 +360,7 @@ impl Run<'_> {
         for text in spelled {
             let Some(found) = rules.find(&text) else { continue };
             if rules.rule(found.rule).inner.is_some() {
-                // Which items there are is not looked up for a guess.
+                // Do not look up the items for a guess.
                 near.extend(Some(text).filter(|text| *text != label.as_str()));
                 continue;
             }
@@ -385,7 +385,7 @@ impl Run<'_> {
         Ok(near)
     }
 
-    /// The sorted items of a rule's set, if this run has settled it.
+    /// Returns the sorted items of a rule's set, if this run has settled it.
     pub(in crate::build) fn known_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
         let Ok(node) = expand::set_node(set, &nothing) else {
@@ -400,7 +400,7 @@ impl Run<'_> {
         }
     }
 
-    /// The sorted items of a rule's set, building the set first; `None` when it has no output. A dry run falls back on the last known set.
+    /// Returns the sorted items of a rule's set, after building it; `None` if it has no output. A dry run falls back on the last known set.
     pub(super) fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
         let Ok(node) = expand::set_node(set, &nothing) else {
@@ -412,12 +412,12 @@ impl Run<'_> {
         let id = self.graph.intern(label.as_str());
         self.root_sets.insert(id);
         self.settle_all(&[id])?;
-        // Makes the set's blob again should the store have lost it.
+        // Rebuilds the set's blob if the store has lost it.
         self.blob(id)?;
         self.read_set(id, set)
     }
 
-    /// Why the targets over a set are not known.
+    /// Returns the error that the targets over a set are unknown.
     pub(super) fn unreadable(&self, set: &SetSpec) -> Diagnostic {
         if let Some(why) = self.malformed_sets.get(set) {
             return Diagnostic::error(UNSET, format!("{why}; so the targets over this set are not known"))
@@ -434,7 +434,7 @@ fn is_below(item: &str, name: &str) -> bool {
     item.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')) && !item.contains('/')
 }
 
-/// Longest text, in characters, that a sentence or the place of an error quotes; longer ones are a found value, which is cut where it is shown.
+/// Maximum length in characters of a text quoted in a sentence or place of an error; a longer one becomes a found value, which is cut on display.
 const QUOTED: usize = 120;
 
 fn quoted(text: &str) -> Option<&str> {
@@ -450,7 +450,7 @@ pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnos
     error.hint(full_name_hint(&labels)).candidates(labels)
 }
 
-/// What decides between labels, or their packages: `write the full name, such as Polly.Retry`.
+/// Returns the hint that decides between labels: `write the full name, such as Polly.Retry`.
 fn full_name_hint(labels: &[String]) -> String {
     let first = labels.first().and_then(|label| label.strip_prefix("//"));
     let package = first.map(|label| label.rsplit_once(':').map_or(label, |(package, _)| package));
@@ -460,7 +460,7 @@ fn full_name_hint(labels: &[String]) -> String {
     }
 }
 
-/// Puts one error in place of those that say of each target of a name that the name is ambiguous.
+/// Merges the errors that report the same ambiguous name for each of its targets.
 fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
     let package = |label: &String| label.rsplit_once(':').map_or(label.as_str(), |(package, _)| package).to_owned();
     let names = |error: &Diagnostic| match error.code == ErrorCode::E_AMBIGUOUS {
@@ -495,10 +495,10 @@ fn set_text(set: &SetSpec) -> String {
     }
 }
 
-/// Items that a warning quotes; the others are counted.
+/// Maximum number of items that a warning quotes; the others are counted.
 const QUOTED_ITEMS: usize = 5;
 
-/// That items of a set name no target of a rule.
+/// Returns the warning that items of a set name no target of a rule.
 fn nameless(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
     let (count, set) = (items.len(), set_text(set));
     let (plural, verb) = if count == 1 { ("", "gives") } else { ("s", "give") };

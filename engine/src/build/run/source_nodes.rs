@@ -6,24 +6,24 @@ use crate::values::digest::Digest;
 use crate::values::pages::Change;
 use std::sync::Arc;
 
-/// What the run asks of the source tree.
+/// Queries of a run to the source tree.
 pub trait Leaves {
-    /// The digest of a source file's bytes; `None` when no source set holds such a file.
+    /// Returns the digest of a source file's bytes; `None` if no source set contains the file.
     fn file(&self, path: &str) -> Option<Digest>;
 
-    /// The sorted paths of a source set or glob by its label, one a line; `None` when the manifest has no such set.
+    /// Returns the sorted paths of a source set or glob, one per line; `None` if the manifest has no such set.
     fn set(&self, label: &str) -> Option<Arc<[u8]>>;
 
-    /// The paths that a source set or glob gained and lost since its list had the digest `before`; `None` when that is not known.
+    /// Returns the paths that a source set or glob gained and lost since its list had the digest `before`; `None` if unknown.
     fn set_changes(&self, label: &str, before: &Digest) -> Option<Vec<(String, Change)>>;
 
-    /// Why a path is no source.
+    /// Returns why a path is no source.
     fn left_out(&self, path: &str) -> LeftOut;
 
-    /// Whether a source set or glob, by its label, holds a path; `None` when the manifest has no such set.
+    /// Whether a source set or glob contains a path; `None` if the manifest has no such set.
     fn contains_source(&self, label: &str, path: &str) -> Option<bool>;
 
-    /// Where the blob of a node of that label is to be had.
+    /// Returns where to get the blob of a node.
     fn fetch(&self, label: &str) -> Fetch {
         match leaf(label) {
             Some(Leaf::File(path)) => Fetch::File(path.into()),
@@ -42,7 +42,7 @@ pub enum Leaf {
     Set,
 }
 
-/// The leaf that a label names, if it names one.
+/// Returns the leaf that a label names, if any.
 pub fn leaf(label: &str) -> Option<Leaf> {
     if let Some(path) = file_path(label) {
         return Some(Leaf::File(path));
@@ -51,13 +51,13 @@ pub fn leaf(label: &str) -> Option<Leaf> {
     set.then_some(Leaf::Set)
 }
 
-/// The path that a `//files/PATH:bytes` label names.
+/// Returns the path that a `//files/PATH:bytes` label names.
 pub fn file_path(label: &str) -> Option<String> {
     let path = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":bytes"))?;
     Some(crate::values::label::unescape(path))
 }
 
-/// The label of a source file's bytes.
+/// Returns the label of a source file's bytes.
 pub fn file_label(path: &str) -> String {
     format!("//files/{}:bytes", crate::values::label::escape(path))
 }

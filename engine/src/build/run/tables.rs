@@ -1,8 +1,8 @@
-//! Tables of the whole workspace: they are settled before what reads them, and where one comes out different in a few rows only the nodes that
-//! looked up one of those rows are stale.
+//! Tables of the whole workspace: they are settled before their readers. If few rows of a table changed, only nodes that looked up one of them
+//! become stale.
 //!
 //! A table here is the output of a rule without a variable that some rule reads by rows or runs over, such as `//index:types`, or a set of source
-//! files, whose rows are paths. Nearly every node reads one, however far, so that without this a change of one row would make a build look at all of them.
+//! files, whose rows are paths. Nearly every node depends on one, so that otherwise a build would check all nodes for one changed row.
 
 use super::source_nodes::{Leaf, leaf};
 use super::{Run, RunError, Step};
@@ -23,32 +23,32 @@ use crate::values::pattern::PatternSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// When more rows than this changed, all readers are looked at: most lookups would be met anyway.
+/// Maximum number of changed rows; with more, all readers are checked, because most lookups would match anyway.
 const MOST_CHANGES: usize = 1_000;
 
-/// So few readers of a table of one file are looked at sooner than the table is compared with what it was.
+/// Maximum number of readers of a one-file table for which checking them is faster than comparing the table.
 const FEW_READERS: usize = 8;
 
-/// What rules make of the tables of the workspace.
+/// The tables of the workspace, derived from the rules.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// The tables: their labels, with the numbers of the rules that have a node for each of their rows.
+    /// Labels of the tables, with the numbers of the rules that have a node for each of their rows.
     row_rules: FxHashMap<Box<str>, Vec<u32>>,
-    /// By rule: whether a node of it exists as long as a table has its row.
+    /// By rule: whether its nodes exist as long as a table has their rows.
     by_row: Vec<bool>,
-    /// By rule: whether other rules read rows of what it makes for each of a set.
+    /// By rule: whether other rules read rows of its outputs, one table per item of a set.
     is_read_by_row: Vec<bool>,
 }
 
 impl Tables {
-    /// Whether a label, of a rule if one makes it, is that of a table.
+    /// Whether a label, produced by `rule` if any, is a table.
     pub(super) fn is_table(&self, label: &str, rule: Option<u32>) -> bool {
         self.row_rules.contains_key(label) || rule.is_some_and(|rule| self.is_read_by_row[rule as usize])
     }
 }
 
 impl Run<'_> {
-    /// The tables of the workspace.
+    /// Returns the tables of the workspace.
     pub(super) fn tables(&mut self) -> Arc<Tables> {
         if let Some(tables) = &self.tables_of_rules {
             return tables.clone();
@@ -86,12 +86,12 @@ impl Run<'_> {
         tables
     }
 
-    /// Whether a node of this rule exists as long as a table has its row.
+    /// Whether nodes of this rule exist as long as a table has their rows.
     pub(super) fn exists_by_row(&mut self, rule: u32) -> bool {
         self.tables().by_row[rule as usize]
     }
 
-    /// The row that a node of a rule exists by, as it stands in the node's label.
+    /// Returns the row on which a node's existence depends, as it appears in the node's label.
     pub(super) fn row_of<'v>(&self, rule: u32, value: &'v str) -> &'v str {
         match self.rules.rule(rule).inner {
             Some(_) => halves(value).map_or(value, |(outer, _)| outer),
@@ -99,8 +99,8 @@ impl Run<'_> {
         }
     }
 
-    /// Settles the tables that nodes of `patterns` may read, those first that others are made of. What was marked because of them is then known to
-    /// the row before any other node is looked at.
+    /// Settles the tables that nodes of `patterns` may read, in dependency order. Then all marks due to their changed rows are known before any
+    /// other node is visited.
     ///
     /// # Errors
     /// When the store breaks.
@@ -132,7 +132,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The tables that rules of `patterns` read, however far, those first that others are made of.
+    /// Returns the tables that rules of `patterns` read directly or indirectly, in dependency order.
     fn tables_for(&mut self, patterns: &PatternSet) -> Vec<NodeId> {
         let wanted: FxHashSet<u32> = patterns
             .patterns()
@@ -150,7 +150,7 @@ impl Run<'_> {
         labels.filter_map(|label| self.graph.find(label)).collect()
     }
 
-    /// A node came to another output than it had: its readers are stale, of a table those that looked up a row that changed.
+    /// A node's output changed: marks its readers stale; for a table, only those that looked up a changed row.
     pub(super) fn moved_to(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
         let tables = self.tables();
         let label = self.graph.node(id).label.clone();
@@ -196,7 +196,7 @@ impl Run<'_> {
         }
     }
 
-    /// The rows that two versions of a table do not have in common; `None` when they are too many, or a version is no table or not at hand.
+    /// Returns the changed rows between two versions of a table; `None` if there are too many, or a version is no table or missing.
     pub(super) fn changes(&self, id: NodeId, before: &Digest, after: &Digest) -> Option<Vec<(String, Change)>> {
         let label = &*self.graph.node(id).label;
         if leaf(label) == Some(Leaf::Set) {
@@ -222,7 +222,7 @@ impl Run<'_> {
         (told.is_ok() && count.get() <= MOST_CHANGES).then_some(changes)
     }
 
-    /// Marks a node because something that it read moved.
+    /// Marks a node because an input changed.
     pub(super) fn mark(&mut self, reader: NodeId, moved: &Arc<str>) {
         if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
             return;
@@ -235,25 +235,25 @@ impl Run<'_> {
         });
     }
 
-    /// The rows of a table or set that moved, where they are known.
+    /// Returns the changed rows of a table or set, if known.
     pub(in crate::build) fn rows_that_moved(&self, id: NodeId) -> Option<&[(String, Change)]> {
         self.moved_rows.get(&id).map(Vec::as_slice)
     }
 
-    /// What sets gained and lost, where that is known and all rules over them have a node for each of their items.
+    /// Returns the items that sets gained and lost, if known and all rules over the set have a node for each item.
     pub(super) fn set_changes(&mut self) -> SetChanges {
         let moved = std::mem::take(&mut self.moved_rows).into_iter();
         let by_row = moved.filter(|(id, _)| self.moved_by_row.contains(*id));
         by_row.map(|(id, changes)| (self.graph.node(id).label.clone(), changes)).collect()
     }
 
-    /// Whether nodes over a set that moved are as they were unless they are marked.
+    /// Whether unmarked nodes over a changed set are unchanged.
     pub(super) fn has_moved_by_row(&self, set: NodeId) -> bool {
         self.moved_by_row.contains(set) && self.has_ended(set)
     }
 }
 
-/// The sets that a rule reads.
+/// Returns the sets that a rule reads.
 fn sets(rule: &Rule) -> impl Iterator<Item = &SetSpec> {
     let sets = rule.each.iter().chain(&rule.inner).map(|(_, set)| set);
     sets.chain(rule.inputs.iter().filter_map(|input| match &input.from {
@@ -263,7 +263,7 @@ fn sets(rule: &Rule) -> impl Iterator<Item = &SetSpec> {
     }))
 }
 
-/// The label of a set of source files.
+/// Returns the label of a set of source files.
 fn source_label(set: &SetSpec) -> Option<String> {
     match set {
         SetSpec::Sources(name) => Some(expand::sources_label(name)),
@@ -272,7 +272,7 @@ fn source_label(set: &SetSpec) -> Option<String> {
     }
 }
 
-/// The labels that a rule reads as tables or sets.
+/// Returns the labels that a rule reads as tables or sets.
 fn table_labels(rule: &Rule) -> impl Iterator<Item = &Template> {
     let labels = sets(rule).filter_map(|set| match set {
         SetSpec::Node { label, .. } => Some(label),
@@ -284,8 +284,8 @@ fn table_labels(rule: &Rule) -> impl Iterator<Item = &Template> {
     }))
 }
 
-/// Whether a node of a rule exists as long as the set of the rule has its row: the set is all paths of a set of source files or all keys of a table, and of two variables the second
-/// one's set is the output of a node that exists by the same row.
+/// Whether a rule's nodes exist as long as its set has their rows. The set must be all paths of a set of source files or all keys of a table; with
+/// two variables, the second one's set must be the output of a node that exists by the same row.
 fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
     let all_keys = |rule: &Rule| match &rule.each {
         Some((
@@ -310,7 +310,7 @@ fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
     }
 }
 
-/// The rules that `wanted` read, however far, and these: those first that others read.
+/// Returns the rules that `wanted` read directly or indirectly, and these, in dependency order.
 fn in_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
     let manifest = rules.manifest();
     let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
@@ -337,7 +337,7 @@ fn in_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
     };
     let mut seen = vec![false; manifest.rules.len()];
     let mut order = Vec::new();
-    // A rule, and what it reads that was not looked at yet. A chain of rules costs heap, not stack.
+    // A rule and its dependencies not visited yet. A chain of rules costs heap, not stack.
     let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
     for &rule in wanted {
         let mut next = Some(rule);
@@ -357,7 +357,7 @@ fn in_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
     order
 }
 
-/// The target name of the labels of a template, where it has no variable.
+/// Returns the target name of a template's labels, if it has no variable.
 fn target_of(template: &Template) -> Option<&str> {
     match template.pieces.last()? {
         Piece::Text(text) => text.rfind(':').map(|colon| &text[colon + 1..]),
@@ -365,7 +365,7 @@ fn target_of(template: &Template) -> Option<&str> {
     }
 }
 
-/// Whether a rule may make a label of a template.
+/// Whether a rule may produce a label of a template.
 pub(super) fn may_make(rule: &Rule, read: &Template) -> bool {
     let head = |template: &Template| match template.pieces.first() {
         Some(Piece::Text(text)) => text.to_string(),

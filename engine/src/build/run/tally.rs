@@ -1,16 +1,16 @@
-//! What a run did, in numbers.
+//! Counts of a run.
 
 use crate::seams::paid::Spent;
 use crate::store::builds::Answers;
 
-/// What happened, in numbers.
+/// Counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tally {
     /// Producers that ran.
     pub ran: usize,
     /// Results found under their keys.
     pub cached: usize,
-    /// Nodes that were marked but whose key did not move.
+    /// Nodes that were marked but whose key did not change.
     pub verified: usize,
     /// Nodes without output because their producer failed.
     pub failed: usize,
@@ -18,26 +18,26 @@ pub struct Tally {
     pub skipped: usize,
     /// Dry run: producers that certainly would run.
     pub would_run: usize,
-    /// Dry run: producers that may run, depending on what others give.
+    /// Dry run: producers that may run, depending on the outputs of others.
     pub may_run: usize,
-    /// Microseconds that the cached results took to make.
+    /// Original duration of the cached results, in microseconds.
     pub saved_us: u64,
-    /// Paid targets that were asked for and whose answers a later build picks up.
+    /// Paid targets whose questions were sent and whose answers a later build fetches.
     pub deferred: usize,
-    /// Paid targets whose questions wait until somebody answers them.
+    /// Paid targets whose questions wait for an agent or a person.
     pub awaited: usize,
-    /// Paid targets not asked for because of what stands in the way of others as well, such as a limit that would have been passed.
+    /// Paid targets not tried for a reason that others share, such as a limit that would be exceeded.
     pub limited: usize,
-    /// What this build spent, failed tries included.
+    /// Cost of this build, failed tries included.
     pub spent: Spent,
-    /// What the results found under their keys had cost.
+    /// Original cost of the results found under their keys.
     pub saved: Spent,
-    /// What became of the answers that this build was given.
+    /// Answers received by this build, by outcome.
     pub answers: Answers,
-    /// Targets made again to see whether the same comes out.
+    /// Targets rebuilt for comparison.
     pub rebuilt: usize,
-    /// Answers that gave way to those that other machines filed.
+    /// Answers replaced by those that other machines stored.
     pub adopted: usize,
-    /// Programs that ran, by how they were confined.
+    /// Programs that ran, by confinement.
     pub confined: std::collections::BTreeMap<String, usize>,
 }

@@ -38,7 +38,7 @@ impl Bench {
         self.exports.verify(self.dir.path(), nodes, later())
     }
 
-    /// As a new process would find it.
+    /// Reloads the state as a new process would.
     fn reload(&mut self) {
         let rows = self.exports.take_dirty_rows();
         self.exports = Exports::load(rows.into_iter().filter_map(|(key, row)| row.map(|row| (key, row))).collect());

@@ -1,4 +1,4 @@
-//! Tests of the files on a real disk: single situations, and random edits against a naive look at everything.
+//! Tests of the files on a real disk: single situations, and random edits compared with a naive full scan.
 
 mod exports;
 mod model;
@@ -12,12 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since 1970.
+/// Returns nanoseconds since 1970.
 pub(super) fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
 }
 
-/// Ten seconds from now: stamps made so far are settled.
+/// Returns ten seconds from now, when present stamps are settled.
 pub(super) fn later() -> i64 {
     now() + 10_000_000_000
 }
@@ -32,7 +32,7 @@ pub(super) fn set(include: &[&str], exclude: &[&str], gitignore: bool) -> SetDef
     }
 }
 
-/// A workspace in a temporary folder and what is known of it.
+/// A workspace in a temporary folder with its known state.
 pub(super) struct Bench {
     _dir: tempfile::TempDir,
     pub(super) root: PathBuf,
@@ -68,7 +68,7 @@ impl Bench {
         self.tree.refresh(&self.root, &self.sets, now).unwrap()
     }
 
-    /// A refresh when everything is settled; writes changes as `-old +new ~edited`.
+    /// Refreshes with all stamps settled; formats changes as `-old +new ~edited`.
     pub(super) fn changes(&mut self) -> String {
         refresh_text(&self.at(later()))
     }
@@ -82,7 +82,7 @@ impl Bench {
             .collect()
     }
 
-    /// The saved rows after all taken so far, given to a new tree.
+    /// Loads all rows saved so far into a new tree.
     pub(super) fn reload(&mut self, rows: &mut std::collections::BTreeMap<Vec<u8>, Vec<u8>>) {
         for (key, row) in self.tree.take_dirty_rows() {
             match row {
@@ -108,7 +108,7 @@ pub(super) fn refresh_text(refresh: &Refresh) -> String {
         .join(" ")
 }
 
-/// Sets the modification time back to what it was.
+/// Restores a former modification time.
 pub(super) fn set_mtime(path: &Path, time: SystemTime) {
     fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
 }

@@ -1,6 +1,6 @@
-//! Random file operations: after each refresh the tree knows what a look at everything finds.
+//! Random file operations: after each refresh the tree equals a naive full scan.
 //!
-//! The naive look is the `ignore` crate's own walker, which has its own idea of how ignore files nest.
+//! The naive scan is the `ignore` crate's own walker, which has its own rules for nested ignore files.
 
 use super::{Bench, later, now, set};
 use crate::values::digest::Digest;
@@ -39,7 +39,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Does what can be done; a file in the way of a directory just fails, as it would for a user.
+/// Applies an edit if possible; a file in the way of a directory makes it fail, as for a user.
 fn apply(bench: &Bench, edit: &Edit) {
     let make_room = |path: &std::path::Path| fs::create_dir_all(path.parent().unwrap());
     let _ = match edit {

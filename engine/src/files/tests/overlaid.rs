@@ -1,5 +1,5 @@
-//! Documents over a folder against the same folder with the documents as files: the same sets, digests and bytes, whatever ignore files and
-//! links there are.
+//! Documents over a folder, compared with the same folder with the documents as files: equal sets, digests and bytes, with any ignore files and
+//! links.
 
 use super::set;
 use crate::files::disk::Disk;
@@ -110,7 +110,7 @@ proptest! {
         expected.refresh(&sets).unwrap();
         let now = seen(&over, &*sources);
         prop_assert_eq!(&now, &seen(&clean, &*expected));
-        // What is told as changed is what differs from what was known.
+        // The reported changes are the differences from the known state.
         let told: BTreeMap<String, (Option<Digest>, Option<Digest>)> =
             refresh.changes.into_iter().map(|change| (change.path, (change.from, change.to))).collect();
         let paths = before.1.keys().chain(now.1.keys());

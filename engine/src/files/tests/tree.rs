@@ -106,7 +106,7 @@ fn rows_of_racy_stamps_are_not_trusted_even_when_nothing_shows() {
     let mut bench = cs();
     bench.write("a.cs", "a");
     bench.at(now());
-    // What a coarse clock would hide: the row claims another content under the very same stamp.
+    // Simulate a coarse clock: the row has another content under the same stamp.
     let mut rows: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     for (key, row) in bench.tree.take_dirty_rows() {
         let mut row = row.unwrap();

@@ -1,4 +1,4 @@
-//! One script over both worlds: whatever the build loop can see of one, it sees of the other.
+//! One script over both worlds: the build loop sees the same in both.
 
 use super::set;
 use crate::files::disk::Disk;

@@ -1,4 +1,4 @@
-//! What only shows between rules: targets made twice, labels that nothing makes, outputs on top of each other.
+//! Checks across rules: duplicate targets, labels that no rule produces, outputs laid out in the same file.
 
 use super::labels::text_of;
 use super::report::Report;
@@ -12,7 +12,7 @@ use crate::values::diagnostic::Diagnostic;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Indexes all targets; those that are there twice are reported.
+/// Indexes all targets; reports duplicate ones.
 pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Targets<'a> {
     let mut targets = Targets::default();
     let mut told = HashSet::new();
@@ -29,7 +29,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
         {
             duplicate(report, *span, &rules[earlier as usize], "a rule over a set makes this target too");
         } else if let Some(other) = targets.overlapping(Form::of(target), rule) {
-            // Which of the two would make a label cannot be left to the order in which they are written.
+            // The order of rules must not decide which of the two produces a label.
             let (earlier, later) = (rule.min(other), rule.max(other));
             if let Some((_, span)) = rules[later as usize].target.as_ref().filter(|_| overlaps.insert((earlier, later))) {
                 duplicate(
@@ -56,7 +56,7 @@ fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str
     report.error(span, Diagnostic::error(ErrorCode::E_DUPLICATE, message).hint(hint));
 }
 
-/// Reports labels that no rule makes and no file is.
+/// Reports labels that no rule produces and that are no file.
 pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
     if report.has_syntax_errors() {
         return;
@@ -83,7 +83,7 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
     }
 }
 
-/// Reports a label whose rule makes nothing.
+/// Reports a label whose rule is switched off.
 fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
     let place = rule.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("switch this input off by the same 'if', or change the parameter that the rule at {place} looks at");
@@ -99,7 +99,7 @@ pub(super) fn outputs(report: &mut Report<'_>, rules: &[Draft]) {
     type Vars<'r> = &'r [(Arc<str>, SetSpec)];
     let mut seen: HashMap<(String, Vars<'_>), Span> = HashMap::new();
     for (out, span) in rules.iter().filter_map(|rule| rule.out.as_ref()) {
-        // File systems that ignore case would lay them on top of each other too.
+        // File systems that ignore case would merge these files, too.
         match seen.entry((text_of(&out.path).to_lowercase(), &out.vars)) {
             std::collections::hash_map::Entry::Occupied(earlier) => {
                 let hint = format!("the other stands at {}; choose another path", report.place_of(*earlier.get()));

@@ -1,4 +1,4 @@
-//! Cycles that show in the rules alone, before any set is known. What depends on sets shows when the graph is planned.
+//! Cycles visible in the rules alone, before any set is known. Planning the graph finds those that depend on sets.
 
 use super::labels::text_of;
 use super::report::Report;
@@ -13,10 +13,10 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Longer cycles are shown by their beginning and end.
+/// Longer cycles are shortened to their beginning and end.
 const MAX_SHOWN: usize = 8;
 
-/// Reports one cycle of every group of rules that need each other.
+/// Reports one cycle of every group of rules that depend on each other.
 pub(super) fn check(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
     let mut graph: DiGraph<(), Span> = DiGraph::with_capacity(rules.len(), rules.len());
     for _ in rules {
@@ -43,7 +43,7 @@ pub(super) fn check(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<
     }
 }
 
-/// A shortest cycle from `first` back to it: each rule with the place where it needs the next.
+/// Finds a shortest cycle through `first`: each rule with the place that refers to the next.
 fn shortest(graph: &DiGraph<(), Span>, first: NodeIndex, group: &[NodeIndex]) -> Vec<(NodeIndex, Span)> {
     let group: HashSet<NodeIndex> = group.iter().copied().collect();
     let mut came: HashMap<NodeIndex, (NodeIndex, Span)> = HashMap::new();

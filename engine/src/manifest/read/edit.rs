@@ -1,4 +1,4 @@
-//! `[edit]`: how edits answer. It is checked here like every table; what edits is the only reader.
+//! `[edit]`: the form of answers to edits. Checked here like every table; only the edit commands read it.
 
 use super::fields::Fields;
 use super::report::Report;
@@ -8,7 +8,7 @@ use crate::values::diagnostic::Diagnostic;
 /// The forms of answers.
 const REPLIES: [&str; 2] = ["brief", "full"];
 
-/// Reports what is wrong.
+/// Reports errors in the table.
 pub(super) fn check(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     fields.only(report, &["replies"]);
     let Some(replies) = fields.text(report, "replies") else { return };

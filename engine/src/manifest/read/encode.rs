@@ -1,7 +1,7 @@
-//! The digest of a rule: it moves when the rule or its producer's definition moves, and only then. And one of all that keys are made of.
+//! The digest of a rule: it changes only if the rule or its producer's definition changes. Also a digest of everything that enters keys.
 //!
-//! Every field is a tag byte, a length (`u64`, little-endian) and its bytes; lists and options are counted. No two different rules
-//! have the same encoding.
+//! Every field is a tag byte, a length (`u64`, little-endian) and its bytes; lists and options are counted. Different rules never have the same
+//! encoding.
 
 use crate::manifest::model::{InputFrom, Manifest, OutSpec, ProducerDef, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const DOMAIN: &str = "cortex rule 1";
 const KEYED: &str = "cortex keyed 1";
 
-/// The digest over everything in `rule` but its digest and the number of its producer, and over the producer.
+/// Computes the digest of everything in `rule`, except its own digest and its producer's number, and of the producer.
 pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
     let mut fields = Encoder(Vec::with_capacity(512));
     fields.text(b'D', DOMAIN);
@@ -50,9 +50,8 @@ pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
     Digest::of(&fields.0)
 }
 
-/// The digest over what a manifest says of keys: which nodes there are, of what and by whom with which parameters they are made, and which
-/// files are sources. Texts that differ in comments, in the order of tables, or in what is said of stores, caches, bounds and files that are
-/// laid out, have the same.
+/// Computes the digest of everything in a manifest that enters keys: nodes, their inputs, producers and parameters, and source files. It ignores
+/// comments, the order of tables, and settings of stores, caches, limits and laid-out files.
 pub fn keyed(manifest: &Manifest) -> Digest {
     let mut fields = Encoder(Vec::new());
     fields.text(b'D', KEYED);
@@ -77,7 +76,7 @@ pub fn keyed(manifest: &Manifest) -> Digest {
     Digest::of(&fields.0)
 }
 
-/// The digest over what a rule makes of what, and by whom.
+/// Computes the digest of a rule's targets, inputs and producer.
 fn made(rule: &Rule, producer: &ProducerDef) -> Digest {
     let mut fields = Encoder(Vec::with_capacity(512));
     fields.template(&rule.target);
@@ -170,7 +169,7 @@ impl Encoder {
         }
     }
 
-    /// Keys in order of their text, whatever order the map keeps.
+    /// Sorts keys by text, whatever order the map keeps.
     fn object(&mut self, map: &serde_json::Map<String, Value>) {
         let mut entries: Vec<_> = map.iter().collect();
         entries.sort_by_key(|(key, _)| *key);

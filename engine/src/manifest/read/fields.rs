@@ -1,4 +1,4 @@
-//! Typed reading of TOML tables: each reader reports what is wrong and goes on.
+//! Typed reading of TOML tables: each reader reports errors and continues.
 
 use super::report::Report;
 use super::source::Span;
@@ -7,26 +7,26 @@ use crate::values::diagnostic::Diagnostic;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'t, 'i> {
     pub(super) span: Span,
     pub(super) value: &'t DeValue<'i>,
 }
 
-/// A string and where it stands.
+/// A string and its place.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'t> {
     pub(super) span: Span,
     pub(super) text: &'t str,
 }
 
-/// A table that is being read.
+/// A table during reading.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'t, 'i> {
-    /// Where it begins.
+    /// Its place.
     pub(super) span: Span,
-    /// What it is called in messages, such as `a rule`.
+    /// Its name in messages, such as `a rule`.
     pub(super) what: &'static str,
     pub(super) table: &'t DeTable<'i>,
 }
@@ -39,7 +39,7 @@ impl<'t, 'i> Item<'t, 'i> {
         }
     }
 
-    /// The string, or an error.
+    /// Returns the string, or reports an error.
     pub(super) fn text(self, report: &mut Report<'_>, what: &str) -> Option<Text<'t>> {
         let text = self.value.as_str();
         if text.is_none() {
@@ -48,7 +48,7 @@ impl<'t, 'i> Item<'t, 'i> {
         text.map(|text| Text { span: self.span, text })
     }
 
-    /// The strings of an array; whatever else is in it is reported.
+    /// Returns the strings of an array; reports all other items.
     pub(super) fn texts(self, report: &mut Report<'_>, what: &str) -> Option<Vec<Text<'t>>> {
         let Some(array) = self.value.as_array() else {
             self.not(report, what, "an array of strings");
@@ -62,9 +62,9 @@ impl<'t, 'i> Item<'t, 'i> {
         )
     }
 
-    /// Reports that the value is of another type than it must be.
+    /// Reports a value of a wrong type.
     pub(super) fn not(self, report: &mut Report<'_>, what: &str, wanted: &str) {
-        // Of a number that is out of its bounds the type says nothing.
+        // For a number out of its bounds, show the number instead of the type.
         let number = self.value.as_integer().filter(|_| wanted.contains("number"));
         let found = number.map_or(type_name(self.value), |number| number.as_str());
         let message = format!("{what} is {wanted}, not {found}");
@@ -84,7 +84,7 @@ impl<'t, 'i> Fields<'t, 'i> {
         }
     }
 
-    /// The table in `item`, or an error.
+    /// Returns the table in `item`, or reports an error.
     pub(super) fn of(report: &mut Report<'_>, item: Item<'t, 'i>, what: &'static str) -> Option<Self> {
         let table = item.value.as_table();
         if table.is_none() {
@@ -101,7 +101,7 @@ impl<'t, 'i> Fields<'t, 'i> {
         self.table.get(key).map(|value| Item::new(self.span.file, value))
     }
 
-    /// Keys with their values, sorted by key.
+    /// Iterates over keys with their values, sorted by key.
     pub(super) fn entries(&self) -> impl Iterator<Item = (Text<'t>, Item<'t, 'i>)> + use<'t, 'i> {
         let file = self.span.file;
         let key_of = move |key: &'t Spanned<toml::de::DeString<'i>>| Text {
@@ -115,7 +115,7 @@ impl<'t, 'i> Fields<'t, 'i> {
         self.get(key)?.text(report, &format!("'{key}'"))
     }
 
-    /// A string that must be there.
+    /// Returns a required string.
     pub(super) fn required(&self, report: &mut Report<'_>, key: &str, hint: &str) -> Option<Text<'t>> {
         if self.get(key).is_none() {
             self.report_missing(report, key, hint);
@@ -179,7 +179,7 @@ pub(super) fn check_name(report: &mut Report<'_>, name: Text<'_>, what: &str) ->
     good
 }
 
-/// A type with its article.
+/// Returns a type with its article.
 fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",

@@ -1,4 +1,4 @@
-//! The inputs of a rule: one node, one node for every item of a set, rows of a table or of a table for every item of a set, or the file that a parameter names.
+//! The inputs of a rule: one node, one node per item of a set, rows of a table or of one table per item of a set, or the file named by a parameter.
 
 use super::fields::{Fields, Item, Text};
 use super::labels::label;
@@ -24,14 +24,14 @@ pub(super) struct InputReader<'s> {
     pub(super) params: Option<&'s Params>,
 }
 
-/// Whether a text can be the name of a role.
+/// Whether a text is valid as the name of a role.
 pub(super) fn is_role(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     text.len() <= 100 && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(plain)
 }
 
 impl InputReader<'_> {
-    /// Where the input comes from and whether only its digest matters; `None` when it is wrong or switched off.
+    /// Reads an input's source and whether only its digest matters; `None` if it is wrong or switched off.
     pub(super) fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<(InputFrom, bool)> {
         if item.value.is_str() {
             let text = item.text(report, "an input")?;
@@ -120,7 +120,7 @@ impl InputReader<'_> {
         self.read_single(report, text, references)
     }
 
-    /// The workspace file whose path a parameter of the producer is; `null` is no file and no input.
+    /// Returns the workspace file whose path is a parameter of the producer; `null` means no file and no input.
     fn named_file(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
         let param = fields.text(report, "param")?;
         let path = match self.params?.get(param.text) {
@@ -196,7 +196,7 @@ impl InputReader<'_> {
         Some(target)
     }
 
-    /// Notes the labels of a list. Items that are written out give labels of their own.
+    /// Records the labels of a list. Literal items give labels of their own.
     fn mention_all(&self, each: &SetSpec, target: &Template, text: Text<'_>, references: &mut Vec<Reference>) {
         let written = match each {
             SetSpec::List(items) if text.text.len() <= 100 && target.variables().eq(["item"]) => {
@@ -229,7 +229,7 @@ impl InputReader<'_> {
         }
     }
 
-    /// What `if` says: `None` when that cannot be known.
+    /// Evaluates `if`; `None` if unknown.
     pub(super) fn switched_on(&self, report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<bool> {
         if fields.get("if").is_none() {
             return Some(true);

@@ -1,4 +1,4 @@
-//! TOML values as the JSON that producers get.
+//! TOML values as JSON for producers.
 
 use super::fields::Item;
 use super::report::Report;
@@ -9,16 +9,16 @@ use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 use toml::de::{DeFloat, DeInteger, DeValue};
 
-/// Deeper values are refused: everything that later walks them may recurse.
+/// Maximum depth of values: everything that later walks them may recurse.
 const MAX_DEPTH: usize = 64;
 
-/// Longer paths are not remembered; only a message's place suffers.
+/// Maximum length of remembered paths; a longer one only makes a message's place less precise.
 const MAX_PATH: usize = 100;
 
-/// Where each parameter stands, by its dotted path.
+/// Place of each parameter, by its dotted path.
 pub(super) type Spans = HashMap<String, Span>;
 
-/// The value as JSON; what cannot be is reported. Places are added to `spans` under `path`.
+/// Converts the value to JSON; reports values that cannot be. Adds places to `spans` under `path`.
 pub(super) fn json(report: &mut Report<'_>, item: Item<'_, '_>, path: &str, spans: &mut Spans) -> Option<Value> {
     value(report, item, Some(path.to_owned()), 0, spans)
 }
@@ -84,7 +84,7 @@ fn value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>, dept
     }
 }
 
-/// Reports a key that stands in the manifest, without showing it.
+/// Reports a key written in the manifest, without showing it.
 pub(super) fn refuse_secret(report: &mut Report<'_>, span: Span) {
     report.hide(span);
     let hint = "put it into an environment variable and name that: api_key_env = \"TEAM_LLM_KEY\"; treat this key as known and replace it";
@@ -122,7 +122,7 @@ fn float(number: &DeFloat<'_>) -> Option<Number> {
     number.as_str().parse().ok().and_then(Number::from_f64)
 }
 
-/// Lays `over` onto `base`: tables are merged key by key, anything else is replaced.
+/// Merges `over` into `base`: tables key by key; replaces anything else.
 pub(super) fn merge(base: &mut Map<String, Value>, over: Map<String, Value>) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {

@@ -1,4 +1,4 @@
-//! Templates as they stand in a manifest: variables bound, labels well-formed, paths within the output folder.
+//! Templates in a manifest: checks that variables are bound, labels well-formed, and paths within the output folder.
 
 use super::fields::Text;
 use super::report::Report;
@@ -8,7 +8,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::label::Label;
 use std::fmt::Write as _;
 
-/// Longest label or path template, in bytes. Bounds the work of finding the rule that makes a label.
+/// Maximum length of a label or path template, in bytes. Bounds the work of finding the rule that produces a label.
 const MAX_LEN: usize = 1000;
 
 /// Parses a template whose variables are among `bound`; `None` after an error.
@@ -22,7 +22,7 @@ pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) 
     good.then_some(template)
 }
 
-/// Parses a template of any variables.
+/// Parses a template with any variables.
 pub(super) fn parse(report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
     if text.text.len() > MAX_LEN {
         let diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, format!("this has more than {MAX_LEN} bytes")).hint("shorten it");
@@ -114,7 +114,7 @@ fn path_problem(path: &str) -> Option<(usize, &'static str, &'static str)> {
     None
 }
 
-/// Reports a variable that nothing binds here.
+/// Reports an unbound variable.
 pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound: &[&str]) {
     let written = format!("{{{name}}}");
     let at = text.text.find(&written).unwrap_or(0);
@@ -130,12 +130,12 @@ pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound
     report.report_unknown_name(span, diagnostic, name, bound.iter().copied(), &otherwise);
 }
 
-/// Whether a text can be the name of a variable.
+/// Whether a text is valid as the name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
     Template::parse(&format!("{{{name}}}")).is_ok_and(|template| template.variables().eq([name]))
 }
 
-/// The template as written.
+/// Returns the template as written.
 pub(super) fn text_of(template: &Template) -> String {
     let mut text = String::new();
     for piece in &template.pieces {
@@ -147,12 +147,12 @@ pub(super) fn text_of(template: &Template) -> String {
     text
 }
 
-/// The template with a plain letter for every variable.
+/// Fills every variable with a plain letter.
 fn sample(template: &Template) -> String {
     template.fill(|_| Some("x")).expect("invariant: every variable is filled")
 }
 
-/// The offset in the text of a template that belongs to an offset in its sample.
+/// Maps an offset in a template's sample to one in its text.
 fn unfilled(template: &Template, at: usize) -> usize {
     let (mut filled, mut written) = (0, 0);
     for piece in &template.pieces {

@@ -1,8 +1,7 @@
-//! Reading and checking manifests: from texts to a [`Manifest`], or to everything that is wrong with them, all at once.
+//! Reading and checking manifests: from texts to a [`Manifest`], or to all errors in them at once.
 //!
-//! Rulesets are read first, the manifest over them: source sets and producers of the same name are laid over each other key by
-//! key, rules are added. A further text may hold rows of data tables and nothing else. It touches no disk; whoever calls it brings the
-//! texts.
+//! Rulesets are read first, then the manifest: source sets and producers of the same name are merged key by key, rules are added. A further text
+//! may contain only rows of data tables. Reads no disk; the caller provides the texts.
 
 mod check;
 mod cycles;
@@ -45,7 +44,7 @@ use tables::Tables;
 use toml::Spanned;
 use toml::de::DeTable;
 
-/// That a manifest of that name is larger than [`MAX_BYTES`].
+/// Returns the error that a manifest of that name is larger than [`MAX_BYTES`].
 pub fn too_large(name: &str) -> Diagnostic {
     let message = format!("a manifest has at most {} MiB", MAX_BYTES >> 20);
     Diagnostic::error(ErrorCode::E_SIZE, message)
@@ -53,7 +52,7 @@ pub fn too_large(name: &str) -> Diagnostic {
         .hint("move long lists into files and read them with a glob")
 }
 
-/// Larger manifests are refused.
+/// Maximum size of a manifest, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 const TABLES: [&str; 10] = [
     "workspace",
@@ -67,24 +66,24 @@ const TABLES: [&str; 10] = [
     "prompt_window",
     "tables",
 ];
-/// What belongs to a person or a machine, not to a project.
+/// Tables that belong to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 
-/// A text to read and what messages call it.
+/// A text to read, with its name for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestSource<'a> {
     /// Name of the file, relative to the workspace.
     pub name: String,
-    /// What is in it.
+    /// Its contents.
     pub text: &'a str,
 }
 
-/// A manifest that may be used.
+/// A valid manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The manifest with its rulesets.
     pub manifest: Manifest,
-    /// What is probably not meant.
+    /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -104,10 +103,10 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads and checks a manifest with the rulesets it names, and the rows that `data` adds to its data tables.
+/// Reads and checks a manifest with the rulesets that it names, and the rows that `data` adds to its data tables.
 ///
 /// # Errors
-/// Everything that is wrong, in order of place.
+/// All errors, in order of place.
 pub fn load(
     main: &ManifestSource<'_>,
     data: Option<&ManifestSource<'_>>,
@@ -120,7 +119,7 @@ pub fn load(
     }
     let mut report = Report::new();
     let (mut documents, data) = parse_all(&mut report, main, data, rulesets, ruleset_names);
-    // Rulesets first: the manifest is laid over them.
+    // Rulesets first: the manifest is merged over them.
     documents.rotate_left(1);
     let manifest = read(&mut report, &documents, data.as_ref(), registry);
     report.finish().map(|warnings| Loaded { manifest, warnings })
@@ -143,7 +142,7 @@ fn parse_all<'a>(
         if span.file == documents[0].file && !named.insert(name.clone()) {
             unknown.push((span, name, true));
         } else if let Some(text) = rulesets(&name) {
-            // One that several build on is read once.
+            // A ruleset that several build on is read once.
             if seen.insert(name.clone()) {
                 let document = parse(report, &format!("ruleset {name}"), text, &mut syntax);
                 names.extend(named_rulesets(&document));
@@ -185,7 +184,7 @@ fn parse_all<'a>(
     (documents, data)
 }
 
-/// The rulesets that a manifest names, or that a ruleset builds on.
+/// Returns the rulesets that a manifest names, or that a ruleset builds on.
 fn named_rulesets(document: &Document<'_>) -> Vec<(Span, String)> {
     let workspace = document.root().get("workspace").and_then(|item| item.value.as_table());
     let names = workspace.and_then(|table| table.get("rulesets")?.get_ref().as_array());
@@ -217,7 +216,7 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
     Document { file, table }
 }
 
-/// Reads all parsed files into one manifest; what is wrong goes to the report.
+/// Merges all parsed files into one manifest; reports errors.
 fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
     let mut tables = Tables::declared(report, documents);
     let mut about = workspace::About::default();
@@ -302,7 +301,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
     }
 }
 
-/// `None` for a rule that has been complained about or is switched off.
+/// Returns `None` for a rule with a reported error or one that is switched off.
 fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule> {
     if draft.off {
         return None;
@@ -325,7 +324,7 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
 
 fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
     let names: Vec<&str> = TABLES.into_iter().chain(tables.names()).collect();
-    // A table says how large a store may grow, and which cache a team shares; anything else would say where something of a person's is.
+    // `store` and `remote` are allowed only as tables (limits, the team's cache); any other value would be a person's own location.
     let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
     let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && is_table(key, item);
     for (key, _) in document.root().entries().filter(|(key, item)| !known(key, item)) {
@@ -335,7 +334,7 @@ fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) 
     }
 }
 
-/// Reports whatever is no data table.
+/// Reports everything that is no data table.
 fn only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
     let root = Fields {
         what: "a file of rows",
@@ -356,7 +355,7 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
     personal
 }
 
-/// Warns of what the manifest itself defines and nothing uses.
+/// Warns of definitions in the manifest itself that nothing uses.
 fn unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producers::Producers, main: u32) {
     if drafts.is_empty() {
         let diagnostic = Diagnostic::warning(ErrorCode::W_NO_RULES, "there is no rule, so there is nothing to build");

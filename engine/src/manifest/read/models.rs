@@ -1,4 +1,4 @@
-//! `[model.NAME]`: which language models there are. Keys are never read from a manifest.
+//! `[model.NAME]`: the language models. Keys are never read from a manifest.
 
 use super::fields::{Fields, Item, Text, check_name};
 use super::json::{Spans, json, refuse_secret};
@@ -11,13 +11,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
-/// The model that is always there.
+/// The model that always exists.
 pub(super) const BUILT_IN: &str = "extractive";
 
 const APIS: [&str; 6] = ["openai", "anthropic", "extractive", "replay", "command", "agent"];
-/// What says something of an agent, who comes by himself.
+/// Keys allowed for an agent, which is never called.
 const OF_AGENTS: [&str; 4] = ["api", "name", "max_tokens", "context_tokens"];
-/// Every key, with what it is.
+/// Every key with its kind.
 const KEYS: [(&str, Kind); 19] = [
     ("api", Kind::Text),
     ("name", Kind::Text),
@@ -63,9 +63,9 @@ const OWN_HEADERS: [&str; 6] = [
     "accept-encoding",
 ];
 const PRICE_KEYS: [&str; 5] = ["input", "cached", "cache_write", "output", "currency"];
-/// Words in the names of headers whose values let someone in.
+/// Words in the names of headers whose values grant access.
 const SECRET_WORDS: [&str; 7] = ["auth", "key", "token", "secret", "cookie", "password", "credential"];
-/// A million tokens cost less.
+/// Upper bound of a price per million tokens.
 const HIGHEST_PRICE: f64 = 1e6;
 /// Seconds of a day.
 const LONGEST_TIMEOUT: f64 = 86_400.0;
@@ -93,7 +93,7 @@ enum Kind {
     Price,
 }
 
-/// Hides every key that stands in the `[model]` table, before anything is reported.
+/// Hides every key written in the `[model]` table, before anything is reported.
 pub(super) fn hide_secrets(report: &mut Report<'_>, models: Fields<'_, '_>) {
     for (_, model) in models.entries() {
         let Some(table) = model.value.as_table() else {
@@ -124,7 +124,7 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
         }
 }
 
-/// Whether an address says a key behind its '?'.
+/// Whether a URL contains a key in its query.
 fn has_key(url: &str) -> bool {
     let Some((_, query)) = url.split_once('?') else { return false };
     query.split('&').any(|pair| {
@@ -133,7 +133,7 @@ fn has_key(url: &str) -> bool {
     })
 }
 
-/// Whether a header's value lets someone in and stands here itself instead of in a variable.
+/// Whether a header's value grants access and is literal instead of a variable.
 pub(super) fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
     let name = name.to_ascii_lowercase();
     let Some(value) = item.value.as_str() else {
@@ -288,7 +288,7 @@ fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     good
 }
 
-/// Recordings are files of the workspace.
+/// Checks that recordings are files of the workspace.
 fn check_files(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     for key in ["recording", "record"] {
         let Some(item) = fields.get(key) else {
@@ -305,7 +305,7 @@ fn check_files(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     }
 }
 
-/// Whether a number is one that a model can be asked with.
+/// Whether a number is in the range that models accept.
 fn in_range(report: &mut Report<'_>, key: &str, item: Item<'_, '_>, value: &Value) -> bool {
     let (good, wanted, hint) = match key {
         "temperature" => (
@@ -382,7 +382,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
     }
     if api.text == "agent" {
         for (key, item) in fields.entries().filter(|(key, _)| !OF_AGENTS.contains(&key.text)) {
-            // Others are told as unknown, or refused as secrets.
+            // Other keys are reported as unknown, or refused as secrets.
             if KEYS.iter().any(|(known, _)| *known == key.text) {
                 let message = format!("nobody calls an agent: '{}' says nothing of one", key.text);
                 let hint = format!("remove it; an agent has {}", OF_AGENTS.join(", "));
@@ -410,7 +410,7 @@ pub(super) fn is_variable_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= 100 && text.chars().all(plain) && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether an address holds `user:password@`.
+/// Whether a URL contains `user:password@`.
 pub(super) fn has_user(url: &str) -> bool {
     let authority = url
         .split_once("://")

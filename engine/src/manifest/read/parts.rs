@@ -1,5 +1,5 @@
-//! A rule whose producer makes several outputs stands for more targets than it names: `//docs/{doc}:render` for the tree of all of them, and
-//! `//docs/{doc}:render.NAME` for each. Who reads one of these is not made again because another has changed.
+//! Rules with several outputs: besides the named target `//docs/{doc}:render`, the tree of all outputs, they get a target
+//! `//docs/{doc}:render.NAME` for each. A reader of one output is not rebuilt when another changes.
 
 use super::producers::Producers;
 use super::rules::Draft;
@@ -8,10 +8,10 @@ use crate::manifest::model::{InputFrom, InputSpec, ProducerDef};
 use crate::manifest::template::{Piece, Template};
 use crate::seams::producer::{Params, Registry};
 
-/// The producer that takes an entry out of a tree: its parameter is the entry's name, its input the role `tree`.
+/// The producer that extracts an entry of a tree: its parameter is the entry's name, its input the role `tree`.
 pub const ENTRY: &str = "tree/entry";
 
-/// Adds the rules, and the producers that take the outputs out of the tree.
+/// Adds the rules, and the producers that extract the outputs from the tree.
 pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: &Registry) {
     let mut more = Vec::new();
     for draft in drafts.iter() {
@@ -58,7 +58,7 @@ pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: 
     drafts.extend(more);
 }
 
-/// A label with `.NAME` at its end.
+/// Appends `.NAME` to a label.
 fn with_suffix(target: &Template, name: &str) -> Template {
     let mut pieces = target.pieces.clone();
     match pieces.last_mut() {

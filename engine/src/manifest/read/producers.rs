@@ -11,12 +11,12 @@ use crate::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// The producer whose parameters stand directly in its table.
+/// The producer whose parameters are directly in its table.
 const COMMAND: &str = "command";
 const COMMAND_KEYS: [&str; 2] = ["argv", "timeout"];
 const KEYS: [&str; 3] = ["uses", "params", "keep"];
 
-/// A producer while files are laid over each other.
+/// A producer while files are merged.
 #[derive(Default)]
 pub(super) struct Draft {
     uses: Option<(String, Span)>,
@@ -24,14 +24,14 @@ pub(super) struct Draft {
     keep: Option<bool>,
     span: Span,
     spans: Spans,
-    /// Where the name of each parameter stands.
+    /// Place of each parameter's name.
     keys: HashMap<String, Span>,
-    /// Parameters could not all be read: the producer's own check would complain about what is missing.
+    /// Whether some parameters could not be read: the producer's own check would report them as missing.
     partial: bool,
 }
 
 impl Draft {
-    /// A producer that no manifest writes.
+    /// Creates a producer that no manifest defines.
     pub(super) fn of(uses: &str, params: Params, span: Span) -> Self {
         Self {
             uses: Some((uses.to_owned(), span)),
@@ -46,19 +46,19 @@ impl Draft {
 pub(super) struct Producers {
     pub(super) list: Vec<ProducerDef>,
     pub(super) index: HashMap<String, u32>,
-    /// Where each was last defined.
+    /// Place of each one's last definition.
     pub(super) spans: Vec<Span>,
-    /// Where the parameters of each stand; `None` if some could not be read.
+    /// Places of each one's parameters; `None` if some could not be read.
     places: Vec<Option<Spans>>,
 }
 
 impl Producers {
-    /// Whether everything that was written of the producer could be read.
+    /// Whether everything written about the producer could be read.
     pub(super) fn is_whole(&self, producer: u32) -> bool {
         self.places[producer as usize].is_some()
     }
 
-    /// Adds one that nothing in a manifest names. Its number.
+    /// Adds a producer that no manifest names; returns its number.
     pub(super) fn add(&mut self, definition: ProducerDef, span: Span) -> u32 {
         let number = u32::try_from(self.list.len()).expect("invariant: fewer than 2^32 producers");
         self.list.push(definition);
@@ -67,7 +67,7 @@ impl Producers {
         number
     }
 
-    /// The inputs that the arguments of a command, or its line of a shell, name, `{in.ROLE}`, with the place of the argument.
+    /// Returns the inputs `{in.ROLE}` named in the arguments of a command, or its shell line, with the place of the argument.
     pub(super) fn named_inputs(&self, producer: u32) -> Vec<(&str, Span)> {
         let definition = &self.list[producer as usize];
         let Some(places) = self.places[producer as usize].as_ref().filter(|_| definition.uses == COMMAND) else {
@@ -115,7 +115,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, reg
         }
     }
     let command = draft.uses.as_ref().is_some_and(|(uses, _)| uses == COMMAND);
-    // What is unknown may have been meant as a command, whose parameters are keys.
+    // An unknown producer may have been intended as a command, whose parameters are keys.
     let unsure = !command && draft.uses.as_ref().is_none_or(|(uses, _)| registry.get(uses).is_none());
     for (key, item) in fields.entries().filter(|(key, _)| !KEYS.contains(&key.text)) {
         if unsure && COMMAND_KEYS.contains(&key.text) {
@@ -195,7 +195,7 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
             Some(_) if draft.partial => {}
             Some(producer) => {
                 let errors = producer.check(&draft.params).err().unwrap_or_default();
-                // Of a model that does not exist the producer can say nothing better.
+                // If the model does not exist, the producer's own error about it is redundant.
                 for error in errors.into_iter().filter(|error| !(no_model && error.param == "model")) {
                     let diagnostic = Diagnostic::error(ErrorCode::E_PARAM, error.message);
                     let key = draft.keys.get(&error.param).filter(|_| error.unknown).copied();
@@ -240,7 +240,7 @@ fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<Strin
     unknown
 }
 
-/// The parameter's place, or that of the innermost table around it that is known.
+/// Returns the parameter's place, or that of the innermost known table around it.
 fn span_of_parameter(draft: &Draft, param: &str) -> Span {
     let mut path = param;
     loop {

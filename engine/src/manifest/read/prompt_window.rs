@@ -1,15 +1,15 @@
-//! `[prompt_window]`: how long the prompt window is (seed 000 §8). It is checked here like every table; what composes the window is the only reader.
+//! `[prompt_window]`: length of the prompt window (seed 000 §8). Checked here like every table; only the composer of the window reads it.
 
 use super::fields::{Fields, Item};
 use super::report::Report;
 use std::ops::RangeInclusive;
 
-/// Characters of a window.
+/// Range of a window's length, in characters.
 const CHARS: RangeInclusive<i64> = 1_000..=10_000_000;
-/// Percent of the window.
+/// Range of the pinned percentage of the window.
 const PERCENT: RangeInclusive<i64> = 1..=100;
 
-/// Reports what is wrong.
+/// Reports errors in the table.
 pub(super) fn check(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     fields.only(report, &["max_chars", "pinned_percent"]);
     for (key, bounds) in [("max_chars", CHARS), ("pinned_percent", PERCENT)] {

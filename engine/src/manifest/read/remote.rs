@@ -1,4 +1,4 @@
-//! `[remote]`: the cache that machines share. Tokens are never read from a manifest.
+//! `[remote]`: the remote cache that machines share. Tokens are never read from a manifest.
 
 use super::fields::{Fields, Item};
 use super::json::refuse_secret;
@@ -33,9 +33,9 @@ const KEYS: [&str; 19] = [
     "write",
 ];
 const TLS_KEYS: [&str; 3] = ["ca", "cert", "key"];
-/// Keys that would hold a token itself.
+/// Keys that would contain a token itself.
 const SECRETS: [&str; 6] = ["token", "password", "secret", "key", "api_key", "authorization"];
-/// Words that names of instances may not hold, because paths of blobs are built of them.
+/// Words that names of instances must not contain, because paths of blobs use them.
 const RESERVED: [&str; 8] = [
     "blobs",
     "uploads",
@@ -51,7 +51,7 @@ const OWN_HEADERS: [&str; 6] = ["host", "content-type", "te", "user-agent", "grp
 const LONGEST: usize = 200;
 const ENDPOINT: &str = "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, unix:PATH, dir:PATH for a shared folder, or s3://BUCKET/PREFIX";
 
-/// Hides tokens that stand in the table, before anything is reported.
+/// Hides tokens in the table, before anything is reported.
 pub(super) fn hide_secrets(report: &mut Report<'_>, remote: Fields<'_, '_>) {
     for (key, item) in remote.entries() {
         if is_secret(key.text, item) {
@@ -77,7 +77,7 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
         }
 }
 
-/// Reads the table; `None` when it has no endpoint.
+/// Reads the table; `None` without an endpoint.
 pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<RemoteDef> {
     for (key, item) in fields.entries() {
         if is_secret(key.text, item) {
@@ -142,7 +142,7 @@ fn is_endpoint(text: &str) -> bool {
     !name.is_empty() && name.chars().all(is_plain) && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// A short text on one line.
+/// Reads a short text on one line.
 fn name(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<String> {
     let text = fields.text(report, key)?;
     let good = text.text.len() <= LONGEST && !text.text.contains(char::is_control);
@@ -278,7 +278,7 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
     keys
 }
 
-/// Whether source code may be sent: workers have to be given what they compute of.
+/// Whether source code may be sent: workers need it for computing.
 fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
     let said = fields.boolean(report, "upload_inputs");
     if let (true, Some(false), Some(item)) = (execute, said, fields.get("upload_inputs")) {
@@ -291,7 +291,7 @@ fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool)
     said.unwrap_or(execute)
 }
 
-/// Whether a key that says something of workers is there, and is not there in vain.
+/// Whether a key about workers is present; reports it if workers are not used.
 fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
     let item = fields.get(key);
     if let (false, Some(item)) = (execute, item) {

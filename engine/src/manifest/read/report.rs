@@ -1,4 +1,4 @@
-//! The report: collects everything that is wrong with a manifest, so that all of it is told at once, in order of place.
+//! The report: collects all errors in a manifest, to report them at once, in order of place.
 
 use super::source::{Source, Span, cut_value};
 use crate::values::codes::ErrorCode;
@@ -6,19 +6,19 @@ use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::suggest::nearest;
 use std::collections::HashSet;
 
-/// More errors than this are counted, not told.
+/// Maximum number of errors reported; more are counted.
 const MAX_ERRORS: usize = 500;
-/// Names compared for suggestions in one load; bounds the time spent on a manifest full of wrong names.
+/// Maximum number of names compared for suggestions in one load; bounds the time for a manifest full of wrong names.
 const MAX_COMPARED: usize = 3_000_000;
 
-/// What has been found so far.
+/// Errors and warnings found so far.
 pub(super) struct Report<'a> {
     sources: Vec<Source<'a>>,
     errors: Vec<(Span, Diagnostic)>,
     warnings: Vec<(Span, Diagnostic)>,
     left_out: usize,
     compared: usize,
-    /// Lines with a syntax error: what else is said of them would be guesswork.
+    /// Lines with a syntax error: other errors in them would be guesses.
     broken: HashSet<(u32, usize)>,
 }
 
@@ -34,28 +34,28 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Adds a file; its number goes into spans.
+    /// Adds a file; returns its number for spans.
     pub(super) fn add_source(&mut self, name: &str, text: &'a str) -> u32 {
         self.sources.push(Source::new(name, text));
         u32::try_from(self.sources.len() - 1).expect("invariant: a manifest has few rulesets")
     }
 
-    /// Where a span begins, for hints that point elsewhere.
+    /// Returns the start of a span, for hints that refer to another place.
     pub(super) fn place_of(&self, span: Span) -> Place {
         self.sources[span.file as usize].place_of(span)
     }
 
-    /// From now on these bytes are never shown.
+    /// Hides these bytes from all later messages.
     pub(super) fn hide(&mut self, span: Span) {
         self.sources[span.file as usize].hide(span);
     }
 
-    /// Whether some file is not well-formed TOML. Then nothing is said of things that seem to be missing.
+    /// Whether any file has a TOML syntax error. Then nothing is reported as missing.
     pub(super) fn has_syntax_errors(&self) -> bool {
         !self.broken.is_empty()
     }
 
-    /// Whether anything is wrong.
+    /// Whether there are errors.
     pub(super) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }
@@ -70,7 +70,7 @@ impl<'a> Report<'a> {
 
     /// Adds an error at its place, with the offending text.
     pub(super) fn error(&mut self, span: Span, diagnostic: Diagnostic) {
-        // The parser puts a placeholder of no extent where it could not read a value, and has already said so.
+        // For an unreadable value, the parser inserts an empty placeholder, and has already reported it.
         let placeholder = span.end == 0 && self.has_syntax_errors();
         if placeholder
             || self
@@ -109,7 +109,7 @@ impl<'a> Report<'a> {
         diagnostic
     }
 
-    /// An error about a name that is not known, with the nearest known ones; `otherwise` is the hint when none is near.
+    /// Reports an unknown name, with the nearest known ones; `otherwise` is the hint if none is near.
     pub(super) fn report_unknown_name<'k>(
         &mut self,
         span: Span,
@@ -135,7 +135,7 @@ impl<'a> Report<'a> {
         self.error(span, diagnostic.hint(hint).candidates(near));
     }
 
-    /// The part of a string value from byte `at` on, `len` bytes; the whole value when it is written with escapes.
+    /// Returns the span of `len` bytes of a string value from byte `at` on; of the whole value if it contains escapes.
     pub(super) fn span_in_value(&self, span: Span, value: &str, at: usize, len: usize) -> Span {
         let written = self.sources[span.file as usize]
             .text()
@@ -149,7 +149,7 @@ impl<'a> Report<'a> {
         Span::new(span.file, start..start + len.min(value.len() - at))
     }
 
-    /// Everything, in order of place: errors if there are any, else warnings.
+    /// Returns everything, in order of place: errors if any, otherwise warnings.
     pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let sorted = |mut found: Vec<(Span, Diagnostic)>| {
             found.sort();

@@ -1,4 +1,4 @@
-//! `[[rule]]`: targets, sets, inputs and outputs of one rule. What only shows between rules is checked elsewhere.
+//! `[[rule]]`: targets, sets, inputs and outputs of one rule. Checks across rules are elsewhere.
 
 use super::fields::{Fields, Item, Text};
 use super::inputs::{InputReader, is_role};
@@ -15,24 +15,24 @@ use crate::values::label::{JOIN, Label, escape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A rule as far as it could be read.
+/// A rule, as far as it could be read.
 pub(super) struct Draft {
-    /// The target, and where it stands.
+    /// The target and its place.
     pub(super) target: Option<(Template, Span)>,
-    /// The target as written, when it is wrong: nobody need be told that it does not exist.
+    /// The target as written, if it is wrong: references to it are not reported.
     pub(super) wrong_target: Option<String>,
     pub(super) each: Option<(Arc<str>, SetSpec)>,
     pub(super) inner: Option<(Arc<str>, SetSpec)>,
     pub(super) producer: Option<u32>,
     pub(super) inputs: Vec<InputSpec>,
     pub(super) out: Option<(OutSpec, Span)>,
-    /// Every label it mentions.
+    /// Every label that it refers to.
     pub(super) references: Vec<Reference>,
-    /// Whether its `if` switches it off: it is checked, and makes nothing.
+    /// Whether its `if` switches it off: it is checked, but produces nothing.
     pub(super) off: bool,
 }
 
-/// A variable and its set; each may be missing because it is wrong.
+/// A variable and its set; each is missing if wrong.
 #[derive(Default)]
 struct Binding {
     variable: Option<String>,
@@ -45,14 +45,14 @@ impl Binding {
     }
 }
 
-/// What a rule runs over.
+/// The variables of a rule with their sets.
 #[derive(Default)]
 struct Each {
     outer: Binding,
     inner: Option<Binding>,
 }
 
-/// Reads rules against what is known of the rest.
+/// Reads rules, given the other tables.
 pub(super) struct RuleReader<'s> {
     pub(super) sources: &'s BTreeMap<String, SourceSet>,
     pub(super) producers: &'s Producers,
@@ -113,7 +113,7 @@ impl RuleReader<'_> {
         }
     }
 
-    /// The variables and their sets.
+    /// Reads the variables and their sets.
     fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> Each {
         let Some(fields) = rule.get("each").and_then(|item| Fields::of(report, item, "'each'")) else {
             return Each::default();
@@ -179,11 +179,11 @@ impl RuleReader<'_> {
         index
     }
 
-    /// Whether the rule has the inputs that the arguments of its command name.
+    /// Checks that the rule has the inputs that the arguments of its command name.
     fn arguments(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, producer: u32, target: Span) {
         let roles: Vec<&str> = match rule.get("inputs").map(|item| item.value.as_table()) {
             Some(Some(table)) => table.iter().map(|(role, _)| &**role.get_ref()).collect(),
-            // It is no table, and that has been said.
+            // It is no table, which is already reported.
             Some(None) => return,
             None => Vec::new(),
         };
@@ -254,7 +254,7 @@ impl RuleReader<'_> {
     }
 }
 
-/// Whether every item that is written out gives a label.
+/// Checks that every literal item gives a label.
 fn check_items(report: &mut Report<'_>, rule: Fields<'_, '_>, target: &Template, items: &[Template]) {
     let each = rule.get("each").and_then(|each| each.value.as_table()?.iter().next());
     let written = each.and_then(|(_, set)| {
@@ -276,7 +276,7 @@ fn check_items(report: &mut Report<'_>, rule: Fields<'_, '_>, target: &Template,
     }
 }
 
-/// Checks the target against the variables of the rule. `unreadable`: there is an `each`, and it has been complained about.
+/// Checks the target against the variables of the rule. `unreadable`: there is an `each` with a reported error.
 fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, second: Option<&str>, unreadable: bool) -> Option<Template> {
     let target = parse(report, text)?;
     let used: Vec<&str> = target.variables().collect();

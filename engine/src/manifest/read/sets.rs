@@ -1,4 +1,4 @@
-//! Sets: where the items of a rule or of an input come from; and the labels that are mentioned on the way.
+//! Sets: sources of the items of a rule or an input; also the labels referred to.
 
 use super::fields::{Fields, Item, Text};
 use super::labels::{label, template};
@@ -13,7 +13,7 @@ use toml::de::DeValue;
 
 const FORMS: &str = "write \"sources:NAME\", \"glob:PATTERN\", a label such as \"//index:types\", or an array";
 
-/// A label that a rule mentions.
+/// A label that a rule refers to.
 #[derive(Clone)]
 pub(super) struct Reference {
     pub(super) template: Template,
@@ -21,33 +21,33 @@ pub(super) struct Reference {
     pub(super) need: Need,
 }
 
-/// How a rule needs a label that it mentions.
+/// How a rule depends on a label that it refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// Every node of the rule needs the node that its own variable gives.
+    /// Every node of the rule needs the node with its own variable.
     Own,
     /// Every node of the rule needs all nodes of the form, over `{item}`.
     All,
-    /// A node needs some nodes of the form; which ones, only a build can tell.
+    /// A node needs some nodes of the form; only a build determines which.
     Some,
-    /// The label must exist, but no node waits for it.
+    /// The label must exist, but no node depends on it.
     Named,
-    /// A node needs some nodes of the form, and no rule need make any: then the set that gives their items is empty.
+    /// A node needs some nodes of the form, but a rule for them is optional: without one, the set of their items is empty.
     Optional,
 }
 
-/// Reads sets in one place of a manifest.
+/// Reads the sets at one place of a manifest.
 pub(super) struct SetReader<'s> {
-    /// The source sets that exist.
+    /// The existing source sets.
     pub(super) sources: &'s BTreeMap<String, SourceSet>,
-    /// The variables that are bound.
+    /// The bound variables.
     pub(super) bound: &'s [&'s str],
     /// How the rule needs the nodes of these sets.
     pub(super) need: Need,
 }
 
 impl SetReader<'_> {
-    /// A set: a string, an array, or a table with `each`, `row` and `field`.
+    /// Reads a set: a string, an array, or a table with `each`, `row` and `field`.
     pub(super) fn any(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
         if !item.value.is_table() {
             return self.read_plain_set(report, item, references);
@@ -57,7 +57,7 @@ impl SetReader<'_> {
         self.narrowed(report, fields, references)
     }
 
-    /// The set that `each` of a table names, narrowed by its `row` and `field`.
+    /// Reads the set that `each` of a table names, narrowed by its `row` and `field`.
     pub(super) fn narrowed(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
         let row = fields
             .text(report, "row")

@@ -1,16 +1,16 @@
-//! A manifest's text as people see it: lines, columns, excerpts, with secrets masked. It knows no TOML.
+//! A manifest's text for messages: lines, columns, excerpts, with secrets masked. Knows no TOML.
 
 use crate::values::diagnostic::{Excerpt, Place};
 use crate::values::visible::is_invisible;
 use std::ops::Range;
 
-/// Longest line shown, in characters.
+/// Maximum length of an excerpt, in characters.
 const EXCERPT_CHARS: usize = 160;
-/// Longest value shown, in characters.
+/// Maximum length of a shown value, in characters.
 const FOUND_CHARS: usize = 120;
-/// Names whose value is never shown.
+/// Names whose values are never shown.
 const SECRET_NAMES: [&str; 8] = ["api_key", "apikey", "api-key", "token", "secret", "password", "auth", "key"];
-/// How well-known services begin their keys.
+/// Prefixes of the keys of well-known services.
 const SECRET_PREFIXES: [&str; 7] = ["sk-", "sk_", "ghp_", "github_pat_", "xoxb-", "AKIA", "Bearer "];
 
 /// Bytes `start..end` of file number `file`.
@@ -32,7 +32,7 @@ impl Span {
     }
 }
 
-/// One file and where its lines begin.
+/// One file with the starts of its lines.
 pub(super) struct Source<'a> {
     name: String,
     text: &'a str,
@@ -59,12 +59,12 @@ impl<'a> Source<'a> {
         self.text
     }
 
-    /// From now on these bytes are never shown.
+    /// Hides these bytes from all later messages.
     pub(super) fn hide(&mut self, span: Span) {
         self.secrets.push(span.start as usize..span.end as usize);
     }
 
-    /// Line from 0, and the byte range of its text.
+    /// Returns the line number from 0, and the byte range of its text.
     pub(super) fn line(&self, at: u32) -> (usize, Range<usize>) {
         let line = self.lines.partition_point(|start| *start <= at).saturating_sub(1);
         let start = self.lines[line] as usize;
@@ -83,7 +83,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Characters between two offsets; `to` inside a character counts up to its start.
+    /// Counts characters between two offsets; if `to` is inside a character, up to its start.
     fn chars_before(&self, from: usize, to: usize) -> usize {
         let mut to = to.min(self.text.len());
         while !self.text.is_char_boundary(to) {
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         self.text.get(from..to).map_or(0, |text| text.chars().count())
     }
 
-    /// The line of a span, cut around it, control characters as spaces, secrets as stars.
+    /// Returns the line of a span, cut around it, with control characters as spaces and secrets as stars.
     pub(super) fn excerpt(&self, span: Span) -> Excerpt {
         let (_, range) = self.line(span.start);
         let shown = self.masked(range.clone());
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What a span holds on its first line: escaped, cut, secrets as stars.
+    /// Returns the first line of a span's text: escaped, cut, with secrets as stars.
     pub(super) fn excerpt_of(&self, span: Span) -> String {
         let (_, range) = self.line(span.start);
         let shown = self.masked(range.clone());
@@ -157,7 +157,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A value as a message may show it: escaped and at most 120 characters.
+/// Formats a value for a message: escaped and at most 120 characters.
 pub(super) fn cut_value(value: &str) -> String {
     let mut shown = String::new();
     let mut count = 0;
@@ -191,8 +191,8 @@ fn word_len(text: &str) -> usize {
         .count()
 }
 
-/// Parts of a line that may hold a key: values of telling names, and words that look like one. Works on broken TOML too, so that a
-/// syntax error next to a key does not print it.
+/// Finds parts of a line that may be keys: values of telling names, and words that look like one. Works on malformed TOML, too, so that a syntax
+/// error beside a key does not print it.
 fn secrets_of(line: &str) -> Vec<Range<usize>> {
     let mut hidden = Vec::new();
     for prefix in SECRET_PREFIXES {
@@ -223,7 +223,7 @@ fn secrets_of(line: &str) -> Vec<Range<usize>> {
     hidden
 }
 
-/// The last few characters in lower case: long enough for any name above.
+/// Returns the last few characters in lower case: enough for any name above.
 fn lower_tail(text: &str) -> String {
     let mut from = text.len().saturating_sub(32);
     while !text.is_char_boundary(from) {

@@ -1,4 +1,4 @@
-//! `[sources.NAME]`, and globs wherever they stand.
+//! `[sources.NAME]`, and globs at any place.
 
 use super::fields::{Fields, Text, check_name};
 use super::report::Report;
@@ -8,12 +8,12 @@ use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 
-/// globset compiles nested alternatives by recursion.
+/// Maximum nesting of braces: globset compiles nested alternatives by recursion.
 const MAX_BRACES: usize = 16;
-/// Longest glob, in characters.
+/// Maximum length of a glob, in characters.
 const MAX_GLOB: usize = 1000;
 
-/// A source set while files are laid over each other: a key that is not given leaves the one below.
+/// A source set while files are merged: an absent key keeps the earlier value.
 #[derive(Default)]
 pub(super) struct Draft {
     include: Option<Vec<String>>,
@@ -37,7 +37,7 @@ pub(super) fn read(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts: &mut B
         let gitignore = fields.boolean(report, "gitignore");
         let draft = drafts.entry(name.text.to_owned()).or_default();
         draft.span = name.span;
-        // A wrong value counts as given, so that it is not called missing too.
+        // A wrong value counts as present, so that it is not reported as missing, too.
         draft.include = include
             .or_else(|| fields.get("include").map(|_| Vec::new()))
             .or(draft.include.take());
@@ -46,7 +46,7 @@ pub(super) fn read(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts: &mut B
     }
 }
 
-/// The finished sets.
+/// Returns the finished sets.
 pub(super) fn finish(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -> BTreeMap<String, SourceSet> {
     let mut sets = BTreeMap::new();
     for (name, draft) in drafts {
@@ -87,7 +87,7 @@ pub(super) fn glob(report: &mut Report<'_>, text: Text<'_>) -> bool {
     glob_part(report, text, 0)
 }
 
-/// Checks the glob that begins at byte `from` of a string.
+/// Checks the glob that starts at byte `from` of a string.
 pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -> bool {
     let glob = &whole.text[from..];
     let mut refuse = |code: ErrorCode, message: String, hint: &str, at: usize, len: usize| {

@@ -1,4 +1,4 @@
-//! `[store]`: how large the store may grow. Where it is, a manifest does not say.
+//! `[store]`: limits of the store's size. A manifest does not contain its location.
 
 use super::fields::{Fields, Item, Text};
 use super::report::Report;
@@ -8,12 +8,12 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::quantity;
 
 const KEYS: [&str; 3] = ["max_size", "keep_versions", "older_than"];
-/// More versions than History keeps cannot be kept.
+/// Maximum number of versions: History keeps no more.
 const MOST_VERSIONS: i64 = crate::store::KEEP_VERSIONS as i64;
-/// What would say where a store is, or let someone in.
+/// Keys that would contain a store's location or grant access.
 const PERSONAL: [&str; 7] = ["path", "dir", "folder", "url", "remote", "token", "key"];
 
-/// Reads the table over what is there.
+/// Reads the table over earlier values.
 pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>, store: &mut StoreLimits) {
     for (key, item) in fields.entries() {
         match key.text {

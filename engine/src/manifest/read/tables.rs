@@ -1,8 +1,8 @@
-//! `[tables]`: tables of a manifest's own, whose rows are data for rules: `[pack.core]` is the row `core` of `//manifest/pack:table`.
+//! `[tables]`: data tables of a manifest, whose rows are data for rules: `[pack.core]` is the row `core` of `//manifest/pack:table`.
 //!
-//! A ruleset (or the manifest) declares which tables there are and what a row of each holds; the manifest writes the rows, each a top-level
-//! table of that name. Every table becomes one node without inputs: its rows are the parameters of its producer, so that they are in its
-//! key, and rules depend on the rows that they read. What a table is for, nobody here knows.
+//! A ruleset (or the manifest) declares the tables and the contents of their rows; the manifest writes the rows, each as a top-level table of that
+//! name. Every table becomes one node without inputs: its rows are the parameters of its producer, and so in its key, and rules depend on the rows
+//! that they read. This module does not know the purpose of a table.
 
 use super::fields::{Fields, Item, Text, check_name};
 use super::json::{Spans, json};
@@ -19,10 +19,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
-/// The producer that makes a table of its parameters.
+/// The producer that makes a table from its parameters.
 const PRODUCER: &str = "table";
 
-/// What a value may be, as `[tables]` writes it and as messages do.
+/// Kinds of values, as written in `[tables]` and in messages.
 const KINDS: [(&str, Kind); 5] = [
     ("string", Kind::String),
     ("path", Kind::Path),
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// What a row holds.
+/// Contents of a row.
 #[derive(PartialEq, Eq)]
 enum Shape {
     /// One value.
@@ -79,7 +79,7 @@ struct Key {
     required: bool,
 }
 
-/// A table while files are laid over each other.
+/// A table while files are merged.
 struct Declared {
     shape: Shape,
     span: Span,
@@ -93,7 +93,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// The declared tables of some files.
+    /// Reads the declared tables of some files.
     pub(super) fn declared(report: &mut Report<'_>, documents: &[Document<'_>]) -> Self {
         let mut tables = Self::default();
         for document in documents {
@@ -102,7 +102,7 @@ impl Tables {
             };
             for (name, item) in fields.entries() {
                 let shape = shape(report, item);
-                // Rulesets that can be used without each other may declare the same table.
+                // Independent rulesets may declare the same table.
                 let is_same = |earlier: &Declared| shape.as_ref() == Some(&earlier.shape);
                 if tables.declared.get(name.text).is_some_and(is_same) {
                     continue;
@@ -139,12 +139,12 @@ impl Tables {
         check_name(report, name, "a table")
     }
 
-    /// Their names, sorted.
+    /// Returns their names, sorted.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.declared.keys().map(String::as_str)
     }
 
-    /// Reads the rows of one file over those of earlier files; `over` tells whether it may replace them.
+    /// Reads the rows of one file over those of earlier files; `over`: whether it may replace them.
     pub(super) fn rows(&mut self, report: &mut Report<'_>, document: &Document<'_>, over: bool) {
         for (table, declared) in &mut self.declared {
             let Some(item) = document.root().get(table) else { continue };
@@ -171,7 +171,7 @@ impl Tables {
     /// Adds a producer and a rule for every table.
     pub(super) fn finish(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<TableProducer> {
         let make = |(name, Declared { rows, span, .. }): (String, Declared)| {
-            // No producer that a manifest writes can be called so.
+            // No producer in a manifest can have this name.
             let producer = format!("table {name}");
             let rows: Params = rows.into_iter().map(|(row, (value, _))| (row, value)).collect();
             drafts.insert(producer.clone(), producers::Draft::of(PRODUCER, rows, span));
@@ -181,7 +181,7 @@ impl Tables {
     }
 }
 
-/// A table that has its producer.
+/// A table with its producer.
 pub(super) struct TableProducer {
     producer: String,
     name: String,
@@ -189,7 +189,7 @@ pub(super) struct TableProducer {
 }
 
 impl TableProducer {
-    /// The rule that makes its node.
+    /// Returns the rule that produces its node.
     pub(super) fn rule(&self, producers: &producers::Producers) -> Draft {
         let label = format!("//manifest/{}:table", escape(&self.name));
         let target = Template::parse(&label).expect("invariant: names of tables have no braces");
@@ -207,7 +207,7 @@ impl TableProducer {
     }
 }
 
-/// Whether a row can be part of a label.
+/// Whether the name of a row is valid in a label.
 fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
     if !check_name(report, name, "a row") {
         return false;
@@ -223,7 +223,7 @@ fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
     label.is_ok()
 }
 
-/// What a row of a declared table holds.
+/// Reads the declared contents of a row.
 fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
     if item.value.is_str() {
         return kind(report, item).map(|(kind, _)| Shape::Value(kind));
@@ -237,7 +237,7 @@ fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
     Some(Shape::Keys(fields.entries().filter_map(key).collect()))
 }
 
-/// A kind of value, and whether it must be there: `"integer?"` may be left out.
+/// Reads a kind of value, and whether it is required: `"integer?"` is optional.
 fn kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
     let text = item.text(report, "what a row holds")?;
     let name = text.text.strip_suffix('?').unwrap_or(text.text);
@@ -252,7 +252,7 @@ fn kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
 }
 
 impl Shape {
-    /// The row as JSON; what is wrong with it is reported.
+    /// Reads the row as JSON; reports errors.
     fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Value> {
         match self {
             Self::Value(kind) => checked(report, *kind, item, "a row of this table"),
@@ -290,7 +290,7 @@ fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) 
         return json(report, item, "", &mut Spans::new());
     }
     match kind {
-        // Says which of the items is none.
+        // Reports which item is no string.
         Kind::Strings => drop(item.texts(report, what)),
         Kind::Integer if item.value.is_integer() => {
             let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.describe_kind()));

@@ -1,20 +1,20 @@
-//! The targets of all rules, and which rule makes a label. Every lookup costs a few hash probes, however many rules there are.
+//! The targets of all rules, and the rule that produces a label. Every lookup costs a few hash probes, however many rules there are.
 
 use crate::manifest::template::{Piece, Template};
 use crate::values::label::{JOIN, halves};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Which labels a template stands for.
+/// The labels that a template can produce.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form<'a> {
     /// One label.
     Literal(&'a str),
-    /// All that begin and end so, with something between.
+    /// All with this beginning and ending, and a value between.
     Between(&'a str, &'a str),
-    /// All that begin and end so, with two values joined by `#` between.
+    /// All with this beginning and ending, and two values joined by `#` between.
     Joined(&'a str, &'a str),
-    /// More than one variable: what begins and ends so may be one.
+    /// More than one variable: perhaps those with this beginning and ending.
     Loose(&'a str, &'a str),
 }
 
@@ -44,18 +44,18 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The target name, when no variable can change it.
+    /// Returns the target name, if no variable can change it.
     fn target(self) -> Option<&'a str> {
         let (Self::Literal(end) | Self::Between(_, end) | Self::Joined(_, end) | Self::Loose(_, end)) = self;
         end.rsplit_once(':').map(|(_, target)| target)
     }
 
-    /// Which rules it can be compared with: those of two joined variables stand apart, since they are found first.
+    /// Returns the class of comparable rules: those of two joined variables are separate, since they are found first.
     fn bucket(self) -> (bool, Option<&'a str>) {
         (matches!(self, Self::Joined(..)), self.target())
     }
 
-    /// Whether it names the bytes of files or the paths of a source set, which no rule makes.
+    /// Whether it names the bytes of files or the paths of a source set, which no rule produces.
     fn is_leaf(self) -> bool {
         let (Self::Literal(start) | Self::Between(start, _) | Self::Joined(start, _) | Self::Loose(start, _)) = self;
         [("//files/", "bytes"), ("//sources/", "files")]
@@ -64,10 +64,10 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Rules by what they make.
+/// Rules by the labels they produce.
 #[derive(Default)]
 pub(super) struct Targets<'a> {
-    /// By whether two variables are joined, and target name; `None` for templates whose variable reaches into it.
+    /// By whether two variables are joined, and by target name; `None` for templates with a variable in it.
     by_name: HashMap<(bool, Option<&'a str>), Bucket<'a>>,
 }
 
@@ -82,12 +82,12 @@ struct Bucket<'a> {
 struct Tails<'a> {
     rules: HashMap<&'a str, u32>,
     lens: BTreeSet<usize>,
-    /// The tails read backwards: those that end alike lie side by side.
+    /// The tails, reversed, so that those with equal endings are adjacent.
     backwards: BTreeMap<Vec<u8>, u32>,
 }
 
 impl Tails<'_> {
-    /// The first rule, but for `itself`, of which one tail may be the end of the other.
+    /// Finds the first rule, except `itself`, whose tail and this one are such that one ends with the other.
     fn meeting(&self, tail: &str, itself: u32) -> Option<u32> {
         let backwards = reversed(tail);
         let longer = self
@@ -95,7 +95,7 @@ impl Tails<'_> {
             .range(backwards.clone()..)
             .take_while(|(other, _)| other.starts_with(&backwards));
         let shorter = self.lens.iter().filter_map(|len| self.backwards.get(backwards.get(..*len)?));
-        // Of one head and tail there is one rule: at most the first of each is `itself`.
+        // One head and tail have one rule: at most the first of each is `itself`.
         let others = longer.map(|(_, rule)| rule).take(2).chain(shorter.take(2));
         others.copied().filter(|rule| *rule != itself).min()
     }
@@ -131,13 +131,13 @@ impl<'a> Targets<'a> {
         Ok(())
     }
 
-    /// The rule of exactly this label.
+    /// Returns the rule of exactly this label.
     pub(super) fn literal(&self, label: &str) -> Option<u32> {
         let target = label.rsplit_once(':').map(|(_, target)| target);
         self.by_name.get(&(false, target))?.literals.get(label).copied()
     }
 
-    /// A rule over a set whose template can be this label.
+    /// Returns a rule over a set whose template can be this label.
     pub(super) fn covering(&self, label: &str) -> Option<u32> {
         let target = label.rsplit_once(':').map(|(_, target)| target);
         [(true, target), (false, target), (false, None)]
@@ -159,8 +159,8 @@ impl<'a> Targets<'a> {
             })
     }
 
-    /// A rule over a set that can make a label which the template of `rule`, added as `form`, can make too. Of two such rules the one with
-    /// the longer beginning finds the other.
+    /// Finds a rule over a set that can produce a label which the template of `rule`, added as `form`, can produce, too. Of two such rules, the one
+    /// with the longer beginning finds the other.
     pub(super) fn overlapping(&self, form: Form<'_>, rule: u32) -> Option<u32> {
         let (Form::Between(head, tail) | Form::Joined(head, tail)) = form else {
             return None;
@@ -170,7 +170,7 @@ impl<'a> Targets<'a> {
         shorter.filter_map(|tails| tails.meeting(tail, rule)).min()
     }
 
-    /// The rule that surely makes what the form names: the label itself, or a template of the same form.
+    /// Returns the rule that certainly produces what the form names: the label itself, or a template of the same form.
     pub(super) fn maker(&self, form: Form<'_>) -> Option<u32> {
         match form {
             Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),
@@ -181,7 +181,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Whether some rule or file may give what the form names.
+    /// Whether some rule or file may produce what the form names.
     pub(super) fn may_exist(&self, form: Form<'_>) -> bool {
         if form.is_leaf() || self.maker(form).is_some() {
             return true;
@@ -192,7 +192,7 @@ impl<'a> Targets<'a> {
         let Some(name) = form.target() else {
             return true;
         };
-        // Heads that agree as far as both go are enough: what lies between is not known before a build.
+        // It suffices that one head starts with the other: the text between is not known before a build.
         let kinds = [(true, Some(name)), (false, Some(name)), (false, None)];
         kinds.iter().filter_map(|kind| self.by_name.get(kind)).any(|bucket| {
             bucket.literals.range(head..).next().is_some_and(|(text, _)| text.starts_with(head))
@@ -258,7 +258,7 @@ mod tests {
     }
 
     proptest! {
-        /// Two templates meet exactly if a label long enough for both has both their beginnings and ends.
+        /// Two templates overlap exactly if a label long enough for both has both their beginnings and endings.
         #[test]
         fn overlaps_are_found(rules in prop::collection::btree_set("//[ab]{0,3}\\{v\\}[ab]{0,2}:t", 2..5)) {
             let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();

@@ -47,7 +47,7 @@ impl Producer for Toy {
         if wrong { Err(vec![error()]) } else { Ok(()) }
     }
 
-    /// As the real one: the switches are there whatever was written.
+    /// Like the real producer: the switches are always set.
     fn bind(&self, params: &Params, _: &BTreeMap<String, Params>) -> Bound {
         let mut bound = Bound {
             params: params.clone(),
@@ -96,7 +96,7 @@ pub(super) fn load_text(text: &str) -> Result<Loaded, Vec<Diagnostic>> {
     )
 }
 
-/// Messages in their shape on a terminal, without the hints.
+/// Formats messages as on a terminal, without the hints.
 pub(super) fn errors_text(errors: &[Diagnostic]) -> String {
     let line = |error: &Diagnostic| {
         let place = error.place.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `[workspace]`: the name, the rulesets, and what is built by default.
+//! `[workspace]`: the name, the rulesets, and the default set.
 
 use super::fields::{Item, Text};
 use super::report::Report;
@@ -7,7 +7,7 @@ use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::pattern::PatternSet;
 
-/// What `[workspace]` says.
+/// Contents of `[workspace]`.
 #[derive(Default)]
 pub(super) struct About {
     pub(super) name: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct About {
 }
 
 impl About {
-    /// This, and what it leaves open from a document before.
+    /// Returns these values, with absent ones from an earlier document.
     pub(super) fn over(self, before: Self) -> Self {
         Self {
             name: self.name.or(before.name),
@@ -55,7 +55,7 @@ fn workspace_name(report: &mut Report<'_>, name: Text<'_>) -> Option<String> {
     good.then(|| name.text.to_owned())
 }
 
-/// The patterns of `default`, which are well-formed and begin with one that adds targets.
+/// Reads the patterns of `default`, which must be well-formed and start with one that includes targets.
 fn default_set(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Vec<String>> {
     let texts = item.texts(report, "'default'")?;
     let patterns: Vec<String> = texts.iter().map(|pattern| pattern.text.to_owned()).collect();

@@ -1,8 +1,8 @@
 //! Blocks: small blobs share rows of the data table, so that they compress together and fill pages.
 //!
-//! A row of the data table holds either a chunk of one blob or a block: frames end to end, each of which expands to the bytes of some blobs
-//! end to end. `blocks.1` counts the blobs of each block; a block goes with the last of them. [`Frames`] keeps expanded frames, because who
-//! reads a blob reads its neighbours next.
+//! A row of the data table contains either a chunk of one blob or a block: consecutive frames, each of which expands to the bytes of consecutive
+//! blobs. `blocks.1` counts the blobs of each block; removing the last one removes the block. [`Frames`] caches expanded frames, because a reader
+//! of a blob reads its neighbours next.
 
 use super::frame::HEAD;
 use super::pack;
@@ -17,20 +17,20 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most bytes that a frame expands to; as they are they still fit a row.
+/// Maximum length in bytes of an expanded frame; uncompressed it still fits a row.
 pub(super) const FRAME: usize = 60 << 10;
 
-/// No longer blob shares a frame: it compresses well alone.
+/// Maximum length of a blob that shares a frame: a longer one compresses well alone.
 const LARGEST_SHARED: usize = FRAME / 2;
 
-/// A row of the data table, or the chunks of one blob, and the blobs in it.
+/// A row of the data table, or the chunks of one blob, with its blobs.
 pub(super) struct DataRow<'a> {
     stored: Cow<'a, [u8]>,
-    /// Their sequence number is given when they are written.
+    /// Their sequence number is assigned on writing.
     blobs: Vec<(Digest, BlobRecord)>,
 }
 
-/// The rows that hold some blobs. Those that follow each other lie side by side: they should be alike.
+/// Distributes blobs over rows. Consecutive blobs become neighbours, so they should be similar.
 ///
 /// Must not be called while a lock or a transaction is held, as [`pack::map_all`].
 pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
@@ -83,7 +83,7 @@ struct Frame {
     codec: u8,
     stored: Vec<u8>,
     len: usize,
-    /// Each with its length.
+    /// Each blob with its length.
     blobs: Vec<(Digest, usize)>,
 }
 
@@ -134,14 +134,14 @@ impl DataRow<'_> {
     }
 }
 
-/// How much of a block is in use.
+/// Usage of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockUse {
-    /// Blobs that are in it.
+    /// Number of blobs in it.
     blobs: u32,
     /// Their shares of its bytes.
     live: u32,
-    /// Its bytes.
+    /// Its length in bytes.
     stored: u32,
 }
 
@@ -163,7 +163,7 @@ impl BlockUse {
             .collect()
     }
 
-    /// Whether its blobs are better written anew.
+    /// Whether its blobs should be rewritten: less than half of it is in use.
     pub(super) fn is_thin(self) -> bool {
         self.live < self.stored / 2
     }
@@ -187,7 +187,7 @@ impl<'t> BlobTables<'t> {
         })
     }
 
-    /// Writes rows with those of their blobs that are wanted, given the record that each has now.
+    /// Writes rows with those of their blobs that `wants` selects, given the present record of each.
     pub(super) fn write_rows(
         &mut self,
         rows: &[DataRow<'_>],
@@ -242,19 +242,19 @@ impl<'t> BlobTables<'t> {
         Ok(())
     }
 
-    /// The record of a blob, if it is sound.
+    /// Reads the record of a blob, if it is sound.
     fn record(&self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
         let value = self.blobs.get(&digest.0[..])?;
         Ok(value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
     }
 
-    /// Removes the row of a blob. Its record, if that is sound; its bytes are still to be [released](Self::release).
+    /// Removes the row of a blob and returns its record, if sound; the bytes must then be [released](Self::release).
     pub(super) fn remove(&mut self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
         let value = self.blobs.remove(&digest.0[..])?;
         Ok(value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
     }
 
-    /// Removes the bytes of a blob that is no more: its chunks, or its block if it was the last one in there.
+    /// Removes the bytes of a removed blob: its chunks, or its block if it was the last blob in there.
     pub(super) fn release(&mut self, record: &BlobRecord) -> Result<(), redb::Error> {
         if record.shared.is_none() {
             return sweep::remove_chunks(&mut self.data, record);
@@ -264,7 +264,7 @@ impl<'t> BlobTables<'t> {
             .blocks
             .get(&key[..])?
             .and_then(|value| BlockUse::read(frame::open(BLOCKS.name, &key, value.value()).ok()?));
-        // Of a block whose row is damaged `store verify` finds out when nothing is left in it.
+        // If a block's row is damaged, `store verify` detects it when the block is empty.
         let Some(block) = block else { return Ok(()) };
         if block.blobs <= 1 {
             return self.remove_numbered(record.seq);
@@ -277,7 +277,7 @@ impl<'t> BlobTables<'t> {
         self.put_use(record.seq, left)
     }
 
-    /// Removes all bytes of a number.
+    /// Removes all bytes of a sequence number.
     pub(super) fn remove_numbered(&mut self, seq: u64) -> Result<(), redb::Error> {
         let (from, to) = (schema::chunk_key(seq, 0), schema::chunk_key(seq, u32::MAX));
         self.data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
@@ -286,18 +286,18 @@ impl<'t> BlobTables<'t> {
     }
 }
 
-/// So many expanded frames are kept.
+/// Maximum number of expanded frames in the cache.
 const KEPT: usize = 16;
 
-/// Which frame: the number of its row, where it lies in it, and the head of the row, which is that of no other content.
+/// Identity of a frame: sequence number of its row, offset in it, and the head of the row, which is unique to its content.
 type FrameName = (u64, u64, [u8; HEAD]);
 
-/// Frames that were expanded lately.
+/// Cache of recently expanded frames.
 #[derive(Debug, Default)]
 pub(super) struct Frames(Mutex<VecDeque<(FrameName, Arc<[u8]>)>>);
 
 impl Frames {
-    /// The bytes of a blob in the block whose row has this key and value; in words, why there are none.
+    /// Returns the bytes of a blob in the block whose row has this key and value, or the reason why they are missing.
     pub(super) fn bytes_of(&self, record: &BlobRecord, shared: &Shared, key: &[u8], row: &[u8]) -> Result<Arc<[u8]>, String> {
         let undecodable = || "its body does not decode".to_owned();
         let head = row.first_chunk::<HEAD>().ok_or_else(undecodable)?;
@@ -333,7 +333,7 @@ impl Frames {
     }
 }
 
-/// So many bytes from a place on, if they are there.
+/// Returns `len` bytes at an offset, if they exist.
 fn part(bytes: &[u8], at: u64, len: u64) -> Option<&[u8]> {
     let at = usize::try_from(at).ok()?;
     bytes.get(at..at.checked_add(usize::try_from(len).ok()?)?)

@@ -1,4 +1,4 @@
-//! Counting what the tables hold: one pass each, nothing kept in memory. Damaged records are counted nowhere.
+//! Counts of the tables' contents: one pass each, nothing kept in memory. Damaged records are not counted.
 
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
 use super::{DiskStore, frame, pack};
@@ -29,7 +29,7 @@ fn each_blob(txn: &ReadTransaction, mut visit: impl FnMut(Digest, BlobRecord)) -
     })
 }
 
-/// What the store holds, added to what its folder tells.
+/// Counts the store's contents and adds them to the figures of its folder.
 pub(super) fn usage(database: &dyn ReadableDatabase, folder: Usage) -> Result<Usage, redb::Error> {
     let txn = database.begin_read()?;
     let rows = |table| schema::table(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
@@ -46,7 +46,7 @@ pub(super) fn usage(database: &dyn ReadableDatabase, folder: Usage) -> Result<Us
     Ok(usage)
 }
 
-/// The views that have rows other than those of their ledger, or versions, in order.
+/// Returns the views with versions or rows other than those of their ledger, sorted.
 pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb::Error> {
     let txn = database.begin_read()?;
     let mut views = BTreeSet::new();
@@ -72,7 +72,7 @@ pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb
 }
 
 impl DiskStore {
-    /// Bytes of the rows that [`DiskStore::forget`] would remove.
+    /// Returns the bytes of the rows that [`DiskStore::forget`] would remove.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -113,7 +113,7 @@ impl DiskStore {
         })
     }
 
-    /// Calls `visit` with every sound version, of whatever checkout, and the hash of its node's label.
+    /// Calls `visit` with every sound version, of any checkout, and the hash of its node's label.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -128,7 +128,7 @@ impl DiskStore {
         })
     }
 
-    /// How many nodes have how many versions, over all views.
+    /// Returns the number of nodes by number of versions, over all views.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -151,7 +151,7 @@ impl DiskStore {
         Ok(depths)
     }
 
-    /// Brings the store to the newest format, which is the only one: tables that it lacks are made. The format, and their names.
+    /// Brings the store to the newest format, the only one, by creating missing tables. Returns the format and their names.
     ///
     /// # Errors
     /// When the store cannot be written.

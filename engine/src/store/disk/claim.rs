@@ -1,8 +1,8 @@
-//! Locks beside the store's own, one for each checkout that is being built.
+//! Locks beside the store's own, one for each checkout that a process builds.
 //!
-//! Order: a checkout's lock, then an [action's](super::flights), then the store's: a process that holds one waits only for later ones (`store-layout.md`,
-//! Invariants 9). Who holds a checkout's lock may write rows of that view; who only reads needs none. The kernel gives all of them back when a
-//! process dies.
+//! Order: a checkout's lock, then an [action's](super::flights), then the store's: a process that holds one waits only for later ones
+//! (`store-layout.md`, Invariants 9). The holder of a checkout's lock may write rows of that view; a reader needs none. The kernel releases all of
+//! them when a process dies.
 
 use super::folder::Folder;
 use super::lock::{self, Lock, Refusal, Terms};
@@ -14,20 +14,20 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const VIEWS: &str = "views";
-/// So many may build beside a checkout at once.
+/// Maximum number of concurrent builds beside a checkout.
 const PLACES: u64 = 64;
 
-/// A checkout that this process may write rows of. Dropping it lets the next one build.
+/// The right of this process to write rows of a checkout. Dropping it lets the next process build.
 #[derive(Debug)]
 pub struct Claim {
     lock: Lock,
 }
 
 impl Claim {
-    /// Claims a checkout of the store in `dir` for as long as the value lives. To be taken before the store is opened.
+    /// Claims a checkout of the store in `dir` while the value lives. Call before the store is opened.
     ///
     /// # Errors
-    /// When another process holds it for too long, or the folder cannot be used.
+    /// When another process holds it until the time-out, or the folder cannot be used.
     pub fn take(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let path = dir.join(VIEWS).join(format!("{:016x}.lock", view.0));
         let terms = Terms {
@@ -35,7 +35,7 @@ impl Claim {
             timeout: options.lock_timeout,
             waiting: None,
             on_wait: options.on_wait_view.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
-            // Where nothing can be written a build that finds nothing to do is as good as anywhere.
+            // In a read-only folder, a build that has nothing to do can still run.
             looks: true,
         };
         let mut taken = lock::take(&path, &terms);
@@ -52,28 +52,28 @@ impl Claim {
         }
     }
 
-    /// When this process claimed it, to be compared with what a later claim follows.
+    /// Returns the time of this claim, to compare with a later claim.
     pub fn time(&self) -> Option<SystemTime> {
         self.lock.times[1]
     }
 
-    /// Whether no process claimed the checkout between an earlier claim, made at that time, and this one.
+    /// Whether no process claimed the checkout between an earlier claim, of that time, and this one.
     pub fn follows(&self, earlier: Option<SystemTime>) -> bool {
         earlier.is_some() && self.lock.times[0] == earlier
     }
 
-    /// Claims a place beside a checkout, for who builds over its rows and writes none of them: nobody is kept from anything, but a collection
-    /// learns that something is being made. To be taken before the store is opened.
+    /// Claims a place beside a checkout, for a build that reads its rows and writes none: it excludes no other process, but tells gc that a build
+    /// runs. Call before the store is opened.
     ///
     /// # Errors
-    /// When the folder cannot be used, or so many places are taken for too long.
+    /// When the folder cannot be used, or all places are taken until the time-out.
     pub fn beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let at_once = DiskOptions {
             lock_timeout: Duration::ZERO,
             on_wait_view: None,
             ..options.clone()
         };
-        // No checkout has these numbers: a checkout's is the digest of its place.
+        // No checkout has these numbers: a checkout's number is the digest of its path.
         let place = |number: u64| ViewId(view.0.wrapping_add(number));
         for number in 1..PLACES {
             match Self::take(dir, place(number), &at_once) {
@@ -84,8 +84,8 @@ impl Claim {
         Self::take(dir, place(PLACES), options)
     }
 
-    /// The checkouts of the store in `dir` that some process has claimed.
-    /// What such a process has found or made since then may be in no row yet.
+    /// Returns the checkouts of the store in `dir` that any process has claimed. Results that such a process found or built since then may be in no
+    /// row yet.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -118,8 +118,8 @@ impl Claim {
 }
 
 impl DiskStore {
-    /// Claims a checkout of this store if no process has it, this one included; nobody is waited for. `purpose` is what others are told who
-    /// wait for it meanwhile.
+    /// Claims a checkout of this store if no process has it, including this one; does not wait. `purpose` is shown to processes that wait for it
+    /// meanwhile.
     ///
     /// # Errors
     /// When the folder cannot be used.
@@ -131,7 +131,7 @@ impl DiskStore {
         };
         let folder = self.handle.medium().path();
         match Claim::take(folder, view, &options) {
-            // A build that gave it back while it waits is at work all the same.
+            // A build that released the claim while it waits is still running.
             Ok(claim) => {
                 let is_alone = Claim::held(folder).is_ok_and(|held| !held.iter().any(|held| held.view != view && held.is_of(view)));
                 Ok(is_alone.then_some(claim))
@@ -141,7 +141,7 @@ impl DiskStore {
         }
     }
 
-    /// Whether some process has claimed a checkout of this store. Nothing is written; what cannot be told counts as claimed.
+    /// Whether any process has claimed a checkout of this store. Writes nothing; an unreadable folder counts as claimed.
     pub fn is_claimed(&self, view: ViewId) -> bool {
         Claim::held(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.is_of(view)))
     }
@@ -150,24 +150,24 @@ impl DiskStore {
 /// A claimed checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Which.
+    /// Number of the checkout, or of a place beside it.
     pub view: ViewId,
-    /// Since when, seconds since 1970; 0 if it cannot be told.
+    /// When it was claimed, in seconds since 1970; 0 if unknown.
     pub since: u64,
-    /// Whether this process has it.
+    /// Whether this process holds it.
     pub is_own: bool,
 }
 
 impl Held {
-    /// Whether it is the claim of a checkout, or a place beside it: a build that waits, or one in an overlay.
+    /// Whether it is the claim of a checkout or a place beside it (a waiting build, or one in an overlay).
     pub fn is_of(&self, view: ViewId) -> bool {
         self.view.0.wrapping_sub(view.0) <= PLACES
     }
 
-    /// For how long it has been claimed; `None` if it cannot be told.
+    /// Returns the age of the claim; `None` if unknown.
     pub fn age(&self) -> Option<Duration> {
         let since = UNIX_EPOCH + Duration::from_secs(Some(self.since).filter(|since| *since > 0)?);
-        // A clock that was set would tell nonsense.
+        // After a change of the clock the age would be wrong.
         SystemTime::now().duration_since(since).ok()
     }
 }

@@ -1,66 +1,66 @@
-//! Compaction: all rows copied into a new file that takes the place of the old one. It knows tables only as bytes to bytes.
+//! Compaction: copies all rows into a new file that replaces the old one. Knows tables only as bytes to bytes.
 //!
-//! Invariant: until the new file is whole and synced the old one stands; a kill in between leaves `store.redb.new`, which is removed by
-//! whoever opens the store for writing next.
+//! Invariant: the old file stays until the new one is complete and synced; a kill in between leaves `store.redb.new`, which the next opening for
+//! writing removes.
 
 use super::{DiskStore, frame, schema};
 use crate::store::{Store, StoreError};
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableHandle};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Whether a copy must have all rows that the tables say they have.
+/// Whether a copy must contain all rows that the tables count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
-    /// It must.
+    /// It must contain all rows.
     Must,
-    /// Those that can be reached and are sound are enough.
+    /// It may omit unreachable and damaged rows.
     AsFarAsReachable,
 }
 
-/// How a database's file is filled.
+/// Sizes of a database's file and its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// Length of the file.
+    /// Length of the file, in bytes.
     pub file_bytes: u64,
-    /// Of that, pages in use.
+    /// Bytes of pages in use.
     pub used_bytes: u64,
-    /// Keys and values.
+    /// Bytes of keys and values.
     pub row_bytes: u64,
 }
 
 impl Fill {
-    /// Whether copying would make the file noticeably shorter: by more than a quarter.
+    /// Whether a copy would shorten the file by more than a quarter.
     pub fn is_wasteful(&self) -> bool {
         self.file_bytes > SMALL && self.copied_bytes() < self.file_bytes / 4 * 3
     }
 
-    /// About how long a copy would be: no longer than the pages in use, and rows fill four fifths of pages that are written in order, or more.
+    /// Estimates the length of a copy: at most the pages in use; rows written in order fill at least four fifths of their pages.
     pub fn copied_bytes(&self) -> u64 {
         self.used_bytes.min(self.row_bytes / 4 * 5) + HEAD
     }
 
-    /// How long a copy would be at least: large rows fill nine tenths of their pages.
+    /// Returns the minimum length of a copy: large rows fill nine tenths of their pages.
     pub fn least_bytes(&self) -> u64 {
         self.used_bytes.min(self.row_bytes / 9 * 10)
     }
 }
 
-/// A command that filed so many results, as a first build does, leaves a file that is worth a look.
+/// Number of results stored by a command, such as a first build, from which on the file's growth is checked.
 const MANY: u64 = 10_000;
 
-/// What a file has beside pages of rows.
+/// Bytes of a file besides pages of rows.
 const HEAD: u64 = 64 << 10;
 
-/// Files up to this length are not worth copying; an empty store has about as much.
+/// Maximum length in bytes of a file not worth copying; an empty store is about as long.
 const SMALL: u64 = 2 << 20;
 
 impl DiskStore {
-    /// How the file is filled.
+    /// Measures how full the file is.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn fill(&self) -> Result<Fill, StoreError> {
-        // A file that is open for writing is longer than it is once it is closed.
+        // A file open for writing is longer than after it is closed.
         self.release();
         let (used_bytes, row_bytes) = self.read(|database| {
             let txn = database.begin_read()?;
@@ -80,8 +80,8 @@ impl DiskStore {
         })
     }
 
-    /// Copies a file into which this handle filed many results since that was looked at last, if a copy is noticeably shorter, nobody waits for the
-    /// store and nobody collects. Whether it did.
+    /// Compacts a file into which this handle stored many results since the last check, if a copy is noticeably shorter, no process waits for the
+    /// store and no gc runs. Returns whether it did.
     ///
     /// # Errors
     /// As [`Self::compact`].
@@ -93,19 +93,19 @@ impl DiskStore {
         self.compact()
     }
 
-    /// Copies all rows into a new file, which takes the place of the old one. Where there is no room for a copy the file is made shorter
-    /// in its place, as far as that goes. Returns false where it stopped because another process waits for the store.
+    /// Copies all rows into a new file that replaces the old one. Without space for a copy, compacts the file in place as far as possible. Returns
+    /// false if it stopped because another process waits for the store.
     ///
     /// # Errors
-    /// When the new file cannot be written, or damage hides rows; the old one stands then.
+    /// When the new file cannot be written, or damage hides rows; the old file then stays.
     pub fn compact(&self) -> Result<bool, StoreError> {
         self.replace(Whole::Must)
     }
 
-    /// As [`Self::compact`], leaving behind rows that are damaged or hidden by damage: nothing can read them anyway. It does not stop for other processes.
+    /// As [`Self::compact`], without damaged and unreachable rows, which cannot be read anyway. Does not stop for other processes.
     ///
     /// # Errors
-    /// When the new file cannot be written; the old one stands then.
+    /// When the new file cannot be written; the old file then stays.
     pub fn compact_reachable(&self) -> Result<(), StoreError> {
         self.replace(Whole::AsFarAsReachable).map(drop)
     }
@@ -121,11 +121,11 @@ impl DiskStore {
     }
 }
 
-/// Rows copied between two looks at whether another process waits for the store.
+/// Number of rows copied between two checks for waiting processes.
 const STEP: usize = 64;
 
-/// Fills an empty database with the rows of all tables; whether it came to the end before somebody waited for it. A table of another form
-/// than ours is of a later cortex: then nothing is copied.
+/// Copies the rows of all tables into an empty database; returns false if it stopped for a waiting process. Fails on a table of an unknown form,
+/// which a later cortex wrote.
 pub(super) fn copy(
     from: &dyn ReadableDatabase,
     target: &Database,
@@ -146,7 +146,7 @@ pub(super) fn copy(
                 return Ok(false);
             }
             let (key, value) = row?;
-            // A row whose key is damaged may be where no search finds it, so that it cannot be removed by its key.
+            // A row with a damaged key may be where no search finds it, so that it cannot be removed by key.
             if whole == Whole::Must || !ours || frame::open(table.name(), key.value(), value.value()).is_ok() {
                 copies.insert(key.value(), value.value())?;
             }
@@ -159,7 +159,7 @@ pub(super) fn copy(
     Ok(true)
 }
 
-/// Whether the copy has as many rows of each table: damage may hide rows from a walk, and the old file then still has them.
+/// Checks that the copy has as many rows of each table: damage may hide rows from a walk, and then the old file still has them.
 fn check(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), redb::Error> {
     let (old, new) = (from.begin_read()?, copy.begin_read()?);
     for table in old.list_tables()? {

@@ -1,8 +1,7 @@
-//! Flights: one process at a time makes an action that runs a program or asks a model; the others wait for its result.
+//! Flights: one process at a time builds an action that runs a program or asks a model; the others wait for its result.
 //!
-//! A process has one locked file for all its flights, and a flight is another name of that file, which ends in the action's key: a file of its
-//! own for each would cost every program that starts the time to close them. The kernel releases the lock when a process dies: a file that
-//! is not locked reserves nothing.
+//! A process has one locked file for all its flights; each flight is a hard link to that file, named by the action's key. With a file per flight,
+//! every program that starts would spend time closing them. The kernel releases the lock when a process dies: an unlocked file reserves nothing.
 
 use super::DiskOptions;
 use super::claim::make;
@@ -18,25 +17,25 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 const FLIGHTS: &str = "flights";
-/// The names of the files that processes lock begin with it.
+/// Prefix of the names of the files that processes lock.
 const PROCESS: &str = "pid-";
 
 /// The flights of this process in one store.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     locked: Mutex<Weak<Locked>>,
-    /// Whether what killed processes left was removed.
+    /// Whether the files of killed processes were removed.
     is_swept: AtomicBool,
 }
 
-/// The file that stands for this process. It goes with its last flight.
+/// The locked file of this process. Removed with its last flight.
 #[derive(Debug)]
 struct Locked {
     path: PathBuf,
     _file: File,
 }
 
-/// An action that this process makes. Its name goes with the value.
+/// An action that this process builds. Dropping it removes its link.
 #[derive(Debug)]
 pub(super) struct Flight {
     path: PathBuf,
@@ -45,21 +44,21 @@ pub(super) struct Flight {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // A file that stays costs a few bytes; the next process that begins a flight removes it.
+        // A leftover file costs a few bytes; the next process that starts a flight removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        // If this fails, the name leads to a file that no process locks; the next process that reserves an action removes it.
+        // If this fails, the link leads to an unlocked file; the next process that reserves an action removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Flights {
-    /// Waits until no other process makes an action, for as long as the options say; `None` when told to stop. What the options want to hear of
-    /// is the process that makes it, once it is waited for longer than a moment.
+    /// Waits until no other process builds an action, up to the time-out of the options; `None` when cancelled. After a moment, reports the process
+    /// that builds it to `on_wait_result`.
     pub(super) fn reserve(
         &self,
         store: &Path,
@@ -73,10 +72,13 @@ impl Flights {
         let (start, mut told) = (Instant::now(), None);
         let mut pause = Duration::from_millis(2);
         loop {
+            if is_cancelled() {
+                return Ok(None);
+            }
             match fs::hard_link(&locked.path, &path) {
                 Ok(()) => return Ok(Some(Flight { path, _locked: locked })),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                // A file system that knows no second names: the flight is a file of its own.
+                // On a file system without hard links, the flight is a file of its own.
                 Err(_) if !path.try_exists()? => match create_locked(&path, &options.purpose)? {
                     Some(file) => {
                         let locked = Arc::new(Locked {
@@ -97,9 +99,6 @@ impl Flights {
                 remove_if_same(&file, &path)?;
                 continue;
             }
-            if is_cancelled() {
-                return Ok(None);
-            }
             if start.elapsed() >= options.lock_timeout && is_still_there(&file, &path)? {
                 return Err(Refusal::Busy(lock::holder(&mut file)?.to_string()));
             }
@@ -115,7 +114,7 @@ impl Flights {
         }
     }
 
-    /// The file that stands for this process.
+    /// Returns the locked file of this process, creating it if necessary.
     fn locked(&self, folder: &Path, purpose: &str) -> io::Result<Arc<Locked>> {
         let mut current = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(locked) = current.upgrade() {
@@ -138,7 +137,7 @@ impl Flights {
     }
 }
 
-/// A new file, locked; `None` where there is one, or another process took it for one that nobody locks.
+/// Creates and locks a new file; `None` if it exists, or another process removed it as unlocked.
 fn create_locked(path: &Path, purpose: &str) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     let mut file = match lock::open_as(path, options.create_new(true)) {
@@ -148,12 +147,12 @@ fn create_locked(path: &Path, purpose: &str) -> io::Result<Option<File>> {
     if !lock::try_take(&file)? || !is_still_there(&file, path)? {
         return Ok(None);
     }
-    // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
+    // Only waiting processes read the text. On a full disk it cannot be written; the lock is valid without it.
     let _ = lock::note(&mut file, purpose);
     Ok(Some(file))
 }
 
-/// Removes the files of processes that were killed, with all their names.
+/// Removes the files of killed processes, with all their links.
 fn remove_unlocked(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -165,7 +164,7 @@ fn remove_unlocked(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a name of a file that this process has locked, if it still leads there.
+/// Removes a path of a file that this process has locked, if it still leads there.
 fn remove_if_same(file: &File, path: &Path) -> io::Result<()> {
     match is_still_there(file, path)? {
         true => fs::remove_file(path),
@@ -173,7 +172,7 @@ fn remove_if_same(file: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a path still leads to the file that was opened there.
+/// Whether a path still leads to the file opened there.
 fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
     let ours = FileInfo::of(file)?;
     match FileInfo::of_target(path) {
@@ -206,7 +205,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    // Each thread as a process of its own.
+                    // Each thread acts as a process of its own.
                     let flights = Flights::default();
                     for _ in 0..50 {
                         let flight = flights.reserve(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
@@ -241,12 +240,12 @@ mod tests {
         let killed = Flights::default();
         let flights = [b"a", b"b"].map(|name| killed.reserve(temp.path(), &key(name), &options, &|| false).unwrap().unwrap());
         let own = killed.locked(&temp.path().join(FLIGHTS), "cortex build").unwrap();
-        // Its names stay, its lock goes.
+        // Its links stay, its lock is released.
         own._file.unlock().unwrap();
         std::mem::forget((flights, own));
         let next = Flights::default();
         assert!(next.reserve(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
-        // The name of the other one went as well.
+        // The link of the other one was removed as well.
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
     }
 }

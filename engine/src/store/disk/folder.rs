@@ -1,7 +1,7 @@
-//! A store's folder: making it, opening it, setting a bad file aside. It knows nothing of what the tables hold.
+//! A store's folder: creates it, opens it, sets a bad file aside. Knows nothing about the contents of tables.
 //!
-//! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
-//! synced; a kill in between leaves a file that the next opening removes.
+//! Invariant: `store.redb` is always a complete database or absent. It is created under another name, synced, renamed, and the folder
+//! synced; a kill in between leaves a file that the next opening for writing removes.
 
 use super::DiskOptions;
 use super::claim::Claim;
@@ -32,14 +32,14 @@ pub const DATABASE: &str = "store.redb";
 const NEW_DATABASE: &str = "store.redb.new";
 const LOCK: &str = "store.lock";
 const COLLECTOR: &str = "store.collector";
-/// Locked shared by whoever waits for the lock.
+/// Locked shared by every process that waits for the lock.
 const WAITING: &str = "store.waiting";
 const ID: &str = "store-id";
-/// Cache of a database that is only read: most of it is read once, and memory that is used again costs less than fresh memory.
+/// Cache size in bytes for a read-only database: most pages are read once, and reused memory costs less than fresh memory.
 const READ_CACHE: usize = 1 << 20;
-/// Between the database's name and a number: one that was set aside.
+/// Infix between the database's name and a number in the name of a file that was set aside.
 const DAMAGED: &str = ".damaged-";
-/// Written when damage was met; the next opening sets the database aside and removes it.
+/// Marker written when damage is found; the next opening sets the database aside and removes the marker.
 pub(super) const CONDEMNED: &str = "store.condemned";
 
 /// The folder of one store.
@@ -51,35 +51,35 @@ pub(super) struct Folder {
     flights: Flights,
 }
 
-/// What is known of others that use the store.
+/// State of the lock's sharing with other processes.
 #[derive(Debug, Default)]
 struct Sharing {
-    /// The file of those who wait, once it was looked at.
+    /// The file that waiting processes lock, once opened.
     waiting: Option<File>,
-    /// When the lock was given back because others waited.
+    /// When this process last released the lock because others waited.
     gave_way: Option<Instant>,
-    /// Whether it was held before.
+    /// Whether this process held the lock before.
     held: bool,
-    /// The store's name, once it was opened.
+    /// The store's name, once opened.
     id: Option<String>,
 }
 
-/// So long a command waits at least for a lock that it gave back itself: what it has done so far is worth more than at its beginning.
+/// Minimum wait of a command for a lock that it released itself: it would lose the work done so far.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// The same for a command that is to wait for nobody: as long as others take for their turns.
+/// The same for a command with a time-out of zero: as long as the turns of other processes take.
 const TURNS: Duration = Duration::from_secs(5);
 
-/// No name of a store is longer.
+/// Maximum length in bytes of a store's name.
 const MOST_ID: u64 = 64;
 
-/// No reason why a store was condemned is longer.
+/// Maximum length in bytes of the reason why a store was condemned.
 const MOST_REASON: u64 = 64 << 10;
 
-/// Bytes of a page of the file.
+/// Size in bytes of a page of the file.
 const PAGE: u64 = 4096;
 
-/// Whether an opening may go on with the file it found.
+/// Outcome of opening the existing file: a store with its name, or the reason why it is none.
 enum Opening {
     Store(Base, String),
     Unfit(String),
@@ -107,7 +107,7 @@ impl Folder {
         Fault::from(error).at(&self.path, "opened")
     }
 
-    /// Makes the folder if need be, and refuses one that belongs to someone else: what it says would be believed.
+    /// Creates the folder if absent, and refuses one of another user: its contents would be trusted.
     pub(super) fn create_or_check(&self) -> Result<(), StoreError> {
         modes::create_folders(&self.path, 0o700).map_err(|error| self.unopened(error))?;
         let folder = FileInfo::of_target(&self.path).map_err(|error| self.unopened(error.into()))?;
@@ -116,10 +116,10 @@ impl Folder {
         if owners.iter().any(|owner| *owner != processes::own_user()) {
             return Err(StoreError::Foreign { path: self.path.clone() });
         }
-        // Only a folder that is a store already is narrowed: the user may have named one that holds other things.
+        // Restrict permissions only of an existing store: the user may have named a folder with other contents.
         if folder.mode & 0o077 != 0 && self.file(ID).exists() {
             match modes::set_mode(&self.path, 0o700) {
-                // On media that cannot be written it stays as it is.
+                // On read-only media the mode stays as it is.
                 Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
                 _ => {}
             }
@@ -127,7 +127,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Takes the store's lock; `None` for a reader of a folder in which none can be made: nobody writes to it then.
+    /// Acquires the store's lock; `None` if the lock file cannot be created in an existing store: then no process writes to it.
     fn lock(&self, access: Access) -> Result<Option<Lock>, StoreError> {
         let (gave_way, held) = {
             let mut sharing = self.sharing();
@@ -167,13 +167,13 @@ impl Folder {
         Ok(lock)
     }
 
-    /// Makes an empty database under another name and moves it into place.
+    /// Creates an empty database under another name and moves it into place.
     fn create(&self) -> Result<(), StoreError> {
         let made = self.make().and_then(|()| self.move_into_place());
         made.map_err(|fault| fault.at(&self.path, "opened"))
     }
 
-    /// Makes an empty database under another name.
+    /// Creates an empty database under another name.
     fn make(&self) -> Result<(), Fault> {
         let new = self.file(NEW_DATABASE);
         remove_if_there(&new)?;
@@ -198,7 +198,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Opens the file that is there and looks whether it is a store of ours.
+    /// Opens the existing file and checks whether it is a cortex store.
     fn find(&self, access: Access) -> Result<Opening, StoreError> {
         let path = self.file(DATABASE);
         plain_files::require(&path).map_err(|error| self.unopened(error))?;
@@ -209,8 +209,7 @@ impl Folder {
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
             return Ok(Opening::Unfit("it is empty".to_owned()));
         }
-        // The file is opened here, so that a file that may not be opened is told from one that is damaged. Who only looks can do with one that
-        // may not be written.
+        // Open the file here to distinguish one that may not be opened from a damaged one. A read-only command does not need write access.
         let file = match OpenOptions::new().read(true).write(true).open(&path) {
             Err(error) if access == Access::Read && lock::is_unwritable(&error) => None,
             opened => Some(opened.map_err(|error| self.unopened(error))?),
@@ -223,7 +222,7 @@ impl Folder {
             });
             let read_only = match access {
                 Access::Read => match builder.open_read_only(&path) {
-                    // Its last user was killed: it has to be opened for writing once.
+                    // The last process using it was killed: redb must repair it, which needs an opening for writing.
                     Err(DatabaseError::RepairAborted) if file.is_some() => None,
                     Err(DatabaseError::RepairAborted) => {
                         let why = "its last user was killed, so that it must be opened once where it can be written";
@@ -257,8 +256,8 @@ impl Folder {
         }
     }
 
-    /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. What it is then,
-    /// if that makes it a store.
+    /// Pads a file that ends within a page with zeros: its end was lost, but often nothing there was in use. Returns the opened store, or
+    /// `None` (and restores the length) if the file is still none.
     fn pad(&self, access: Access) -> Result<Option<Opening>, StoreError> {
         let length = fs::metadata(self.file(DATABASE)).map_err(|error| self.unopened(error))?.len();
         if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
@@ -278,8 +277,8 @@ impl Folder {
         file.and_then(|file| file.set_len(length)).map_err(|error| self.unopened(error))
     }
 
-    /// Puts a new database in the place of the damaged one, with what can be read of that, and says so. Until it is whole the damaged one stands
-    /// where it is: whoever is killed meanwhile, or has no room, loses nothing.
+    /// Replaces the damaged database by a new one with every readable row, and reports it. The damaged file stays in place until the new one
+    /// is complete: a kill or a full disk in between loses nothing.
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
         let (new, damaged) = (self.file(NEW_DATABASE), self.file(DATABASE));
         let taken = self
@@ -292,7 +291,7 @@ impl Folder {
             Ok((taken, name))
         });
         let (taken, name) = aside.map_err(|fault| {
-            // What takes room on a full disk is given back at once.
+            // Free the space at once: the disk may be full.
             let _ = remove_if_there(&new);
             fault.at(&self.path, "written")
         })?;
@@ -310,7 +309,7 @@ impl Folder {
         Ok(Diagnostic::warning(ErrorCode::E_STORE_DAMAGED, message).hint(hint))
     }
 
-    /// Gives the damaged database the first free name `store.redb.damaged-N`, unless someone who was killed then has given it one.
+    /// Links the damaged database to the first free name `store.redb.damaged-N`, unless a killed process has already linked it.
     fn second_name(&self, damaged: &Path) -> Result<String, Fault> {
         let is = FileInfo::of_target(damaged).map_err(io::Error::from)?.number;
         for number in 1_u32.. {
@@ -319,7 +318,7 @@ impl Folder {
                 Ok(there) if there.number == is => return Ok(name),
                 Ok(_) => {}
                 Err(_) => {
-                    // Where files have one name only there is a moment without a database.
+                    // A file system without hard links needs a rename, which leaves a moment without a database.
                     fs::hard_link(damaged, self.file(&name)).or_else(|_| fs::rename(damaged, self.file(&name)))?;
                     return Ok(name);
                 }
@@ -328,7 +327,7 @@ impl Folder {
         unreachable!("a folder holds fewer than four billion files")
     }
 
-    /// Keeps the readable copy of the store's name true.
+    /// Updates the readable copy of the store's name.
     fn note_id(&self, id: &str) -> io::Result<()> {
         if plain_files::read_text(&self.file(ID), MOST_ID).is_some_and(|noted| noted.trim_end() == id) {
             return Ok(());
@@ -352,7 +351,7 @@ impl Medium for Folder {
             self.create()?;
         }
         if access == Access::Write {
-            // What a killed compaction left behind may be as large as the store. Who cannot remove it can write nothing else either.
+            // A killed compaction may leave a file as large as the store. If it cannot be removed, later writes fail and report it.
             let _ = remove_if_there(&self.file(NEW_DATABASE));
         }
         let mut found = self.find(access)?;
@@ -390,14 +389,14 @@ impl Medium for Folder {
     }
 
     fn condemn(&self, reason: &str) {
-        // When even this cannot be written, the next opening finds the damage by itself or works around it.
+        // If even this cannot be written, the next opening detects the damage itself or works around it.
         let _ = fs::write(self.file(CONDEMNED), reason);
     }
 
     fn collector(&self) -> Result<Option<Lock>, StoreError> {
         let terms = Terms {
             purpose: &self.options.purpose,
-            // Never waited for: that is what lets it be taken whatever else is held.
+            // Never wait for it: so it can be acquired whatever other locks are held.
             timeout: Duration::ZERO,
             waiting: None,
             on_wait: None,
@@ -411,15 +410,15 @@ impl Medium for Folder {
     }
 
     fn collecting(&self) -> bool {
-        // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
+        // A file that cannot be opened was never locked. One whose lock cannot be tried counts as held, which costs a few rows.
         plain_files::open_to_read(&self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
     }
 
     fn building_since(&self) -> Option<u64> {
         match Claim::held(&self.path) {
-            // What this process has found and made is in rows by now.
+            // Skip this process's own claims: its results are committed as rows by now.
             Ok(held) => held.into_iter().filter(|held| !held.is_own).map(|held| held.since).min(),
-            // What cannot be told is taken for the worst.
+            // If the claims cannot be read, assume the worst.
             Err(_) => Some(0),
         }
     }
@@ -443,14 +442,14 @@ impl Medium for Folder {
             let mut target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
             let is_whole = super::compact::copy(from, &target, whole, &|| self.is_waited_for())?;
             if is_whole {
-                // What the copy itself took and gave back lies between its pages.
+                // The copying itself left free pages between the used ones.
                 target.compact()?;
             }
             Ok(is_whole)
         });
         let copied = copied.and_then(|is_whole| synced.sync_all().map(|()| is_whole).map_err(Fault::from));
         if !matches!(copied, Ok(true)) {
-            // What takes room on a full disk is given back at once; otherwise whoever opens the store for writing next removes it.
+            // Free the space at once: the disk may be full. If this fails, the next opening for writing removes the file.
             let _ = remove_if_there(&new);
         }
         copied
@@ -492,7 +491,7 @@ impl Medium for Folder {
         if sharing.waiting.is_none() {
             sharing.waiting = lock::open(&self.file(WAITING)).ok();
         }
-        // Where it cannot be told, nobody is waited for: the others come in when this process ends.
+        // If the file cannot be read, assume that no process waits: others acquire the lock when this process ends.
         sharing
             .waiting
             .as_ref()
@@ -508,7 +507,7 @@ impl Medium for Folder {
     }
 }
 
-/// The process that collects what the store in a folder holds, as it wrote itself down; `None` where none does, or it cannot be told.
+/// Returns the process that runs gc on the store in a folder, as it wrote itself into the lock file; `None` if none does or it is unknown.
 pub(super) fn collector(path: &Path) -> Option<String> {
     let mut file = plain_files::open_to_read(&path.join(COLLECTOR)).ok()?;
     match file.try_lock_shared() {
@@ -517,7 +516,7 @@ pub(super) fn collector(path: &Path) -> Option<String> {
     }
 }
 
-/// Whether a folder holds a store, or what is left of one.
+/// Whether a folder contains a store or remains of one.
 pub(super) fn is_store(path: &Path) -> bool {
     [DATABASE, ID].iter().any(|name| path.join(name).is_file())
 }
@@ -529,7 +528,7 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A name that no other store has: 128 bits of the system's randomness, which seeds every `RandomState`.
+/// Returns a unique name for a store: 128 bits of the system's randomness, which seeds every `RandomState`.
 fn new_id() -> String {
     let half = || RandomState::new().hash_one(std::process::id());
     format!("{:016x}{:016x}", half(), half())

@@ -1,39 +1,39 @@
-//! The frame round every value: `[record version][check][body]`. It knows tables only as names and keys only as bytes.
+//! The frame of every value: `[record version][check][body]`. Knows tables only as names and keys only as bytes.
 //!
-//! redb does not verify checksums when reading, so a flipped bit comes back as a value. The check binds a body to its table and key:
-//! a body that was damaged, or that a damaged tree filed under another key, does not open.
+//! redb does not verify checksums when reading, so it returns a flipped bit as part of a value. The check binds a body to its table and key: a
+//! damaged body, or one that a damaged tree stores under another key, does not open.
 
 use crate::values::digest::Digest;
 use blake3::Hasher;
 
-/// The version of all record bodies written today.
+/// Version of all record bodies written now.
 pub(super) const RECORD_VERSION: u8 = 1;
 
-/// Bytes in front of every body.
+/// Length in bytes of the head before every body.
 pub(super) const HEAD: usize = 9;
 
-/// Why a value did not open.
+/// Reason why a value does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FrameError {
     /// Shorter than a frame.
     #[error("it is cut short")]
     Short,
-    /// The check does not fit table, key and body.
+    /// The check does not match table, key and body.
     #[error("its check does not match")]
     Check,
-    /// A version of bodies that is not known here.
+    /// Unknown version of the body.
     #[error("its record version {0} is unknown")]
     Version(u8),
 }
 
-/// The body comes first so that long bodies hash on chunk boundaries; lengths come last and make the encoding unambiguous.
+/// The body comes first so that long bodies hash on chunk boundaries; the lengths at the end make the encoding unambiguous.
 fn check(table: &str, key: &[u8], version: u8, body: &[u8]) -> [u8; 8] {
     let mut hasher = Hasher::new();
     hasher.update(body);
     check_after(hasher, table, key, version, body.len())
 }
 
-/// The check, from a hasher that has taken in the body of this length.
+/// Computes the check from a hasher that has processed the body of this length.
 fn check_after(mut hasher: Hasher, table: &str, key: &[u8], version: u8, len: usize) -> [u8; 8] {
     hasher.update(key);
     hasher.update(table.as_bytes());
@@ -48,7 +48,7 @@ fn check_after(mut hasher: Hasher, table: &str, key: &[u8], version: u8, len: us
     check
 }
 
-/// Puts the framed body into `out`, replacing what was there.
+/// Writes the framed body into `out`, replacing its contents.
 pub(super) fn write(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8]) {
     out.clear();
     out.reserve_exact(HEAD + body.len());
@@ -57,21 +57,21 @@ pub(super) fn write(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8]) {
     out.extend_from_slice(body);
 }
 
-/// The framed body.
+/// Returns the framed body.
 pub(super) fn framed(table: &str, key: &[u8], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     write(&mut out, table, key, body);
     out
 }
 
-/// The body of a framed value, once its check has been verified.
+/// Verifies the check of a framed value and returns its body.
 pub(super) fn open<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Result<&'v [u8], FrameError> {
     let (head, body) = value.split_at_checked(HEAD).ok_or(FrameError::Short)?;
     accepted(head, check(table, key, head[0], body))?;
     Ok(body)
 }
 
-/// As [`open`], with the digest of the body: what the check hashes begins with it, so that it comes at no cost.
+/// As [`open`], and returns the digest of the body: the check hashes the body first, so that it costs nothing.
 pub(super) fn open_hashed<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Result<(&'v [u8], Digest), FrameError> {
     let (head, body) = value.split_at_checked(HEAD).ok_or(FrameError::Short)?;
     let mut hasher = Hasher::new();

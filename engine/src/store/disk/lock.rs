@@ -1,9 +1,9 @@
-//! Lock files: one process at a time, each telling the others who it is and since when. It knows nothing of what it guards.
+//! Lock files: one process holds the lock and writes its process id and start time into the file. Knows nothing about what a lock guards.
 //!
-//! The kernel gives a lock back when its holder dies, so a stale file means nothing. The file itself is never removed: removing it
+//! The kernel releases a lock when its holder dies, so a stale file means nothing. The file itself is never removed: removing it
 //! would let two processes lock two files of one name.
 //!
-//! Who waits holds a *shared* lock on a second file, so that a holder that can do without learns of it with one system call.
+//! A waiting process holds a *shared* lock on a second file, so that a holder that can give way detects it with one system call.
 
 use os::plain_files::{self, Links, MoreOptions};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,44 +11,44 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Bytes of the text about a holder, filled up with spaces.
+/// Length in bytes of the text about a holder, padded with spaces.
 const HOLDER_LEN: usize = 120;
 
-/// Most bytes of what a holder is doing.
+/// Maximum length in bytes of a holder's purpose.
 const PURPOSE_LEN: usize = 60;
 
-/// Nobody is told of a wait that is over sooner: holders give way within a fraction of it.
+/// A shorter wait is not reported: holders give way within a fraction of it.
 pub(super) const TELL_AFTER: Duration = Duration::from_millis(300);
 
-/// How long who gave way leaves the lock to those who wait.
+/// How long a process that gave way leaves the lock to waiting processes.
 const TURN: Duration = Duration::from_millis(250);
 
-/// A held lock; dropping it gives it back.
+/// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// When the file was written before, and when its holder wrote down who it is.
+    /// Modification times of the file: before the lock was acquired, and after this holder was noted in it.
     pub times: [Option<SystemTime>; 2],
     _file: File,
 }
 
-/// How a lock is taken.
+/// How to acquire a lock.
 pub(super) struct Terms<'a> {
-    /// What the others are told: `cortex build`.
+    /// The command, as waiting processes report it: `cortex build`.
     pub purpose: &'a str,
-    /// How long to wait.
+    /// Maximum time to wait.
     pub timeout: Duration,
-    /// The file by which holders see that somebody waits.
+    /// The file that a waiting process locks so that the holder can detect it.
     pub waiting: Option<&'a Path>,
-    /// Hears of every holder that is waited for long enough to be worth a word.
+    /// Called with every holder that keeps this process waiting for at least [`TELL_AFTER`].
     pub on_wait: Option<&'a dyn Fn(&str)>,
-    /// Whether a file that may not be written is locked all the same: enough for who only looks.
+    /// Whether to lock a file even if it is not writable: enough for a process that only reads.
     pub looks: bool,
 }
 
-/// Why the lock was not taken.
+/// Why the lock was not acquired.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It was held until the time ran out.
+    /// Another holder kept it until the time-out; its description.
     Busy(String),
     /// The file could not be opened or locked.
     Io(io::Error),
@@ -60,29 +60,29 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Opens a lock file, making it if need be.
+/// Opens a lock file, creating it if it does not exist.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     open_as(path, OpenOptions::new().create(true).truncate(false))
 }
 
-/// Opens a lock file that is there.
+/// Opens an existing lock file.
 pub(super) fn open_there(path: &Path) -> io::Result<File> {
     open_as(path, &mut OpenOptions::new())
 }
 
-/// Opens a lock file, making it as the options say.
+/// Opens a lock file, creating it as the options say.
 pub(super) fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.read(true).write(true).with_mode(0o600);
-    // Who holds the lock is written into it: never into a file that somebody's link leads to.
+    // The holder is written into the file, so never follow a link: it could lead to any file.
     plain_files::open(path, options, Links::Refused)
 }
 
-/// Whether a file could not be opened for writing because of where it lies or what it allows.
+/// Whether a file could not be opened for writing because of a read-only file system or its permissions.
 pub(super) fn is_unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-/// Tries once to lock a file; whether it is locked by this handle now.
+/// Tries once to lock a file; returns whether this handle holds the lock now.
 pub(super) fn try_take(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
@@ -91,7 +91,7 @@ pub(super) fn try_take(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Takes the lock at `path`.
+/// Acquires the lock at `path`.
 pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     let mut file = match open(path) {
         Err(error) if terms.looks && is_unwritable(&error) => plain_files::open_to_read(path)?,
@@ -105,13 +105,13 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
         let waited = start.elapsed();
         let left = terms.timeout.saturating_sub(waited);
         tries += 1;
-        // Once more even without time: someone may only be looking whether it is held.
+        // Try once more even without time: another process may only be testing whether the lock is held.
         if left.is_zero() && tries > 1 {
             return Err(Refusal::Busy(holder(&mut file)?.to_string()));
         }
         if let (None, Some(waiting)) = (&shown, terms.waiting) {
-            // A holder that is just looking has it for a moment: then it is tried again in the next round. So it is where the file cannot be
-            // made: the lock comes when the holder ends.
+            // A holder that tests this file locks it for a moment; the next round tries again. If the file cannot be created, this process
+            // stays unseen and gets the lock when the holder ends.
             shown = open(waiting).ok().filter(|waiting| waiting.try_lock_shared().is_ok());
         }
         if let Some(on_wait) = terms.on_wait.filter(|_| waited >= TELL_AFTER) {
@@ -122,12 +122,12 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
             }
         }
         std::thread::sleep(if tries == 1 { pause } else { pause.min(left) });
-        // Quick at first, because holders give way; then a wait of minutes must not cost a core.
+        // Poll fast at first, because holders give way; slow down so that a wait of minutes does not cost a core.
         pause = (pause + Duration::from_millis(1)).min(Duration::from_millis(if waited < TELL_AFTER * 10 { 5 } else { 25 }));
     }
     let written = |file: &File| file.metadata().and_then(|found| found.modified()).ok();
     let before = written(&file);
-    // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
+    // Only waiting processes read the text. On a full disk it cannot be written; the lock is valid without it.
     let _ = note(&mut file, terms.purpose);
     Ok(Lock {
         times: [before, written(&file)],
@@ -135,7 +135,7 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     })
 }
 
-/// Leaves the lock to those who wait: returns when nobody does any more, or when they had their time since `gave_way`.
+/// Leaves the lock to waiting processes: returns when none waits any more, or [`TURN`] after `gave_way`.
 pub(super) fn leave_turn(waiting: &Path, gave_way: Instant) -> io::Result<()> {
     if gave_way.elapsed() >= TURN {
         return Ok(());
@@ -147,7 +147,7 @@ pub(super) fn leave_turn(waiting: &Path, gave_way: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether somebody shows that he waits. `file` is the file of [`Terms::waiting`].
+/// Whether another process waits. `file` is the file of [`Terms::waiting`].
 pub(super) fn is_waited_for(file: &File) -> io::Result<bool> {
     let free = try_take(file)?;
     if free {
@@ -156,12 +156,12 @@ pub(super) fn is_waited_for(file: &File) -> io::Result<bool> {
     Ok(!free)
 }
 
-/// Writes down who holds the lock.
+/// Writes this process, its purpose and the time into the lock file.
 pub(super) fn note(file: &mut File, purpose: &str) -> io::Result<()> {
     let mut purpose = purpose.to_owned();
     purpose.truncate(purpose.floor_char_boundary(PURPOSE_LEN));
     let text = format!("pid {} ({purpose}) since {}", std::process::id(), now());
-    // Written over at its full length: some file systems flush a file that was truncated when it is closed, which takes milliseconds.
+    // Overwrite at full length instead of truncating: some file systems flush a truncated file on close, which takes milliseconds.
     file.rewind()?;
     file.write_all(format!("{text:<HOLDER_LEN$}").as_bytes())
 }
@@ -171,17 +171,17 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// What a holder wrote down.
+/// A lock's holder, as it wrote itself into the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
-    /// Who, without control characters.
+    /// Process id and purpose, without control characters.
     who: String,
-    /// Seconds since 1970 when it took the lock; `None` when that is not legible.
+    /// When it acquired the lock, in seconds since 1970; `None` if not legible.
     pub since: Option<u64>,
 }
 
 impl Holder {
-    /// Whether it is the process that asks.
+    /// Whether it is the calling process.
     pub(super) fn is_this_process(&self) -> bool {
         self.who.starts_with(&format!("pid {} ", std::process::id()))
     }
@@ -191,7 +191,7 @@ impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (who, held) = (&self.who, self.since.and_then(|since| now().checked_sub(since)));
         match (who.strip_suffix(')'), held) {
-            // A clock that was set would tell nonsense.
+            // After a change of the clock the age would be wrong; show it only if it is plausible.
             (Some(open), Some(held @ 0..=599)) => write!(f, "{open}, {held} s)"),
             (Some(open), Some(held @ 600..=8_640_000)) => write!(f, "{open}, {} min)", held / 60),
             _ => f.write_str(who),
@@ -199,7 +199,7 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// What the holder wrote down.
+/// Reads the holder from the lock file.
 pub(super) fn holder(file: &mut File) -> io::Result<Holder> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -285,7 +285,7 @@ mod tests {
         drop(first);
         let gave_way = Instant::now();
         leave_turn(&waiting, gave_way).unwrap();
-        // Either the other had its turn, or it was left all its time.
+        // Either the other thread acquired the lock, or it had the whole turn for it.
         assert!(gets.try_recv().is_ok() || gave_way.elapsed() >= TURN);
         drop(other.join().unwrap());
         assert!(!is_waited_for(&look).unwrap());

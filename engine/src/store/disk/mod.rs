@@ -1,7 +1,7 @@
-//! The store on disk: one redb file in a folder. `store-layout.md` describes every byte of it. It knows no graph and no terminal.
+//! The store on disk: one redb file in a folder. `store-layout.md` describes every byte of it. Knows no graph and no terminal.
 //!
-//! Invariants: a read gives the bytes that were written, or nothing and a note ([`Store::damage`]); what a commit acknowledged is there
-//! after a kill; redb's panics do not get out; one process at a time has the folder.
+//! Invariants: a read returns the bytes that were written, or nothing and a note ([`Store::damage`]). An acknowledged commit survives
+//! a kill. Panics of redb do not leave this module. One process at a time holds the folder.
 
 mod block;
 mod census;
@@ -48,27 +48,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use sweep_fence::Collecting;
 
-/// Hears who holds the store, once per holder that is waited for longer than a moment.
+/// Called with the lock's holder, once per holder that keeps this process waiting for longer than a moment.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Clone)]
 pub struct DiskOptions {
-    /// What the others are told while they wait: `cortex build`.
+    /// The command, as waiting processes report it: `cortex build`.
     pub purpose: String,
-    /// How long to wait for the lock.
+    /// Maximum time to wait for the lock.
     pub lock_timeout: Duration,
-    /// Called when the lock has to be waited for.
+    /// Called when this process waits for the lock.
     pub on_wait: Option<OnWait>,
-    /// Called when a checkout is waited for that another process builds.
+    /// Called when this process waits for a checkout that another process builds.
     pub on_wait_view: Option<OnWait>,
-    /// Called when another process asks for the same paid result, which is waited for.
+    /// Called when this process waits for a paid result that another process has requested.
     pub on_wait_result: Option<OnWait>,
-    /// Most memory for pages of the file.
+    /// Maximum memory for pages of the file, in bytes.
     pub cache_bytes: usize,
-    /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
+    /// Whether to release the lock to waiting processes between two steps. Not for a reader, which must see one state.
     pub gives_way: bool,
-    /// Whether a file that is damaged beyond opening is set aside, and an empty store begun. Not for who only looks: he is told, and touches nothing.
+    /// Whether to set aside a file that is damaged beyond opening and start a new store. A read-only command reports the damage instead.
     pub sets_aside: bool,
 }
 
@@ -96,12 +96,12 @@ impl fmt::Debug for DiskOptions {
     }
 }
 
-/// Damage met so far.
+/// Damage found so far.
 #[derive(Debug, Default)]
 struct Notes {
     told: HashSet<String>,
     untold: Vec<String>,
-    /// Blobs whose bytes are not theirs: the next commit that brings them writes them anew.
+    /// Blobs whose bytes do not match their digest: the next commit that contains them overwrites them.
     bad_blobs: HashSet<Digest>,
 }
 
@@ -119,20 +119,20 @@ impl Notes {
 pub struct DiskStore {
     handle: Handle,
     notes: Mutex<Notes>,
-    /// Whether results were filed since it was opened.
+    /// Whether results were stored since the opening.
     filed: AtomicBool,
-    /// How many, since it was last asked whether the file has grown.
+    /// Number of results stored since the last check of the file's growth.
     fresh: AtomicU64,
-    /// Blobs that lie beside those read lately.
+    /// Decompressed neighbours of blobs read recently.
     frames: block::Frames,
 }
 
 impl DiskStore {
-    /// Opens the store in a folder, making both if need be. A file that is damaged (and, if told so, one that is too new) is set aside
-    /// and an empty store begun; the notices say so.
+    /// Opens the store in a folder, creating both if absent. Sets a damaged file aside if [`DiskOptions::sets_aside`], and starts a new
+    /// store with its readable rows; the returned notices report it.
     ///
     /// # Errors
-    /// When the folder cannot be used, is held by another process for too long, is someone else's, or is too new.
+    /// When the folder cannot be used, another process holds it for too long, it belongs to another user, or its format is too new.
     pub fn open(dir: &Path, options: DiskOptions) -> Result<(Self, Vec<Diagnostic>), StoreError> {
         Self::over(Box::new(folder::Folder::new(dir, options)))
     }
@@ -151,7 +151,7 @@ impl DiskStore {
         ))
     }
 
-    /// The store's name, which no other store has.
+    /// The store's name, unique among stores.
     pub fn id(&self) -> Option<String> {
         self.handle.medium().id()
     }
@@ -161,18 +161,18 @@ impl DiskStore {
         self.handle.medium().path()
     }
 
-    /// Whether a folder holds a store, or what is left of one.
+    /// Whether a folder contains a store or remains of one.
     pub fn is_at(dir: &Path) -> bool {
         folder::is_store(dir)
     }
 
-    /// Whether results were filed by this handle: then the file may have grown.
+    /// Whether this handle has stored results: then the file may have grown.
     pub fn has_filed(&self) -> bool {
         self.filed.load(Relaxed)
     }
 
-    /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
-    /// other processes are not kept waiting.
+    /// Closes the file and releases the lock; the next call of any method reopens it. Call before slow work, so that other processes
+    /// need not wait.
     pub fn release(&self) {
         self.handle.release();
     }
@@ -196,7 +196,7 @@ impl DiskStore {
         result
     }
 
-    /// Lets those in who wait for the store.
+    /// Releases the lock if another process waits for the store.
     fn let_others(&self) {
         self.give_way();
     }
@@ -211,7 +211,7 @@ impl DiskStore {
         }
     }
 
-    /// The value if it is sound; damage is noted.
+    /// Returns a sound value; notes damage.
     fn sound<T>(&self, value: Value<T>) -> Option<T> {
         match value {
             Value::Absent => None,
@@ -270,7 +270,7 @@ impl Store for DiskStore {
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
-        // What is found to be there must still be there when the rest is written.
+        // Blobs found present must still be there when the rest is written.
         let _whole = self.handle.lock_shared();
         let mut outputs = write::outputs(&commit);
         let bad_blobs = self.notes().bad_blobs.clone();

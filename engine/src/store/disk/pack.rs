@@ -1,7 +1,7 @@
-//! Bodies, compressed where it pays. It knows zstd and nothing of what the bytes mean.
+//! Bodies, compressed where it pays. Knows zstd and nothing about the meaning of the bytes.
 //!
-//! Records of results are short and alike. They are compressed with a dictionary, which holds what most of them have in common; it is a part of
-//! the format, so that the file beside this one never changes.
+//! Records of results are short and similar. They are compressed with a dictionary of their common parts. It belongs to the format, so that the
+//! file beside this one never changes.
 
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -11,29 +11,29 @@ use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 use zstd::zstd_safe::CParameter;
 
-/// Bodies up to this length stay as they are.
+/// Maximum length in bytes of a body that stays uncompressed.
 const SMALL: usize = 512;
 
-/// The level: a quarter to a third of an outline's length; higher ones take twice the time for a twentieth less.
+/// Compression level: gives a quarter to a third of an outline's length; higher levels take twice the time for a twentieth less.
 const LEVEL: i32 = 1;
 
-/// The bytes as they are.
+/// Codec: uncompressed bytes.
 pub(super) const RAW: u8 = 0;
 
-/// One zstd frame.
+/// Codec: one zstd frame.
 pub(super) const ZSTD: u8 = 1;
 
-/// One zstd frame, compressed with [`DICTIONARY`].
+/// Codec: one zstd frame, compressed with [`DICTIONARY`].
 const RECORD: u8 = 2;
 
-/// What records of results have in common. `scripts/train_dictionary.py` made it.
+/// Common parts of records of results, created by `scripts/train_dictionary.py`.
 static DICTIONARY: &[u8] = include_bytes!("records.dictionary");
 
 static ENCODER: LazyLock<EncoderDictionary<'static>> = LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
 static DECODER: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
 
 thread_local! {
-    // A context costs more to make than a small body costs to compress.
+    // Creating a context costs more than compressing a small body.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
     static RECORD_COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(record_compressor().ok());
@@ -42,12 +42,12 @@ thread_local! {
 
 fn record_compressor() -> std::io::Result<Compressor<'static>> {
     let mut compressor = Compressor::with_prepared_dictionary(&ENCODER)?;
-    // The codec says which dictionary it is.
+    // The codec implies the dictionary.
     compressor.set_parameter(CParameter::DictIdFlag(false))?;
     Ok(compressor)
 }
 
-/// The bytes compressed, if that saves at least a tenth of them.
+/// Returns the bytes compressed, if that saves at least a tenth of them.
 fn compressed(bytes: &[u8]) -> Option<Vec<u8>> {
     if bytes.len() <= SMALL {
         return None;
@@ -56,7 +56,7 @@ fn compressed(bytes: &[u8]) -> Option<Vec<u8>> {
     (packed.len() < bytes.len() / 10 * 9).then_some(packed)
 }
 
-/// Codec and stored form of the bytes.
+/// Returns codec and stored form of the bytes.
 pub(super) fn pack(bytes: &[u8]) -> (u8, Cow<'_, [u8]>) {
     match compressed(bytes) {
         Some(packed) => (ZSTD, Cow::Owned(packed)),
@@ -64,10 +64,9 @@ pub(super) fn pack(bytes: &[u8]) -> (u8, Cow<'_, [u8]>) {
     }
 }
 
-/// The bytes behind a stored form, exactly `len` of them, or `None` if it does not hold that.
+/// Expands a stored form to exactly `len` bytes; `None` if it does not contain that.
 ///
-/// Never allocates or writes more than `len` bytes, and a length that the stored form does not declare, or that no memory can hold, is refused,
-/// not obeyed.
+/// Never allocates or writes more than `len` bytes. Refuses a length that the stored form does not declare or that does not fit in memory.
 pub(super) fn unpack(codec: u8, stored: &[u8], len: u64) -> Option<Arc<[u8]>> {
     let expand = match codec {
         RAW => return (stored.len() as u64 == len).then(|| stored.into()),
@@ -78,14 +77,14 @@ pub(super) fn unpack(codec: u8, stored: &[u8], len: u64) -> Option<Arc<[u8]>> {
     let declared = zstd::zstd_safe::get_frame_content_size(stored).ok()??;
     let len = usize::try_from(len).ok().filter(|_| declared == len)?;
     Vec::<u8>::new().try_reserve_exact(len).ok()?;
-    // Expanded where it stays: large outputs are many pages of memory.
+    // Expand in place: large outputs are many pages of memory.
     let mut out: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
     let bytes = Arc::get_mut(&mut out)?;
     let written = expand.with_borrow_mut(|expand| expand.as_mut()?.decompress_to_buffer(stored, bytes).ok())?;
     (written == len).then_some(out)
 }
 
-/// As [`body`], of a record of a result: `[2][length u32, big-endian][zstd frame]` with the dictionary of records, where that is shorter.
+/// As [`body`], for a record of a result: `[2][length u32, big-endian][zstd frame]` with the dictionary of records, where that is shorter.
 pub(super) fn record_body(record: &[u8]) -> Vec<u8> {
     let packed = RECORD_COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(record).ok());
     match (packed, u32::try_from(record.len())) {
@@ -102,7 +101,7 @@ fn framed(codec: u8, len: u32, packed: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A self-describing body: `[0][bytes]` or `[1][length u32, big-endian][zstd frame]`.
+/// Returns a self-describing body: `[0][bytes]` or `[1][length u32, big-endian][zstd frame]`.
 pub(super) fn body(bytes: &[u8], may_compress: bool) -> Vec<u8> {
     let packed = if may_compress { compressed(bytes) } else { None };
     match (packed, u32::try_from(bytes.len())) {
@@ -116,7 +115,7 @@ pub(super) fn body(bytes: &[u8], may_compress: bool) -> Vec<u8> {
     }
 }
 
-/// What [`body`] was made of.
+/// Returns the bytes of a [`body`].
 pub(super) fn open_body(body: &[u8]) -> Option<Cow<'_, [u8]>> {
     let (&codec, rest) = body.split_first()?;
     if codec == RAW {
@@ -128,7 +127,7 @@ pub(super) fn open_body(body: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 /// Maps every item, on all cores when there are enough items to share out. Keeps the order.
 ///
-/// Must not be called while a lock or a transaction is held: a waiting rayon thread may take up another job that wants the same one.
+/// Must not be called while a lock or a transaction is held: a waiting rayon thread may run another job that needs the same one.
 pub(super) fn map_all<'a, T: Sync, R: Send>(items: &'a [T], map: impl Fn(&'a T) -> R + Sync + Send) -> Vec<R> {
     const WORTH_SHARING: usize = 32;
     if items.len() < 2 * WORTH_SHARING {

@@ -1,4 +1,4 @@
-//! Reading: one read transaction per call, every value checked. It does not decide what damage means for the caller.
+//! Reading: one read transaction per call, every value checked. Does not decide how callers treat damage.
 
 use super::block::Frames;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, ReadTable, Table};
@@ -12,19 +12,19 @@ use redb::ReadableDatabase;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What a value was found to be.
+/// Outcome of reading a value.
 #[derive(Debug)]
 pub(super) enum Value<T> {
     /// There is none.
     Absent,
     /// It is sound.
     Sound(T),
-    /// It is there but not what was written; one sentence.
+    /// It exists but differs from what was written; one sentence.
     Damaged(String),
 }
 
 impl<T> Value<T> {
-    /// Opens a sound value further; `None` is damage.
+    /// Decodes a sound value further; `None` becomes damage.
     fn and_then<U>(self, table: Table, key: &[u8], open: impl FnOnce(T) -> Option<U>) -> Value<U> {
         match self {
             Self::Absent => Value::Absent,
@@ -34,7 +34,7 @@ impl<T> Value<T> {
     }
 }
 
-/// The sentence that names table and key of a damaged value.
+/// Returns the sentence that names table and key of a damaged value.
 pub(super) fn damaged(table: Table, key: &[u8], why: impl std::fmt::Display) -> String {
     let mut sentence = format!("the {} in {} under {} ", table.value, table.name, table.key);
     for byte in key.iter().take(40) {
@@ -53,7 +53,7 @@ pub(super) fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnO
     })
 }
 
-/// One value of one table, in its own transaction.
+/// Reads one value of one table in its own transaction.
 fn single<T>(
     database: &dyn ReadableDatabase,
     table: Table,
@@ -67,7 +67,7 @@ fn single<T>(
     }
 }
 
-/// The blob of a digest, hashed.
+/// Reads and hashes the blob of a digest.
 pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
@@ -76,12 +76,12 @@ pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest, frames: &Fr
     blob_of(&blobs, &data, digest, frames)
 }
 
-/// Where the bytes of a blob are.
+/// Reads the record of a blob.
 pub(super) fn blob_record(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobRecord>, redb::Error> {
     value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())
 }
 
-/// The blob of a digest in open tables, hashed.
+/// Reads and hashes the blob of a digest from open tables.
 pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let record = match blob_record(blobs, digest)? {
         Value::Sound(record) => record,
@@ -96,8 +96,8 @@ pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest, fram
     })
 }
 
-/// In how many chunks of its own the bytes that a blob record speaks of lie, none in a block, if they are all there, sound, and of this digest. Says
-/// so of the same blobs as [`blob_of`], mostly without copying them and hashing them once; of the others it cannot tell what is wrong.
+/// Returns the number of a blob's own chunks (0 in a block) if all bytes exist and have this digest, else `None` without the reason. Agrees with
+/// [`blob_of`] on which blobs are sound, but mostly avoids a copy and hashes only once.
 pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Digest, frames: &Frames) -> Result<Option<u64>, redb::Error> {
     if record.shared.is_some() {
         let is_its = matches!(bytes(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
@@ -115,7 +115,7 @@ pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Diges
         .map(|_| 1))
 }
 
-/// The bytes that a blob record speaks of. Memory grows only with chunks that are there, and with a length that fits them.
+/// Reads the bytes of a blob record. Memory grows only with chunks that exist, and with a length that matches them.
 fn bytes(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     if let Some(shared) = &record.shared {
         let key = schema::chunk_key(record.seq, 0);
@@ -151,7 +151,7 @@ fn bytes(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<Value
     Ok(Value::Sound(stored).and_then(BLOB_DATA, &first, |stored| whole.then(|| unpack(&stored))?))
 }
 
-/// Which of the blobs are not recorded, or recorded unreadably.
+/// Returns for each blob whether its record is missing or unreadable.
 pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
     let txn = database.begin_read()?;
     let Some(blobs) = schema::table(&txn, BLOBS)? else {
@@ -161,24 +161,24 @@ pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest])
     digests.iter().map(missing).collect()
 }
 
-/// The record of an action.
+/// Reads the record of an action.
 pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
     single(database, ACTIONS, &key.0.0, |body| {
         codec::decode_action(&pack::open_body(body)?).ok()
     })
 }
 
-/// One row of a view.
+/// Reads one row of a view.
 pub(super) fn row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
     single(database, schema::table_of(part), &schema::row_key(part.owner(view), key), |body| {
         pack::open_body(body).map(std::borrow::Cow::into_owned)
     })
 }
 
-/// Sound rows in key order, and a sentence for each of the others.
+/// Sound rows in key order, and a sentence for each damaged one.
 pub(super) type Rows<K, T> = (Vec<(K, T)>, Vec<String>);
 
-/// All rows of a part of a view. A row that damage has hidden from the walk cannot be noticed here: who needs completeness counts.
+/// Reads all rows of a part of a view. Cannot detect rows that damage hides from the walk: a caller that needs completeness must count.
 pub(super) fn rows(database: &dyn ReadableDatabase, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
     let (table, view) = (schema::table_of(part), part.owner(view));
     let from = view.0.to_be_bytes();
@@ -188,7 +188,7 @@ pub(super) fn rows(database: &dyn ReadableDatabase, view: ViewId, part: Part) ->
     })
 }
 
-/// The versions of a node, oldest first.
+/// Reads the versions of a node, oldest first.
 pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str) -> Result<Rows<u32, HistoryRecord>, redb::Error> {
     let from = schema::history_key(view, label, 0);
     let to = schema::history_key(view, label, u32::MAX);
@@ -198,20 +198,20 @@ pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str
     })
 }
 
-/// When a result was last found again.
+/// Reads when a result was last found again.
 pub(super) fn last_use(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<u64>, redb::Error> {
     single(database, LAST_USE, &key.0.0, seconds)
 }
 
-/// The body of a row of [`LAST_USE`].
+/// Decodes the body of a row of [`LAST_USE`].
 pub(super) fn seconds(body: &[u8]) -> Option<u64> {
     body.try_into().ok().map(u64::from_be_bytes)
 }
 
-/// The checkouts that the store knows.
+/// Reads the checkouts recorded in the store.
 pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Rows<ViewId, ViewRecord>, redb::Error> {
     let (rows, sentences) = range(database, schema::table_of(Part::View), &[], None, |key, body| {
-        // Rows under other keys than the empty one are nobody's.
+        // Rows under other keys than the empty one belong to no checkout.
         let view = key.try_into().ok().map(|view| ViewId(u64::from_be_bytes(view)));
         let record = view.and_then(|view| Some((view, ViewRecord::from_row(&pack::open_body(body)?)?)));
         Some(((), record))

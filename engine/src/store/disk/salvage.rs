@@ -1,5 +1,5 @@
-//! What can still be read of a database that was set aside. Every row proves itself by its check, so that those that are reached can be taken
-//! over. Graphs, stamps and what was laid out are not among them: half of them would be wrong, and a build finds them out again.
+//! Salvage of a database that is set aside. Every row proves its soundness by its check, so all reachable ones can be copied. Graphs, stamps and
+//! the list of laid-out files are left out: half of them would be wrong, and a build restores them.
 
 use super::frame;
 use super::schema::{self, Table};
@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 
-/// What holds for itself, row by row: first what others refer to.
+/// Tables whose rows are valid by themselves, sorted so that rows precede those that refer to them.
 const TAKEN: [Table; 12] = [
     schema::BLOB_DATA,
     schema::BLOCKS,
@@ -25,18 +25,18 @@ const TAKEN: [Table; 12] = [
     schema::REMARKS,
 ];
 
-/// Rows are handed over in batches of so many bytes.
+/// Size in bytes of a batch of rows.
 const BATCH: usize = 4 << 20;
 
-/// In a table with more places that cannot be read than this, the rest is left.
+/// Maximum number of unreadable places in a table; beyond them, the rest is skipped.
 const MOST_DAMAGES: usize = 1000;
 
 type Row = (Vec<u8>, Vec<u8>);
 
-/// Takes over what is sound of one database into another, an empty one. How many rows; damage only makes them fewer.
+/// Copies all sound rows of one database into another, empty one; returns their number. Damage only reduces it.
 ///
 /// # Errors
-/// When the other cannot be written.
+/// When the other database cannot be written.
 pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<u64, Fault> {
     let Ok(source) = guarded(|| open(from, cache_bytes)) else {
         return Ok(0);
@@ -56,13 +56,13 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
     Ok(count)
 }
 
-/// A database to read, and the copy that it is in, if it is in one.
+/// A database opened for reading, and its temporary copy, if it needed one.
 struct Source {
     database: Closing<Box<dyn ReadableDatabase>>,
     _copy: Option<tempfile::NamedTempFile>,
 }
 
-/// As it is; or, where it has to be repaired or lost its end, a copy of it, with zeros in the place of the end. It itself stays what it is.
+/// Opens the database itself; if it needs repair or lost its end, opens a copy padded with zeros. Never changes the original.
 fn open(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
@@ -94,17 +94,17 @@ fn open(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
     })
 }
 
-/// How long a file that lost its end was, as redb says when it meets it.
+/// Parses the original length of a file that lost its end from redb's error message.
 fn wanted_length(why: &str) -> Option<u64> {
     let behind = why.split("layout_len=").nth(1)?;
     let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
     behind[..end].parse().ok()
 }
 
-/// A file that claims to have been longer by more than as much again, and this, is not believed.
+/// Additional bytes allowed: a file that claims more than twice its length plus this is not trusted.
 const ROOM: u64 = 16 << 20;
 
-/// What a copy to read from is called, with something random behind it.
+/// Prefix of the temporary copy's name, before a random suffix.
 const COPY: &str = "store.redb.copy-";
 
 fn insert_rows(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb::Error> {
@@ -120,14 +120,14 @@ fn insert_rows(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb
     Ok(())
 }
 
-/// A walk over a table of which pages may be damaged.
+/// A walk over a table with possibly damaged pages.
 struct Walk<'s> {
     source: &'s dyn ReadableDatabase,
     table: Table,
 }
 
 impl Walk<'_> {
-    /// Every sound row that can be reached, in batches: up to the first damage, from behind it up to the next, and so on.
+    /// Passes every sound reachable row to `take`, in batches: up to the first damage, from behind it up to the next, and so on.
     fn sound_rows(&self, mut take: impl FnMut(&[Row]) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut at = Point::FIRST;
         for _ in 0..MOST_DAMAGES {
@@ -153,7 +153,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The nearest point from here on, or back, whose page can be read: found by steps of doubled width, and then between the last two.
+    /// Finds the nearest point, up or down from here, whose page can be read: in steps of doubled width, then by bisection.
     fn next_reached(&self, from: Point, up: bool) -> Option<Point> {
         if self.is_reached(from) {
             return Some(from);
@@ -183,7 +183,7 @@ impl Walk<'_> {
         tried.is_ok()
     }
 
-    /// The sound rows from one place to another, up to a batch of them.
+    /// Reads the sound rows between two places, up to a batch.
     fn stretch(&self, from: Bound<&[u8]>, to: Point) -> Stretch {
         let mut stretch = Stretch::default();
         let ended = guarded(|| {
@@ -215,29 +215,29 @@ impl Walk<'_> {
     }
 }
 
-/// Rows that follow each other.
+/// Consecutive rows.
 #[derive(Default)]
 struct Stretch {
-    /// The sound ones.
+    /// The sound rows.
     rows: Vec<Row>,
-    /// The key that it came to, sound or not.
+    /// The last key reached, sound or not.
     last: Option<Vec<u8>>,
     end: End,
 }
 
-/// Why a stretch ends.
+/// Reason why a stretch ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
-    /// It is as far as it was to go.
+    /// It reached the end of the range.
     #[default]
     Whole,
-    /// It is long enough.
+    /// The batch is full.
     Batch,
     /// It met damage.
     Damage,
 }
 
-/// A place among the keys of a table, as a number of [`BITS`] bits: what a key begins with.
+/// A position among the keys of a table: their first [`BITS`] bits as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Point([u8; LENGTH]);
 
@@ -255,13 +255,13 @@ impl Point {
         point
     }
 
-    /// The first key that it is the place of.
+    /// Returns the first key at this position.
     fn key(&self) -> &[u8] {
         let zeros = self.0.iter().rev().take_while(|byte| **byte == 0).count();
         &self.0[..LENGTH - zeros]
     }
 
-    /// So many keys further up or down: two to the power of `bit`. `None` beyond the ends.
+    /// Moves by two to the power of `bit` positions, up or down; `None` beyond the ends.
     fn shifted(mut self, bit: usize, up: bool) -> Option<Self> {
         let mut step = 1_u8 << (bit % 8);
         for byte in self.0[..LENGTH - bit / 8].iter_mut().rev() {

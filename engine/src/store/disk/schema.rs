@@ -4,19 +4,19 @@ use super::frame;
 use crate::store::{Part, ViewId};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError};
 
-/// The format written here.
+/// The format that this version writes.
 pub(super) const FORMAT: u32 = 3;
 
-/// The oldest format number a reader must know to read what is written here.
+/// The oldest format that a reader must know to read the present one.
 pub(super) const MIN_READER: u32 = 3;
 
-/// Every table maps bytes to bytes: numbers in keys are big-endian, so that the order of bytes is the order of numbers.
+/// A table of bytes to bytes: numbers in keys are big-endian, so that byte order is numeric order.
 pub(super) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
-/// A table and the form of its keys and values, in the words of `store-layout.md`.
+/// A table with the form of its keys and values, as in `store-layout.md`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
-    /// Its name in redb, with the number of its form.
+    /// Its name in redb, with its form number.
     pub(super) name: &'static str,
     /// The form of its keys.
     pub(super) key: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table as redb knows it.
+    /// Returns the table's redb definition.
     pub(super) const fn definition(&self) -> Definition {
         TableDefinition::new(self.name)
     }
@@ -37,7 +37,7 @@ pub(super) const META: Table = Table {
     key: "name, UTF-8",
     value: "by name",
 };
-/// What blobs there are.
+/// Location of each blob.
 pub(super) const BLOBS: Table = Table {
     name: "blobs.1",
     key: "digest [32]",
@@ -49,7 +49,7 @@ pub(super) const BLOB_DATA: Table = Table {
     key: "seq u64, chunk u32",
     value: "bytes",
 };
-/// How much of each block of blobs is in use.
+/// Usage of each block of blobs.
 pub(super) const BLOCKS: Table = Table {
     name: "blocks.1",
     key: "seq u64",
@@ -107,13 +107,13 @@ const MANIFESTS: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
-/// What was said of nodes.
+/// Remarks about nodes.
 pub(super) const REMARKS: Table = Table {
     name: "remarks.1",
     key: "view u64, row key",
     value: "packed row",
 };
-/// What models were paid.
+/// Costs of models.
 pub(super) const LEDGER: Table = Table {
     name: "ledger.1",
     key: "view u64, row key",
@@ -134,13 +134,13 @@ const VOLUMES: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
-/// Outputs that people wrote.
+/// Corrections by people.
 pub(super) const CORRECTIONS: Table = Table {
     name: "corrections.1",
     key: "0 u64, label, 0 u8, view u64",
     value: "packed row",
 };
-/// The log.
+/// The log of builds.
 pub(super) const BUILDS: Table = Table {
     name: "builds.1",
     key: "view u64, row key",
@@ -153,13 +153,13 @@ pub(super) const VIEWS: Table = Table {
     key: "view u64",
     value: "packed ViewRecord",
 };
-/// Versions that are not trimmed.
+/// Pinned versions.
 pub(super) const PINS: Table = Table {
     name: "pins.1",
     key: "view u64, row key",
     value: "packed row",
 };
-/// When results made earlier were last found again.
+/// When earlier results were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
     key: "action key [32]",
@@ -171,7 +171,7 @@ const WATCH: Table = Table {
     value: "packed row",
 };
 
-/// What was relied on while a collection ran.
+/// Keys and digests that commits relied on while gc ran.
 pub(super) const TOUCHED: Table = Table {
     name: "touched.1",
     key: "action key or digest [32]",
@@ -208,7 +208,7 @@ pub(super) const SCHEMA: [Table; 26] = [
     VOLUMES,
 ];
 
-/// The table of a part.
+/// Returns the table of a part.
 pub(super) const fn table_of(part: Part) -> Table {
     match part {
         Part::Nodes => NODES,
@@ -232,18 +232,18 @@ pub(super) const fn table_of(part: Part) -> Table {
     }
 }
 
-/// Whether rows of a part are compressed. Links and stamps are read whole by every command: their speed counts, not their size. Of the
-/// records of a graph few pages are read, and every checkout has its own.
+/// Whether rows of a part are compressed. Every command reads all links and stamps: their speed matters, not their size. Of the records of a graph
+/// few pages are read, and every checkout has its own.
 pub(super) const fn compresses(part: Part) -> bool {
     matches!(part, Part::Manifests | Part::Nodes)
 }
 
-/// The key of a row: the view, then the caller's key.
+/// Returns the key of a row: the view, then the caller's key.
 pub(super) fn row_key(view: ViewId, key: &[u8]) -> Vec<u8> {
     [&view.0.to_be_bytes(), key].concat()
 }
 
-/// The key of a chunk of a blob.
+/// Returns the key of a blob's chunk.
 pub(super) fn chunk_key(seq: u64, chunk: u32) -> [u8; 12] {
     let mut key = [0; 12];
     key[..8].copy_from_slice(&seq.to_be_bytes());
@@ -251,7 +251,7 @@ pub(super) fn chunk_key(seq: u64, chunk: u32) -> [u8; 12] {
     key
 }
 
-/// The key of a version: 28 bytes, of which the first 24 are the same for all versions of a node.
+/// Returns the key of a version: 28 bytes, of which the first 24 are equal for all versions of a node.
 pub(super) fn history_key(view: ViewId, label: &str, version: u32) -> [u8; 28] {
     let mut key = [0; 28];
     key[..8].copy_from_slice(&view.0.to_be_bytes());
@@ -260,14 +260,14 @@ pub(super) fn history_key(view: ViewId, label: &str, version: u32) -> [u8; 28] {
     key
 }
 
-/// The version number in a key of [`HISTORY`].
+/// Returns the version number in a key of [`HISTORY`].
 pub(super) fn version_of(key: &[u8]) -> Option<u32> {
     key.last_chunk::<4>()
         .filter(|_| key.len() == 28)
         .map(|version| u32::from_be_bytes(*version))
 }
 
-/// A table to read, or `None` in a store made before the table was added to the format.
+/// Opens a table for reading; `None` in a store older than the table.
 pub(super) fn table(txn: &ReadTransaction, table: Table) -> Result<Option<ReadTable>, redb::Error> {
     match txn.open_table(table.definition()) {
         Ok(table) => Ok(Some(table)),
@@ -279,26 +279,26 @@ pub(super) fn table(txn: &ReadTransaction, table: Table) -> Result<Option<ReadTa
 /// An open table.
 pub(super) type ReadTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
 
-/// What a redb file is to us.
+/// Kind of a redb file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A store we can read, with its name.
+    /// A readable store, with its name.
     Ours(String),
-    /// A store that a later cortex wrote; the format a reader has to know.
+    /// A store of a later cortex; the format that a reader must know.
     Newer(u32),
-    /// A redb file that is not a store, or one whose meta rows are damaged.
+    /// A redb file that is no store, or one with damaged meta rows.
     Alien,
 }
 
 const FORMAT_KEY: &[u8] = b"format";
 const ID_KEY: &[u8] = b"store_id";
 
-/// Makes all tables and the meta rows, in one durable transaction.
+/// Creates all tables and the meta rows, in one durable transaction.
 pub(super) fn create(database: &Database, store_id: &str) -> Result<(), redb::Error> {
     create_as(database, store_id, FORMAT, MIN_READER)
 }
 
-/// As [`create`], claiming to be of another format.
+/// As [`create`], but records another format.
 pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_reader: u32) -> Result<(), redb::Error> {
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
@@ -314,7 +314,7 @@ pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_re
     Ok(())
 }
 
-/// Says of a store of an earlier format that it is of this one: all that such a store holds means the same here.
+/// Marks a store of an earlier format as of this one: its contents have the same meaning here.
 pub(super) fn raise(database: &Database) -> Result<(), redb::Error> {
     if format(database)?.is_none_or(|found| found >= FORMAT) {
         return Ok(());
@@ -326,7 +326,7 @@ pub(super) fn raise(database: &Database) -> Result<(), redb::Error> {
     Ok(())
 }
 
-/// The format that a store says it is of.
+/// Returns the format recorded in a store.
 pub(super) fn format(database: &Database) -> Result<Option<u32>, redb::Error> {
     let txn = database.begin_read()?;
     let meta = txn.open_table(META.definition())?;
@@ -337,7 +337,7 @@ pub(super) fn format(database: &Database) -> Result<Option<u32>, redb::Error> {
     }))
 }
 
-/// Writes the format and the earliest one that reads it.
+/// Writes the format and the oldest one that can read it.
 pub(super) fn put_format(txn: &redb::WriteTransaction, format: u32, min_reader: u32) -> Result<(), redb::Error> {
     let body = [format.to_be_bytes(), min_reader.to_be_bytes()].concat();
     let mut meta = txn.open_table(META.definition())?;

@@ -1,7 +1,7 @@
-//! The open database and what becomes of it when something fails. It knows no table.
+//! The open database and its handling of failures. Knows no table.
 //!
-//! Invariants: a panic of redb does not leave this module; after an I/O error the database is closed and opened anew by the next call,
-//! because redb's handle is dead then; after damage it stays closed, because a damaged tree must not be written to.
+//! Invariants: a panic of redb does not leave this module. After an I/O error the database is closed and the next call reopens it,
+//! because redb's handle is dead then. After damage it stays closed, because a damaged tree must not be written to.
 
 use super::compact::Whole;
 use super::flights::Flight;
@@ -20,55 +20,55 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-/// Where a database lives: a folder, or a test's memory.
+/// Location of a database: a folder, or a test's memory.
 pub(super) trait Medium: Send + Sync {
-    /// Opens it, making it when there is none, with a lock that is held already or else a new one. What a person should know about that
-    /// goes to `notices`. What was asked for reading may be opened for writing.
+    /// Opens the database, creating it if absent, with the given lock or else a newly acquired one. Adds warnings for the user to
+    /// `notices`. A database requested for reading may be opened for writing.
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError>;
-    /// Remembers that the file is damaged, so that the next opening sets it aside.
+    /// Marks the file as damaged, so that the next opening sets it aside.
     fn condemn(&self, reason: &str);
-    /// Takes what only one collection at a time has; nothing where only one process is.
+    /// Acquires the lock that only one gc at a time holds; `None` where only one process can exist.
     fn collector(&self) -> Result<Option<Lock>, StoreError> {
         Ok(None)
     }
-    /// Whether a collection is under way, of this process or another. Asked while the database is open, so that one cannot begin unseen.
+    /// Whether gc runs, in this process or another. Call while the database is open, so that gc cannot start unseen.
     fn collecting(&self) -> bool {
         false
     }
-    /// Since when a checkout is being built, the longest; `None` when none is. What such a build has found may be in no row of a graph yet.
+    /// Start time of the longest-running build of any checkout; `None` if none runs. The graph's rows may lack what such a build found.
     fn building_since(&self) -> Option<u64> {
         None
     }
-    /// When a collection last began, seconds since 1970.
+    /// When gc last started, in seconds since 1970.
     fn collected_at(&self) -> Option<u64> {
         None
     }
-    /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files, or
-    /// somebody waits for the store.
+    /// Copies the rows of an open database into a new file, synced and ready to replace it; `false` where there are no files, or
+    /// another process waits for the store.
     fn copy(&self, _from: &dyn ReadableDatabase, _whole: Whole) -> Result<bool, Fault> {
         Ok(false)
     }
-    /// Puts the copy in the place of the database, which is closed.
+    /// Replaces the closed database by the copy.
     fn move_copy(&self) -> Result<(), Fault> {
         Ok(())
     }
-    /// Gives up the room that is kept for a full disk; whether there was any.
+    /// Frees the space reserved for a full disk; returns whether there was any.
     fn give_up_reserve(&self) -> bool {
         false
     }
-    /// Waits until nobody else asks for an action; nothing where only one process is, and when told to stop.
+    /// Waits until no other process requests an action; `None` where only one process can exist, and when cancelled.
     fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
         Ok(None)
     }
     /// The folder, for messages.
     fn path(&self) -> &Path;
-    /// Length of the file.
+    /// Length of the file, in bytes.
     fn file_bytes(&self) -> u64;
-    /// How many damaged files were set aside, and their length.
+    /// Number of damaged files that were set aside, and their total length in bytes.
     fn set_aside(&self) -> (u64, u64) {
         (0, 0)
     }
-    /// Whether another process waits for it, as far as this one is to care.
+    /// Whether another process waits for the database and this one gives way.
     fn is_waited_for(&self) -> bool {
         false
     }
@@ -76,12 +76,12 @@ pub(super) trait Medium: Send + Sync {
     fn id(&self) -> Option<String> {
         None
     }
-    /// The lock was given back because others waited: they are to have their turn before it is taken again.
+    /// Records that the lock was released because others waited: the next acquisition leaves them their turn.
     fn gave_way(&self) {}
 }
 
-/// What a database is opened for. Opening for writing marks the file as in use, and closing it then commits and syncs: 5 to 20 ms that a
-/// command which only looks does not spend.
+/// Mode in which a database is opened. Opening for writing marks the file as in use, and closing it then commits and syncs: 5 to 20 ms
+/// that a read-only command saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// For reading only.
@@ -90,7 +90,7 @@ pub(super) enum Access {
     Write,
 }
 
-/// A database that is closed when this is dropped. Closing a damaged one may panic; there is nothing left to save then, so it goes no further.
+/// A database, closed on drop. Closing a damaged one may panic; nothing is left to save then, so the panic is swallowed.
 pub(super) struct Closing<T>(Option<T>);
 
 impl<T> Closing<T> {
@@ -138,19 +138,19 @@ impl Base {
     }
 }
 
-/// An open database and the lock that makes it ours.
+/// An open database and the lock held for it.
 pub(super) struct Session {
     base: Option<Base>,
     lock: Option<Lock>,
 }
 
 impl Session {
-    /// Joins the two: the lock outlives the database.
+    /// Joins the two; the lock outlives the database.
     pub(super) fn new(base: Base, lock: Option<Lock>) -> Self {
         Self { base: Some(base), lock }
     }
 
-    /// Closes the database and hands over the lock.
+    /// Closes the database and returns the lock.
     fn into_lock(mut self) -> Option<Lock> {
         drop(self.base.take());
         self.lock.take()
@@ -159,21 +159,21 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Before the lock, whatever the order of the fields.
+        // Close the database before the lock is released, whatever the order of the fields.
         drop(self.base.take());
     }
 }
 
-/// What went wrong inside redb, as far as it matters.
+/// A failure inside redb, by how it is handled.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The disk is full.
     NoSpace,
-    /// The file is not what redb wrote.
+    /// The file's contents are not as redb wrote them.
     Damaged(String),
-    /// Someone else has the file open.
+    /// Another process has the file open.
     Busy,
-    /// Everything else.
+    /// Any other error.
     Io(String),
 }
 
@@ -196,7 +196,7 @@ impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::NoSpace,
-            // redb read a page that the file does not have.
+            // redb read a page beyond the end of the file.
             ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => Self::Damaged(error.to_string()),
             _ => Self::Io(error.to_string()),
         }
@@ -204,7 +204,7 @@ impl From<io::Error> for Fault {
 }
 
 impl Fault {
-    /// The same for the callers of the store; `what` is `opened`, `read` or `written`.
+    /// Converts to the error that the store returns; `what` is `opened`, `read`, `written`, `compacted` or `locked`.
     pub(super) fn at(self, path: &Path, what: &'static str) -> StoreError {
         let path = path.to_owned();
         match self {
@@ -218,7 +218,7 @@ impl Fault {
     }
 }
 
-/// The words of a panic, on one line and of sensible length.
+/// Returns a panic's message on one line, cut to 120 characters.
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
@@ -237,12 +237,12 @@ thread_local! {
     static EXPECTED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether a panic of this thread is caught and told as damage, so that nothing else should be said about it.
+/// Whether a panic of this thread is caught and reported as damage, so that the panic hook should stay silent.
 pub fn is_panic_expected() -> bool {
     EXPECTED.get() > 0
 }
 
-/// Runs code whose panics this thread, or the one that it works for, catches.
+/// Runs code whose panics are caught by this thread or by the one that it works for.
 pub(super) fn expecting_panics<T>(run: impl FnOnce() -> T) -> T {
     struct Leave;
     impl Drop for Leave {
@@ -255,7 +255,7 @@ pub(super) fn expecting_panics<T>(run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// Runs redb code; a panic comes out as damage.
+/// Runs redb code and converts a panic to damage.
 pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Fault> {
     match catch_unwind(AssertUnwindSafe(|| expecting_panics(run))) {
         Ok(result) => result.map_err(Fault::from),
@@ -269,21 +269,21 @@ enum State {
     Condemned(String),
 }
 
-/// The database as its owner sees it: opened when needed.
+/// A database that is opened on demand.
 pub(super) struct Handle {
     medium: Box<dyn Medium>,
     state: RwLock<State>,
-    /// Held shared by what must not be torn by giving the lock back in between.
+    /// Held shared by operations during which the lock must not be released.
     whole: RwLock<()>,
     born: Instant,
-    /// Microseconds after `born` before which nobody is looked for.
+    /// Microseconds after `born` of the next check for waiting processes.
     look_at: AtomicU64,
 }
 
-/// How often it is looked whether somebody waits.
+/// Interval of checks for waiting processes.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// So long a process keeps what it just opened: opening costs too, and two that give way to each other must get on.
+/// Minimum time that a process keeps the database open: opening costs time, and two processes that alternate must make progress.
 const KEEP: Duration = Duration::from_millis(25);
 
 impl std::fmt::Debug for Handle {
@@ -309,12 +309,12 @@ impl Handle {
         ))
     }
 
-    /// While this is held, the lock is not given back.
+    /// Prevents the release of the lock while the returned guard lives.
     pub(super) fn lock_shared(&self) -> RwLockReadGuard<'_, ()> {
         self.whole.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether another process waits for what is open here. Cheap enough to ask at every step: mostly it looks at the clock only.
+    /// Whether another process waits for the database open here. Cheap enough to call at every step: mostly it reads only the clock.
     pub(super) fn is_wanted(&self) -> bool {
         let now = self.born.elapsed();
         if micros(now) < self.look_at.load(Relaxed) {
@@ -325,18 +325,17 @@ impl Handle {
         open && self.medium.is_waited_for()
     }
 
-    /// Closes the database and leaves the lock to those who wait for it.
+    /// Closes the database and leaves the lock to waiting processes.
     pub(super) fn give_way(&self) {
         self.release();
         self.medium.gave_way();
     }
 
-    /// The medium.
     pub(super) fn medium(&self) -> &dyn Medium {
         &*self.medium
     }
 
-    /// Reads from the database, opening it first if it was closed; what a person should know about the opening goes to `notices`.
+    /// Reads from the database, opening it first if closed; adds warnings about the opening to `notices`.
     pub(super) fn read<T>(
         &self,
         notices: &mut Vec<Diagnostic>,
@@ -345,7 +344,7 @@ impl Handle {
         self.with(Access::Read, notices, |base| run(base.readable()))
     }
 
-    /// Writes to the database, opening it for writing first if it is not.
+    /// Writes to the database, opening it for writing first if necessary.
     pub(super) fn write<T>(
         &self,
         notices: &mut Vec<Diagnostic>,
@@ -385,7 +384,7 @@ impl Handle {
                     base: None | Some(Base::Read(_)),
                     ..
                 }) => {
-                    // The lock is kept while the database is opened anew: nobody writes between what we read and what we write.
+                    // Keep the lock while reopening: no other process may write between our read and our write.
                     let lock = match std::mem::replace(&mut *state, State::Closed) {
                         State::Open(session) => session.into_lock(),
                         State::Closed | State::Condemned(_) => None,
@@ -404,19 +403,19 @@ impl Handle {
         Err(fault.at(self.medium.path(), what))
     }
 
-    /// Puts a compact copy in the place of the database; whether it did. Nobody else reads or writes meanwhile; the lock is kept throughout.
+    /// Replaces the database by a compact copy; returns whether it did. Holds the lock throughout: no other process reads or writes.
     pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<bool, StoreError> {
         self.read(notices, |_| Ok(()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let copied = match &*state {
             State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
-            // Closed by another thread since: there is nothing to hold on to, and nothing was done.
+            // Another thread has closed it since; do nothing.
             _ => Ok(false),
         };
         match copied {
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            // No room for a copy beside it.
+            // No space for a copy beside the file.
             Err(Fault::NoSpace) => return self.squeeze(&mut state, notices).map(|()| true),
             Err(fault) => {
                 drop(state);
@@ -435,7 +434,7 @@ impl Handle {
         Ok(true)
     }
 
-    /// Makes the file shorter in its place, which frees less than a copy does and needs next to no room.
+    /// Compacts the file in place: frees less space than a copy does, but needs almost none.
     fn squeeze(&self, state: &mut State, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
         let State::Open(session) = std::mem::replace(state, State::Closed) else {
             return Ok(());
@@ -446,13 +445,13 @@ impl Handle {
             Some(Base::Write(database)) => guarded(|| Ok(database.compact()?)),
             _ => Ok(false),
         };
-        // After a fault the handle is dead; the next call opens the file anew.
+        // After a fault the handle is dead; the next call reopens the file.
         squeezed.map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
         *state = State::Open(session);
         Ok(())
     }
 
-    /// Closes the database after a fault; for good if it is damaged.
+    /// Closes the database after a fault; permanently if it is damaged.
     fn leave(&self, fault: &Fault) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Fault::Damaged(reason) = fault {
@@ -463,7 +462,7 @@ impl Handle {
         }
     }
 
-    /// Closes the database and gives the lock back until the next call.
+    /// Closes the database and releases the lock until the next call.
     pub(super) fn release(&self) {
         let _whole = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,9 +1,8 @@
-//! Mark and sweep: which results and blobs nothing holds, and taking them away. It knows tables and ages; which nodes there are it is told.
+//! Mark and sweep: finds results and blobs that nothing refers to, and removes them. Knows tables and ages; callers pass the nodes.
 //!
-//! A collection works while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and lets
-//! the others in between. What they file or find meanwhile they note down (`sweep_fence`), and the sweep leaves that alone; so it does what a
-//! build that is still under way filed or found since it began. Results go
-//! before blobs, so that a kill in between leaves blobs without a result, which the next collection takes, and never the reverse.
+//! A gc runs while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and releases the store in
+//! between. The sweep keeps results that others store or find meanwhile (`sweep_fence`), and those that a running build has stored or found since
+//! its start. Results are removed before blobs: a kill in between leaves blobs without a result, which the next gc removes, never the reverse.
 
 use super::block::BlobTables;
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, LAST_USE, Table};
@@ -19,61 +18,61 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-/// Most results, or blobs, that one transaction takes away.
+/// Maximum number of results, or blobs, that one transaction removes.
 pub(super) const STEP: usize = 8_000;
 
-/// Most that one takes away where the disk is full: what a transaction removes it has to write around first.
+/// The same on a full disk: a transaction needs space for the pages that it rewrites.
 pub(super) const FEW: usize = 64;
 
-/// Rows read between two looks whether somebody waits.
+/// Number of rows read between two checks for waiting processes.
 const CHUNK: usize = 4_096;
 
-/// What a collection keeps and takes.
+/// Which results gc keeps and removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Seconds since 1970 now; what claims to be from later counts as of now.
+    /// Present time, in seconds since 1970; later times count as this one.
     pub now: u64,
-    /// Results used within so many seconds are kept.
+    /// Age in seconds: results used more recently are kept.
     pub older_than: u64,
-    /// How many versions of each node are kept.
+    /// Number of versions of each node to keep.
     pub keep_versions: usize,
-    /// Whether results that were paid for may be taken.
+    /// Whether paid results may be removed.
     pub paid: bool,
-    /// Take only as much as frees these bytes, and for that also versions that cost nothing; `None` takes all garbage and no version.
+    /// Bytes to free: removes no more than that, and for it also versions of free results. `None` removes all garbage and no version.
     pub free: Option<u64>,
 }
 
-/// A number of results and blobs.
+/// Counts of results, blobs and versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Results.
     pub actions: u64,
-    /// Of those, how many were paid for.
+    /// The number of those that were paid for.
     pub paid: u64,
-    /// What those cost, in millionths of the currency, as far as known.
+    /// Their cost in millionths of the currency, as far as known.
     pub micros: u64,
     /// Blobs.
     pub blobs: u64,
-    /// Stored bytes of both.
+    /// Stored bytes of results and blobs.
     pub bytes: u64,
-    /// Versions of nodes that are long gone.
+    /// Versions of nodes that disappeared long ago.
     pub versions: u64,
 }
 
-/// What goes with each result beside its own row, in bytes: when it was last used.
+/// Bytes removed with each result besides its own row: its last use.
 const WITH_ACTION: u64 = 56;
-/// What goes with each blob beside its bytes: the row that says where they are, and the frames of their pieces.
+/// Bytes removed with each blob besides its data: its row, and the frames of its pieces.
 const WITH_BLOB: u64 = 110;
-/// About the row of a version.
+/// Approximate bytes of a version's row.
 const VERSION: u64 = 110;
 
 impl Tally {
-    /// About how many bytes of rows that is: of results and blobs with what goes with them, and of versions.
+    /// Estimates the bytes of all rows: results and blobs with their other rows, and versions.
     pub fn row_bytes(&self) -> u64 {
         self.bytes + self.actions * WITH_ACTION + self.blobs * WITH_BLOB + self.versions * VERSION
     }
 
-    /// Counts more.
+    /// Adds other counts.
     pub fn add(&mut self, more: &Self) {
         self.actions += more.actions;
         self.paid += more.paid;
@@ -84,43 +83,43 @@ impl Tally {
     }
 }
 
-/// What is to be taken.
+/// Results, blobs and versions to remove.
 #[derive(Debug, Default)]
 pub struct Plan {
     actions: Vec<ActionKey>,
     blobs: Vec<Digest>,
     versions: Vec<sweep_versions::Key>,
-    /// What that is.
+    /// Counts of those.
     pub taken: Tally,
-    /// Garbage that stays because it was paid for; blobs are not counted.
+    /// Garbage that is kept because it was paid for; blobs are not counted.
     pub paid: Tally,
-    /// Results that stay only because they are young; blobs are not counted.
+    /// Results that are kept only because of their age; blobs are not counted.
     pub young: Tally,
-    /// Blobs that nothing holds and no result owns, among those taken.
+    /// Blobs to remove that no result owns.
     pub orphans: u64,
 }
 
 impl Plan {
-    /// Whether there is nothing to take.
+    /// Whether nothing is to be removed.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.blobs.is_empty() && self.versions.is_empty()
     }
 
-    /// The results to be taken.
+    /// Returns the results to remove.
     pub fn actions(&self) -> &[ActionKey] {
         &self.actions
     }
 }
 
-/// What holds results and blobs, by the first half of their digests: a rare coincidence keeps something too long.
+/// Results and blobs that are in use, by the first half of their digests: a rare collision keeps one too long.
 #[derive(Debug, Default)]
 pub struct Marks {
     actions: FxHashSet<u128>,
     blobs: FxHashSet<u128>,
     pub(super) forgotten: BTreeSet<ViewId>,
-    /// Hashes of the labels that are in some graph.
+    /// Hashes of the labels that are in any graph.
     pub(super) standing: FxHashSet<[u8; 16]>,
-    /// The views that have a graph: what is in none of them is gone.
+    /// Views with a graph: a node of theirs that is in no graph has disappeared.
     pub(super) planned: BTreeSet<ViewId>,
 }
 
@@ -130,30 +129,30 @@ fn short_id(digest: &Digest) -> u128 {
 }
 
 impl Marks {
-    /// Holds a result with its output.
+    /// Marks a result with its output.
     pub fn mark_result(&mut self, key: &ActionKey, output: &Digest) {
         self.actions.insert(short_id(&key.0));
         self.blobs.insert(short_id(output));
     }
 
-    /// Holds a result, whatever it came to.
+    /// Marks a result, whatever its output.
     pub fn hold_result(&mut self, key: &ActionKey) {
         self.actions.insert(short_id(&key.0));
     }
 
-    /// A node that is in the graph of a view.
+    /// Records a node in the graph of a view.
     pub fn stands(&mut self, view: ViewId, label: &str) {
         self.planned.insert(view);
         self.standing.insert(super::verify::label_hash(label));
     }
 
-    /// Lets the versions of a view hold nothing.
+    /// Lets the versions of a view protect nothing.
     pub fn forget(&mut self, view: ViewId) {
         self.forgotten.insert(view);
     }
 }
 
-/// A result that nothing but perhaps a version holds.
+/// A result that nothing, except perhaps a version, refers to.
 struct Candidate {
     key: ActionKey,
     output: u128,
@@ -163,23 +162,23 @@ struct Candidate {
     micros: u64,
 }
 
-/// Results that may go.
+/// Results that may be removed.
 #[derive(Default)]
 struct Candidates {
     list: Vec<Candidate>,
-    /// The parts of those that are trees.
+    /// Parts of the outputs that are trees.
     parts: FxHashMap<ActionKey, Vec<u128>>,
 }
 
 impl Candidates {
-    /// The blobs that one of them holds.
+    /// Returns the blobs that a candidate refers to.
     fn held<'c>(&'c self, candidate: &Candidate) -> impl Iterator<Item = u128> + use<'c> {
         let parts = self.parts.get(&candidate.key).into_iter().flatten().copied();
         std::iter::once(candidate.output).chain(parts)
     }
 }
 
-/// The order in which room is made.
+/// Order of removal to free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Cheap,
@@ -187,14 +186,14 @@ enum Rank {
     Paid,
 }
 
-/// A blob that nothing but perhaps a candidate or a version holds.
+/// A blob that nothing, except perhaps a candidate or a version, refers to.
 struct Loose {
     digest: Digest,
     bytes: u64,
 }
 
 impl DiskStore {
-    /// Finds what nothing holds: neither `marks` nor a version that is kept nor its age.
+    /// Finds garbage: results and blobs protected neither by `marks`, nor by a kept version, nor by age.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -220,10 +219,10 @@ impl DiskStore {
         Ok(plan)
     }
 
-    /// Takes what was planned, except what was used since. Gives what was taken.
+    /// Removes the planned results, except those used since. Returns counts of the removed ones.
     ///
     /// # Errors
-    /// When the store cannot be written. What was taken until then stays taken.
+    /// When the store cannot be written. Results removed before stay removed.
     pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
         let mut taken = Tally::default();
         let mut most = STEP;
@@ -253,14 +252,14 @@ impl DiskStore {
             digests = &digests[done..];
         }
         match self.fill_blocks() {
-            // It needs room before it makes some.
+            // Refilling blocks needs space before it frees any.
             Err(StoreError::NoSpace { .. }) => Ok(taken),
             done => done.map(|()| taken),
         }
     }
 
-    /// Takes something away, at most so much of it as `most` says, and lets others in. Where the disk is full that becomes little, and the
-    /// reserve is given up for it; then it grows again, because what was taken leaves room.
+    /// Runs one removal of at most `most` items and releases the store to waiting processes. On a full disk, frees the reserve and reduces `most`
+    /// to [`FEW`]; each success doubles it again, because removals free space.
     pub(super) fn take<T>(
         &self,
         most: &mut usize,
@@ -279,7 +278,7 @@ impl DiskStore {
         }
     }
 
-    /// The views that have rows.
+    /// Returns the views that have rows.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -311,7 +310,7 @@ impl DiskStore {
         Ok(())
     }
 
-    /// Results that may go. What holds itself (by age or because a person wrote it) is marked, with what has to stay with it.
+    /// Finds results that may be removed. Marks the blobs of results that stay (because of their age or a person's words).
     fn candidates(
         &self,
         marks: &mut Marks,
@@ -320,7 +319,7 @@ impl DiskStore {
         plan: &mut Plan,
     ) -> Result<Candidates, StoreError> {
         let mut candidates = Candidates::default();
-        // A build that is under way has noted what it found or made so far, and relies on it although no graph holds it yet.
+        // A running build has recorded the results that it found or built, and relies on them although no graph has them yet.
         let since = self.handle.medium().building_since().unwrap_or(u64::MAX);
         self.walk(ACTIONS, |txn, key, len, body| {
             let Ok(digest) = <[u8; 32]>::try_from(key) else { return Ok(()) };
@@ -370,8 +369,8 @@ impl DiskStore {
         Ok(candidates)
     }
 
-    /// Calls `visit` with every sound row of a table: the transaction it is read in, key, length of the row, body. Others are let in
-    /// now and then, so that not all rows are of one moment.
+    /// Calls `visit` with every sound row of a table: the transaction, key, length of the row, body. Releases the store now and then, so that rows
+    /// may be of different states.
     pub(super) fn walk(
         &self,
         table: Table,
@@ -404,7 +403,7 @@ impl DiskStore {
     }
 }
 
-/// When a result was last found again.
+/// Reads when a result was last found again.
 fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb::Error> {
     let Some(table) = schema::table(txn, LAST_USE)? else {
         return Ok(None);
@@ -416,7 +415,7 @@ fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb:
     })
 }
 
-/// Picks what goes: all garbage, or as much of it as makes the room that is wanted.
+/// Chooses the garbage to remove: all, or as much as frees the requested space.
 fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
     let mut owners: FxHashMap<u128, u32> = FxHashMap::default();
     for at in candidates.list.iter().flat_map(|candidate| candidates.held(candidate)) {
@@ -433,7 +432,7 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
     candidates
         .list
         .sort_unstable_by_key(|candidate| (candidate.rank, candidate.used, candidate.key));
-    // Outputs of versions that go: these versions hold them no longer.
+    // Outputs of removed versions, which these no longer protect.
     let mut released: FxHashSet<u128> = FxHashSet::default();
     for candidate in &candidates.list {
         let enough = policy.free.is_some_and(|wanted| freed >= wanted);
@@ -472,7 +471,7 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
             plan.blobs.push(blob.digest);
         }
     }
-    // In the order of their rows, so that a transaction touches few pages.
+    // Sort in row order, so that a transaction touches few pages.
     plan.actions.sort_unstable();
 }
 
@@ -524,7 +523,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
                 removed.push(record);
             }
         }
-        // In the order of their rows, so that each page is found once.
+        // Sort in row order, so that each page is loaded once.
         removed.sort_unstable_by_key(|record| record.seq);
         removed.iter().try_for_each(|record| tables.release(record))?;
     }
@@ -533,7 +532,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
     Ok(())
 }
 
-/// Removes rows of a view, at most so many; how many.
+/// Removes at most `most` rows of a view; returns how many.
 fn forget_rows(database: &redb::Database, table: Table, view: ViewId, most: usize) -> Result<usize, redb::Error> {
     let mut removed = 0;
     let mut txn = database.begin_write()?;

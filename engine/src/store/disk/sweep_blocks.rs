@@ -1,4 +1,4 @@
-//! Blocks of which a collection left little: the blobs in them are written anew, side by side, and the blocks go.
+//! Thin blocks after gc: rewrites their remaining blobs side by side and removes the blocks.
 
 use super::block::{self, BlobTables, BlockUse};
 use super::schema::{self, BLOB_DATA, BLOBS, BLOCKS};
@@ -10,11 +10,11 @@ use redb::ReadableDatabase;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// Most blobs that are written anew at once.
+/// Maximum number of blobs to rewrite at once.
 const REFILL: usize = 2_000;
 
 impl DiskStore {
-    /// Writes the blobs anew of which less than half of their blocks are left.
+    /// Rewrites the blobs of blocks that are less than half in use.
     pub(super) fn fill_blocks(&self) -> Result<(), StoreError> {
         let mut thin: FxHashSet<u64> = FxHashSet::default();
         self.walk(BLOCKS, |_, key, _, body| {
@@ -45,7 +45,7 @@ impl DiskStore {
             self.take(&mut STEP.clone(), |database, _| {
                 let mut txn = database.begin_write()?;
                 txn.set_quick_repair(true);
-                // What was taken away meanwhile stays away.
+                // Skip blobs that were removed meanwhile.
                 let stands = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
                 BlobTables::open(&txn)?.write_rows(&rows, stands)?;
                 txn.commit()?;
@@ -59,7 +59,7 @@ impl DiskStore {
 /// A blob with its digest.
 type LiveBlob = (Digest, Arc<[u8]>);
 
-/// The blobs of these digests that are sound.
+/// Reads the sound blobs of these digests.
 fn read_blobs<'d>(database: &dyn ReadableDatabase, digests: impl Iterator<Item = &'d Digest>) -> Result<Vec<LiveBlob>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {

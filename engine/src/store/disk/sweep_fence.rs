@@ -1,11 +1,10 @@
-//! The fence: what others file or find while a collection runs, so that the sweep leaves it alone. It knows nothing of marks.
+//! The fence: records results that other processes store or find while gc runs, so that the sweep keeps them. Knows nothing about marks.
 //!
-//! A collection holds `store.collector` for its whole life. Whoever commits while it is held writes the keys and digests that its commit
-//! relies on to `touched.1`, in the same transaction; the sweep looks there in each of its own. Rows left over from a collection that
-//! was killed are removed when the next one begins.
+//! A gc holds `store.collector` for its whole life. Every commit in the meantime writes the keys and digests that it relies on to `touched.1`, in
+//! the same transaction; the sweep checks them in each of its own. The next gc removes rows left by a killed one.
 //!
-//! Nobody waits for `store.collector`: the second collection ends at once. So it may be taken with the store open or closed, and the store
-//! waited for while it is held, without a ring of processes that wait for each other.
+//! No process waits for `store.collector`: a second gc fails at once. So it may be acquired with the store open or closed, and its holder may wait
+//! for the store, without a cycle of waiting processes.
 
 use super::DiskStore;
 use super::lock::Lock;
@@ -17,29 +16,29 @@ use crate::values::digest::Digest;
 use redb::{ReadableTable, WriteTransaction};
 use std::path::Path;
 
-/// A collection that is under way: no other begins while it lives.
+/// A running gc: no other starts while it lives.
 #[derive(Debug)]
 pub struct Collecting {
     _lock: Option<Lock>,
 }
 
 impl DiskStore {
-    /// Whether a collection is under way, here or elsewhere.
+    /// Whether gc runs, in this process or another.
     pub fn is_collecting(&self) -> bool {
         self.handle.medium().collecting()
     }
 
-    /// When a collection last began, seconds since 1970.
+    /// When gc last started, in seconds since 1970.
     pub fn collected_at(&self) -> Option<u64> {
         self.handle.medium().collected_at()
     }
 
-    /// Length of the file.
+    /// Length of the file, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.handle.medium().file_bytes()
     }
 
-    /// Fails if another process collects what the store in a folder holds. Nothing is waited for, not even the store.
+    /// Fails if another process runs gc on the store in a folder. Waits for nothing, not even the store.
     ///
     /// # Errors
     /// [`StoreError::Collecting`].
@@ -50,10 +49,10 @@ impl DiskStore {
         }
     }
 
-    /// Begins a collection: from now on, what others rely on is left alone. Marking comes after this.
+    /// Starts gc: from now on the sweep keeps results that others rely on. Mark only after this.
     ///
     /// # Errors
-    /// When another collection runs, or the store cannot be written.
+    /// When another gc runs, or the store cannot be written.
     pub fn begin_collection(&self) -> Result<Collecting, StoreError> {
         let lock = self.handle.medium().collector()?;
         let mut most = FEW;
@@ -69,7 +68,7 @@ impl DiskStore {
     }
 }
 
-/// What a commit relies on, whether it brings it or counts on its being there.
+/// Records everything that a commit relies on, whether it writes it or expects it to exist.
 pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb::Error> {
     let mut touched: Vec<Digest> = Vec::new();
     for result in &commit.results {
@@ -107,20 +106,20 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
     Ok(())
 }
 
-/// What the sweep looks at.
+/// The fence as the sweep reads it.
 pub(super) struct Fence<'t> {
     touched: redb::Table<'t, &'static [u8], &'static [u8]>,
 }
 
 impl<'t> Fence<'t> {
-    /// As it stands in a transaction.
+    /// Opens the fence in a transaction.
     pub(super) fn open(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
             touched: txn.open_table(TOUCHED.definition())?,
         })
     }
 
-    /// Whether somebody relies on a key or digest. A damaged row is one too.
+    /// Whether a commit relies on a key or digest. A damaged row counts, too.
     pub(super) fn guards(&self, digest: &Digest) -> Result<bool, redb::Error> {
         Ok(self.touched.get(&digest.0[..])?.is_some())
     }

@@ -1,8 +1,8 @@
-//! Versions in a collection: the newest of each node hold their results; those of nodes that are long gone go.
+//! Versions in gc: the newest of each node protect their results; versions of nodes that disappeared long ago are removed.
 //!
-//! A node is gone when it is in no graph of any view, and long gone when its newest version is older than the policy says and its result was not
-//! used since; the build that takes a node away counts as a use. What no build made (answers to questions, corrections) is in no graph
-//! and is left alone, and so is a node with a pinned version, and a view without a graph.
+//! A node has disappeared if it is in no graph of any view; long ago if its newest version is older than the policy says and its result was not
+//! used since. The build that removes a node counts as a use. Versions without a build (answers to questions, corrections) are in no graph and are
+//! kept; so are nodes with a pinned version, and views without a graph.
 
 use super::schema::{self, HISTORY};
 use super::sweep::{Marks, Policy};
@@ -13,16 +13,16 @@ use crate::store::{Inventory, StoreError, ViewId, codec, superseded};
 /// The key of a version's row.
 pub(super) type Key = [u8; 28];
 
-/// The versions of a store, as far as a collection goes.
+/// The versions of a store, as gc treats them.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
-    /// What the newest versions hold.
+    /// Results that the newest versions protect.
     pub(super) kept: Marks,
-    /// Versions of nodes that are long gone.
+    /// Versions of nodes that disappeared long ago.
     pub(super) gone: Vec<Key>,
 }
 
-/// The versions of one node, the oldest first.
+/// The versions of one node, oldest first.
 type Node = Vec<(Key, HistoryRecord)>;
 
 impl Versions {
@@ -36,7 +36,7 @@ impl Versions {
 }
 
 impl DiskStore {
-    /// Goes through all versions.
+    /// Reads all versions.
     pub(super) fn versions(&self, marks: &Marks, policy: &Policy) -> Result<Versions, StoreError> {
         let mut versions = Versions::default();
         let mut old: Vec<Node> = Vec::new();
@@ -65,7 +65,7 @@ impl DiskStore {
             return Ok(versions);
         }
         let pinned = self.read(|database| write::pinned_keys(&database.begin_read()?))?;
-        // A build that is under way may have found one of them, and noted that.
+        // A running build may have found one of them and recorded that.
         let since = self.handle.medium().building_since().unwrap_or(u64::MAX);
         for node in old {
             let Some((_, newest)) = node.last() else { continue };
@@ -86,14 +86,14 @@ fn view_of(key: &Key) -> ViewId {
     ViewId(u64::from_be_bytes(*view))
 }
 
-/// Whether a node is in no graph although builds made it, and its newest version is old.
+/// Whether a build produced a node, it is in no graph, and its newest version is old.
 fn is_old(node: &Node, marks: &Marks, policy: &Policy) -> bool {
     let Some((key, newest)) = node.last() else { return false };
     let is_gone = marks.planned.contains(&view_of(key)) && !marks.standing.contains(&key[8..24]);
     is_gone && newest.build.is_some() && policy.now - newest.at.min(policy.now) >= policy.older_than
 }
 
-/// Removes versions; how many there were.
+/// Removes versions; returns how many existed.
 pub(super) fn take(database: &redb::Database, keys: &[Key]) -> Result<u64, redb::Error> {
     let mut taken = 0;
     let mut txn = database.begin_write()?;

@@ -1,8 +1,7 @@
-//! Verifying: every row opened, every blob hashed, every reference followed; and dropping what is damaged. It knows tables, not graphs.
+//! Verification: opens every row, hashes every blob, follows every reference; drops what is damaged. Knows tables, not graphs.
 //!
-//! Reading goes on all cores, a range of keys each; blobs have their own way (`verify_blobs`). Repairing removes only rows that cannot be
-//! used as they are; the next build makes again what it misses. In the place of a version that is lost stands one
-//! that names nothing, so that numbers stay whole.
+//! Reading runs on all cores, a range of keys each; blobs are read separately (`verify_blobs`). Repair removes only rows that are unusable as they
+//! are; the next build rebuilds what it misses. A placeholder without content replaces a lost version, so that version numbers stay contiguous.
 
 use super::block::BlobTables;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, ReadTable, SCHEMA, Table};
@@ -17,16 +16,16 @@ use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::{Bound, RangeInclusive};
 
-/// Damage of one thing.
+/// One damaged item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Harm {
-    /// The nodes it belongs to, as far as known.
+    /// Labels of the nodes that it belongs to, as far as known.
     pub labels: Vec<String>,
-    /// One sentence.
+    /// Description, one sentence.
     pub what: String,
-    /// Whether what is lost was paid for.
+    /// Whether a paid result is lost.
     pub paid: bool,
-    /// What mends it.
+    /// The repair.
     cure: Cure,
 }
 
@@ -36,15 +35,15 @@ pub(super) enum Cure {
     Row(&'static str, Vec<u8>),
     /// Remove a blob's row and its bytes.
     Blob(Digest),
-    /// Put a version that names nothing in its place.
+    /// Replace a version by a placeholder without content; key and time.
     Version(Vec<u8>, u64),
-    /// Remove the chunks of a number.
+    /// Remove the chunks of a sequence number.
     Chunks(u64),
-    /// Nothing that removing a row would mend.
+    /// No removal of a row repairs it.
     None,
 }
 
-/// What is damaged, by where it stands.
+/// Location of a damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot<'h> {
     /// A result.
@@ -55,26 +54,26 @@ pub enum Spot<'h> {
     Version([u8; 16]),
     /// A row of a checkout, by its key.
     Row(ViewId, Part, &'h [u8]),
-    /// Something that is of no node.
+    /// An item of no node.
     Other,
 }
 
-/// What was found.
+/// Result of a verification.
 #[derive(Debug, Default)]
 pub struct Verified {
     /// Rows opened.
     pub rows: u64,
     /// Blobs hashed.
     pub blobs: u64,
-    /// Their length.
+    /// Their total length, in bytes.
     pub blob_bytes: u64,
     /// Results.
     pub actions: u64,
-    /// Results whose output is not stored: their producer keeps none, or it was collected. It is made again when needed.
+    /// Results whose output is not stored: their producer keeps none, or gc removed it. It is rebuilt on demand.
     pub without_output: u64,
     /// Versions.
     pub versions: u64,
-    /// Versions whose result was collected.
+    /// Versions whose result gc removed.
     pub collected: u64,
     /// Everything that is damaged.
     pub harm: Vec<Harm>,
@@ -88,7 +87,7 @@ impl Verified {
 }
 
 impl DiskStore {
-    /// Opens every row, hashes every blob, follows every reference. One moment of the store: nobody is let in meanwhile.
+    /// Opens every row, hashes every blob, follows every reference. Sees one state of the store: does not release it meanwhile.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -96,8 +95,8 @@ impl DiskStore {
         self.look_at_all(|| {})
     }
 
-    /// As [`Self::verify`], letting others in while blobs are hashed, which is what takes long. What they file or collect meanwhile is no
-    /// damage; whether it is sound may be left to the next time.
+    /// As [`Self::verify`], but releases the store while hashing blobs, the slow part. Items that others store or remove meanwhile count as no
+    /// damage; their soundness may be left to the next verification.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -129,7 +128,7 @@ impl DiskStore {
         Ok(verified)
     }
 
-    /// Removes what is damaged; what was put in order.
+    /// Applies the repairs; returns their number.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -180,15 +179,15 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
     Ok(())
 }
 
-/// So many ranges of keys, each of one first byte, are gone through before others are let in.
+/// Number of key ranges, of one first byte each, to read before releasing the store.
 const RANGES: u8 = 16;
 
-/// The first bytes that a key can have, in groups between which others are let in.
+/// Returns the possible first bytes of a key, in groups between which the store is released.
 pub(super) fn first_bytes() -> impl Iterator<Item = RangeInclusive<u8>> {
     (0..=u8::MAX).step_by(usize::from(RANGES)).map(|first| first..=first + (RANGES - 1))
 }
 
-/// The rows of a table whose keys begin with a byte; the empty key, which only damage makes, is among those that begin with zero.
+/// Returns the rows of a table whose keys begin with a byte; the empty key, which only damage creates, counts as beginning with zero.
 pub(super) fn beginning_with(table: &ReadTable, first: u8) -> Result<redb::Range<'_, &'static [u8], &'static [u8]>, redb::Error> {
     let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
     let from = if first == 0 { Bound::Unbounded } else { Bound::Included(&from[..]) };
@@ -205,14 +204,14 @@ pub(super) fn harm(what: String, cure: Cure) -> Harm {
     }
 }
 
-/// The harm of a row that a walk meets and no search finds, because the way to it is damaged: for every reader it is not there.
+/// Returns the harm of a row that a walk meets but a search does not find, because the path to it is damaged: readers do not see it.
 pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<Harm>, redb::Error> {
     let is_found = open.get(key)?.is_some();
     Ok((!is_found).then(|| harm(read::damaged(table, key, "no search finds it"), Cure::None)))
 }
 
-/// Counts the rows of a table, of which so many were met. A table that says it has more rows than a walk finds has lost some to damage;
-/// others may have come and gone while rows were met, so that only a walk in one moment proves it.
+/// Counts the rows of a table, of which `met` were met before. A table that claims more rows than a walk finds has lost some to damage. Other
+/// processes may have changed rows meanwhile, so only a walk in one transaction proves it.
 pub(super) fn count(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let claimed = open.len()?;
     let mut walked = met;
@@ -234,25 +233,25 @@ pub(super) fn count(table: Table, open: &ReadTable, met: u64, verified: &mut Ver
     Ok(())
 }
 
-/// What the results of a store came to.
+/// Results of a store, as verified.
 #[derive(Default)]
 struct Results {
     keys: FxHashSet<ActionKey>,
-    /// Those that are there and cannot be read.
+    /// Existing results that cannot be read.
     unreadable: FxHashSet<ActionKey>,
-    /// Rows of which the check does not fit the key, with that: it may be the key that is damaged.
+    /// Rows whose check does not match the key, with their values: the key may be damaged.
     astray: Vec<(Vec<u8>, Vec<u8>)>,
     rows: u64,
-    /// Labels of results whose output is damaged, and whether they were paid for.
+    /// Label and cost class of results whose output is damaged.
     damaged: FxHashMap<Digest, (String, bool)>,
 }
 
-/// So many rows whose key may be damaged are held against the keys that versions miss.
+/// Maximum number of rows with a possibly damaged key to compare with the keys that versions miss.
 const ASTRAY: usize = 64;
 
 impl Results {
-    /// Whether the result of a key is there under another one, because the key of its row is damaged: its check fits this one. The harm of
-    /// that row then has a label.
+    /// Whether a missing result exists under a damaged key: the row's check matches the missing key. If so, completes the harm of that row with its
+    /// label.
     fn is_astray(&self, missing: &ActionKey, harm: &mut [Harm]) -> bool {
         let body = |value: &[u8]| {
             let body = frame::open(ACTIONS.name, &missing.0.0, value).ok()?;
@@ -268,7 +267,7 @@ impl Results {
     }
 }
 
-/// What some of them came to.
+/// Verification of a range of results.
 #[derive(Default)]
 struct Opened {
     keys: Vec<ActionKey>,
@@ -280,7 +279,7 @@ struct Opened {
     harm: Vec<Harm>,
 }
 
-/// Opens the results whose keys begin with some bytes.
+/// Opens the results whose keys begin with certain bytes.
 fn verify_actions(
     database: &dyn ReadableDatabase,
     firsts: RangeInclusive<u8>,
@@ -310,7 +309,7 @@ fn verify_actions(
 
 fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs: &Blobs) -> Result<Opened, redb::Error> {
     let mut opened = Opened::default();
-    // Outputs may have been filed since the blobs were hashed.
+    // Outputs may have been stored since the blobs were hashed.
     let is_stored = |output: &Digest| match stored {
         Some(stored) => Ok::<bool, redb::Error>(stored.get(&output.0[..])?.is_some()),
         None => Ok(false),
@@ -353,7 +352,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
                 }
             }
             None if is_stored(&record.output)? => {}
-            // A result that was paid for is of no use without its output, and would hide that it has to be asked for again.
+            // A paid result is useless without its output, and would hide that it has to be requested again.
             None if paid => opened.harm.push(lost("its output is not there, although it was paid for")),
             None => opened.without_output += 1,
         }
@@ -362,7 +361,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
                 Some(true) => {}
                 Some(false) => opened.damaged.push((*part, (record.label.clone(), paid))),
                 None if is_stored(part)? => {}
-                // Of a tree whose folder is there all is.
+                // If a tree's folder is stored, all its parts must be.
                 None => opened.harm.push(lost("a part of its tree is not there")),
             }
         }
@@ -370,7 +369,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
     Ok(opened)
 }
 
-/// Gives damaged outputs the labels of the results they belong to.
+/// Adds labels of results to the harms of their damaged outputs.
 fn name(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
     for harm in harm {
         if let Cure::Blob(digest) = &harm.cure
@@ -389,7 +388,7 @@ fn count_actions(database: &dyn ReadableDatabase, met: u64, verified: &mut Verif
     }
 }
 
-/// Opens all versions. Numbers of a node rise by one, except behind versions that are pinned.
+/// Opens all versions. Numbers of a node increase by one, except after pinned versions.
 fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let Some(open) = schema::table(&txn, HISTORY)? else { return Ok(()) };
@@ -426,7 +425,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
         let mut at = at;
         match record {
             Ok(record) => {
-                // The result of a damaged row is told as that.
+                // The damage of an unreadable result is reported with its row.
                 let is_there = results.keys.contains(&record.key)
                     || results.unreadable.contains(&record.key)
                     || results.is_astray(&record.key, &mut verified.harm);
@@ -468,7 +467,7 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
     count(table, &open, met, verified)
 }
 
-/// The hash of a label that stands in the keys of its versions.
+/// Returns the hash of a label as in the keys of its versions.
 pub fn label_hash(label: &str) -> [u8; 16] {
     let mut half = [0; 16];
     half.copy_from_slice(&blake3::hash(label.as_bytes()).as_bytes()[..16]);
@@ -476,12 +475,12 @@ pub fn label_hash(label: &str) -> [u8; 16] {
 }
 
 impl Harm {
-    /// Damage of a graph, which is planned anew.
+    /// Returns the harm of a damaged graph, which the next build plans again.
     pub fn of_graph(what: String) -> Self {
         harm(what, Cure::None)
     }
 
-    /// What is damaged.
+    /// Returns the location of the damage.
     pub fn spot(&self) -> Spot<'_> {
         let version = |key: &[u8]| {
             key.get(8..24)

@@ -1,7 +1,7 @@
-//! Verifying blobs: every row found by its digest, all bytes hashed in the order in which they lie. It knows nothing of results.
+//! Verification of blobs: finds every row by its digest and hashes all bytes in storage order. Knows nothing about results.
 //!
-//! A blob whose bytes are where its row says is hashed in one pass, without a copy. Any other is read again as everybody reads it, which
-//! tells damage from what others moved or collected meanwhile; so nothing counts as sound that a reader would not get.
+//! A blob whose bytes are where its row says is hashed in one pass, without a copy. Any other is read again like a normal read, which distinguishes
+//! damage from a concurrent move or gc. So a blob counts as sound only if a reader gets it.
 
 use super::block::Frames;
 use super::schema::{self, BLOB_DATA, BLOBS, ReadTable};
@@ -16,45 +16,45 @@ use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 
-/// Stored bytes that are hashed between two looks whether somebody waits: some milliseconds' worth.
+/// Stored bytes hashed between two checks for waiting processes: takes some milliseconds.
 const BATCH: u64 = 32 << 20;
 
-/// A blob counts as so many bytes more than it has: finding it takes time, too.
+/// Bytes added to each blob's size for the time to find it.
 const SEARCH: u64 = 1 << 10;
 
-/// Neighbours that one core hashes in a row.
+/// Number of adjacent blobs that one core hashes in sequence.
 const NEIGHBOURS: usize = 128;
 
-/// A blob and where its row says that its bytes are.
+/// A blob with the location in its row.
 struct Place {
     digest: Digest,
     record: BlobRecord,
 }
 
-/// What a blob came to that is not sound.
+/// State of a blob that is not sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Odd {
     Damaged,
-    /// Collected by others since its row was read.
+    /// Removed by gc since its row was read.
     Gone,
 }
 
-/// The blobs of a store, as they were found.
+/// The blobs of a store, as verified.
 #[derive(Default)]
 pub(super) struct Blobs {
-    /// By digest, once all are hashed.
+    /// Sorted by digest, once all are hashed.
     places: Vec<Place>,
     odd: FxHashMap<Digest, Odd>,
-    /// Rows that were read.
+    /// Number of rows read.
     rows: u64,
-    /// Chunks that belong to sound blobs.
+    /// Number of chunks of sound blobs.
     chunks: u64,
     /// Blocks with sound blobs.
     blocks: FxHashSet<u64>,
 }
 
 impl Blobs {
-    /// Whether a blob is sound; `None` if it is not there, or was not when its row would have been read.
+    /// Whether a blob is sound; `None` if it is missing, or was when its row would have been read.
     pub(super) fn is_sound(&self, digest: &Digest) -> Option<bool> {
         match self.odd.get(digest) {
             Some(Odd::Damaged) => Some(false),
@@ -65,7 +65,7 @@ impl Blobs {
 }
 
 impl DiskStore {
-    /// Hashes all blobs, letting others in `between` two steps.
+    /// Hashes all blobs; calls `between` after each step to release the store.
     pub(super) fn verify_blobs(&self, between: impl Fn(), verified: &mut Verified) -> Result<Blobs, StoreError> {
         let mut blobs = Blobs::default();
         for firsts in verify::first_bytes() {
@@ -93,7 +93,7 @@ impl DiskStore {
     }
 }
 
-/// What some rows, or the blobs behind them, came to.
+/// Verification of some rows, or of their blobs.
 #[derive(Default)]
 struct Part {
     places: Vec<Place>,
@@ -127,7 +127,7 @@ fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
     }
 }
 
-/// Finds the blobs whose digests begin with some bytes.
+/// Finds the blobs whose digests begin with certain bytes.
 fn find(
     database: &dyn ReadableDatabase,
     firsts: RangeInclusive<u8>,
@@ -154,7 +154,7 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
             part.harm.push(verify::harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
             continue;
         };
-        // As readers search it: damage may leave a row where no search comes by.
+        // Search like a reader: damage may leave a row where no search finds it.
         match read::blob_record(rows, &digest)? {
             read::Value::Sound(record) => part.places.push(Place { digest, record }),
             read::Value::Damaged(sentence) => part.damaged(digest, sentence),
@@ -204,14 +204,14 @@ fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Par
     Ok(part)
 }
 
-/// Counts the rows of blobs and of their chunks, and finds chunks that no blob has: nothing is lost by them but room.
+/// Counts the rows of blobs and their chunks, and finds chunks without a blob: these only waste space.
 pub(super) fn count(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let (Some(rows), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(());
     };
     verify::count(BLOBS, &rows, blobs.rows, verified)?;
-    // Each chunk and block of a sound blob was found: when there are no others, none is stray.
+    // Every chunk and block of a sound blob was found: if there are no others, none is stray.
     let chunks = blobs.chunks + blobs.blocks.len() as u64;
     if data.len()? != chunks {
         stray(&rows, &data, verified)?;

@@ -1,4 +1,4 @@
-//! Writing: what can be done without the database (hashing, encoding, compressing) first and on all cores, then one transaction.
+//! Writing: work that needs no database (hashing, encoding, compressing) first and on all cores, then one transaction.
 
 use super::block::{self, BlobTables, DataRow};
 use super::schema::{self, ACTIONS, HISTORY, LAST_USE, PINS};
@@ -10,13 +10,13 @@ use crate::values::digest::Digest;
 use redb::{Database, ReadableTable, StorageError, WriteTransaction};
 use std::collections::BTreeMap;
 
-/// Most bytes of a blob in one row: with key, frame and page overhead this still fits 64 KiB, one byte more than that would take 128.
+/// Maximum bytes of a blob in one row: with key, frame and page overhead this fits 64 KiB; one byte more would take 128.
 pub(super) const CHUNK: usize = 65_480;
 
 /// The key of a row and its framed body; `None` removes the row.
 type FramedRow = (Vec<u8>, Option<Vec<u8>>);
 
-/// A commit, ready to write: everything framed that does not depend on sequence or version numbers, and in key order.
+/// A commit, ready to write: everything that does not depend on sequence or version numbers is framed and in key order.
 pub(super) struct Prepared<'a> {
     blobs: Vec<DataRow<'a>>,
     actions: Vec<(&'a [u8], Vec<u8>)>,
@@ -35,10 +35,10 @@ impl Prepared<'_> {
     }
 }
 
-/// A blob to be written, by the digest that it is said to have, and the result that it came with, if it came with one.
+/// A blob to write: its claimed digest, its bytes, and the result that it belongs to, if any.
 pub(super) type Coming<'a> = (Digest, &'a [u8], Option<&'a NewResult>);
 
-/// The blobs of a commit, each digest once, in order.
+/// Returns the blobs of a commit, each digest once, in order.
 pub(super) fn outputs(commit: &Commit) -> Vec<Coming<'_>> {
     let of = |result| NewResult::blobs(result).map(move |(digest, blob)| (digest, &**blob, Some(result)));
     let alone = commit.blobs.iter().map(|(digest, blob)| (*digest, &**blob, None));
@@ -48,7 +48,7 @@ pub(super) fn outputs(commit: &Commit) -> Vec<Coming<'_>> {
     outputs
 }
 
-/// Does all work that needs no database. `blobs` are those outputs that the store lacks.
+/// Does all work that needs no database. `blobs` are the outputs that the store lacks.
 pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]) -> Prepared<'a> {
     let sound = pack::map_all(blobs, |&(digest, raw, _)| Digest::of(raw) == digest);
     let (mut accepted, mut refused) = (Vec::with_capacity(blobs.len()), Vec::new());
@@ -58,7 +58,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
             false => refused.push(not_its_digest(&digest, result)),
         }
     }
-    // Outputs of one producer are alike, and those of neighbours the more.
+    // Outputs of one producer are similar, those of neighbours even more.
     let kind = |result: &Option<&'a NewResult>| result.map(|result| (&result.record.producer, &result.record.label));
     accepted.sort_by(|(.., a), (.., b)| kind(a).cmp(&kind(b)));
     let accepted: Vec<(Digest, &[u8])> = accepted.into_iter().map(|(digest, raw, _)| (digest, raw)).collect();
@@ -70,7 +70,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
             frame::framed(ACTIONS.name, key, &pack::record_body(&codec::encode_action(&result.record))),
         )
     });
-    // Stable, and the last record of a key wins.
+    // The sort is stable, and the last record of a key wins.
     actions.sort_by(|a, b| a.0.cmp(b.0));
     keep_last(&mut actions, |(key, _)| *key);
     let framed = pack::map_all(&commit.rows, |(part, key, body)| {
@@ -99,7 +99,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
     }
 }
 
-/// Of neighbours with equal keys, keeps the last.
+/// Keeps the last of adjacent items with equal keys.
 fn keep_last<T, K: PartialEq>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     items.dedup_by(|later, kept| {
         let same = key(later) == key(kept);
@@ -110,8 +110,8 @@ fn keep_last<T, K: PartialEq>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     });
 }
 
-/// Writes all of it durably, or nothing. Blobs for which `replace` holds are written even if they are recorded. While a collection is under
-/// way, what the commit relies on is noted for it.
+/// Writes everything durably, or nothing. Blobs for which `replace` returns true are written even if recorded. While gc runs, records for it
+/// everything that the commit relies on.
 pub(super) fn commit(
     database: &Database,
     view: ViewId,
@@ -123,7 +123,7 @@ pub(super) fn commit(
     // Saves the allocator state: after a kill the next opening takes milliseconds instead of a walk over the whole file.
     txn.set_quick_repair(true);
     if !prepared.blobs.is_empty() {
-        // Looked at again inside the transaction: another thread may have written a blob since.
+        // Check again inside the transaction: another thread may have written a blob since.
         let wants = |digest: &Digest, known: Option<&BlobRecord>| known.is_none() || replace(digest);
         BlobTables::open(&txn)?.write_rows(&prepared.blobs, wants)?;
     }
@@ -161,7 +161,7 @@ pub(super) fn commit(
     Ok(())
 }
 
-/// Numbers each version after the newest of its node, then removes those beyond the newest [`KEEP_VERSIONS`].
+/// Numbers each version after the newest of its node, then trims those beyond the newest [`KEEP_VERSIONS`].
 fn push_versions(txn: &WriteTransaction, view: ViewId, history: &[(String, HistoryRecord)]) -> Result<(), redb::Error> {
     let mut table = txn.open_table(HISTORY.definition())?;
     for (label, record) in history {
@@ -174,7 +174,7 @@ fn push_versions(txn: &WriteTransaction, view: ViewId, history: &[(String, Histo
     Ok(())
 }
 
-/// The versions of a node. The numbers come from the keys, so that a damaged body does not make a number be used twice.
+/// Returns the version numbers of a node. They come from the keys, so that a damaged body never leads to a reused number.
 fn versions(table: &redb::Table<'_, &'static [u8], &'static [u8]>, view: ViewId, label: &str) -> Result<Vec<u32>, redb::Error> {
     let (from, to) = (schema::history_key(view, label, 0), schema::history_key(view, label, u32::MAX));
     let keys = table.range::<&[u8]>(&from[..]..=&to[..])?;
@@ -204,7 +204,7 @@ fn trim(
     Ok(())
 }
 
-/// Versions that were kept only by a pin go with it.
+/// Removes versions that only a removed pin protected.
 fn unpin(txn: &WriteTransaction, view: ViewId, rows: &[FramedRow]) -> Result<(), redb::Error> {
     let mut table = txn.open_table(HISTORY.definition())?;
     for (key, _) in rows.iter().filter(|(_, value)| value.is_none()) {
@@ -217,7 +217,7 @@ fn unpin(txn: &WriteTransaction, view: ViewId, rows: &[FramedRow]) -> Result<(),
     Ok(())
 }
 
-/// The keys of all pinned versions.
+/// Returns the keys of all pinned versions.
 pub(super) fn pinned_keys(txn: &redb::ReadTransaction) -> Result<rustc_hash::FxHashSet<Vec<u8>>, redb::Error> {
     let mut keys = rustc_hash::FxHashSet::default();
     if let Some(pins) = schema::table(txn, PINS)? {

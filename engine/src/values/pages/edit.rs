@@ -1,8 +1,7 @@
-//! A table in pages with some rows changed: only the pages on the way to them are read and written, and the result is what writing all rows
-//! gives, page for page.
+//! Editing a table in pages: reads and writes only the pages on the paths to changed rows. The result equals writing all rows, page for page.
 //!
-//! It goes up level by level. On each, the pages that hold a changed entry are written again; where the last of them no longer ends where it
-//! did, the ones behind it are, until an end is an end as before. What that does to their parents' entries are the changes of the next level.
+//! Works level by level from the leaves up. On each level, rewrites the pages with a changed entry. If the last of them ends elsewhere than before,
+//! rewrites the following ones until an end is unchanged. The resulting changes of their parents' entries are the changes of the next level.
 
 use super::{Child, Fetch, LARGEST_PAGE, Page, PageError, TableWriter, branch, chunk, divide, ends_page, flatten};
 use crate::values::digest::Digest;
@@ -10,20 +9,20 @@ use crate::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A table that was edited.
+/// An edited table.
 pub struct Edited {
     /// Its root, or the table in one page.
     pub root: Arc<[u8]>,
-    /// The pages below the root that were written.
+    /// The written pages below the root.
     pub made: BTreeMap<Digest, Arc<[u8]>>,
     /// Digests of all other pages below the root.
     pub kept: BTreeSet<Digest>,
 }
 
-/// Entries of a level by key, rows or children: what is to stand there, `None` for nothing.
+/// Changed entries of a level (rows or children) by key; `None` removes one.
 type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
-/// The table with these rows changed.
+/// Changes rows of a table.
 ///
 /// # Errors
 /// When a page that is needed is missing or malformed.
@@ -51,7 +50,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
         editor.run(changes, &mut fetch)?;
         changes = editor.up;
     }
-    // What stands above the old root: the pages that came of it.
+    // Levels above the old root: pages created by splitting it.
     let mut level = top.level;
     let mut entries: Vec<(String, Vec<u8>)> = changes.into_iter().filter_map(|(key, child)| Some((key, child?))).collect();
     while entries.len() > 1 {
@@ -72,7 +71,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
         None => fetch(digest),
     };
     let mut page = Page::fetch(&root, level, &mut fetch)?;
-    // The root is the first level that has one page.
+    // The root is the first level with one page.
     while page.level > 0 && page.branch().children.len() == 1 {
         page = page.child(0, &mut fetch)?;
     }
@@ -89,7 +88,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
     })
 }
 
-/// A table in one page with rows changed, in one page.
+/// Merges changes into a table in one page, as one page.
 fn merged(table: Table<'_>, changes: &Changes) -> Vec<u8> {
     let mut writer = TableWriter::default();
     let old = table.rows().map(|(key, value)| (key, Some(value)));
@@ -104,7 +103,7 @@ fn merged(table: Table<'_>, changes: &Changes) -> Vec<u8> {
     writer.finish()
 }
 
-/// As it is stored.
+/// Converts to the stored form.
 fn divided(flat: &[u8]) -> Edited {
     let kept = BTreeSet::new();
     match divide(flat) {
@@ -121,7 +120,7 @@ fn divided(flat: &[u8]) -> Edited {
     }
 }
 
-/// Digests of all pages below one. Leaves are not read.
+/// Returns the digests of all pages below one. Does not read leaves.
 fn digests<E: From<PageError>>(root: &Page, fetch: &mut impl Fetch<E>) -> Result<BTreeSet<Digest>, E> {
     let mut found = BTreeSet::new();
     let mut open = vec![root.clone()];
@@ -139,12 +138,12 @@ fn digests<E: From<PageError>>(root: &Page, fetch: &mut impl Fetch<E>) -> Result
     Ok(found)
 }
 
-/// The pages of one level while they are written again.
+/// Pages of one level during the rewriting.
 struct Editor<'a> {
     top: &'a Page,
     level: u32,
     made: &'a mut BTreeMap<Digest, Arc<[u8]>>,
-    /// What becomes of the entries of the level above.
+    /// Changes of the entries of the level above.
     up: Changes,
 }
 
@@ -157,7 +156,7 @@ impl Editor<'_> {
             let (mut gone, mut new) = (Vec::new(), Vec::new());
             loop {
                 let last = place.last_key();
-                // What stands behind all others belongs to the last page.
+                // Entries behind all others belong to the last page.
                 let is_last = place.is_last();
                 for (key, value) in place.entries() {
                     while let Some((before, _)) = changes.peek().filter(|(changed, _)| *changed < key) {
@@ -187,7 +186,7 @@ impl Editor<'_> {
     }
 }
 
-/// A page that is being written.
+/// A page under construction.
 #[derive(Default)]
 struct Run {
     page: TableWriter,
@@ -240,15 +239,15 @@ impl Run {
     }
 }
 
-/// A page of a level, and the way to it.
+/// A page of a level, with the path to it.
 struct Place {
-    /// From the root down: pages, and which child the next one is.
+    /// From the root down: pages, with the index of the next child.
     path: Vec<(Page, usize)>,
     page: Page,
 }
 
 impl Place {
-    /// The first page whose last key is not below `key`, or the last page.
+    /// Finds the first page whose last key is not below `key`, or the last page.
     fn seek<E: From<PageError>>(top: &Page, level: u32, key: &str, fetch: &mut impl Fetch<E>) -> Result<Self, E> {
         let mut path = Vec::new();
         let mut page = top.clone();
@@ -266,7 +265,7 @@ impl Place {
         self.path.iter().all(|(page, at)| at + 1 == page.branch().children.len())
     }
 
-    /// Moves to the next page of the level; the caller knows that there is one.
+    /// Moves to the next page of the level, which must exist.
     fn next<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
         let level = self.page.level;
         while let Some((page, at)) = self.path.pop() {
@@ -292,7 +291,7 @@ impl Place {
         }
     }
 
-    /// The key that its parent knows it by.
+    /// Returns the key under which its parent lists it.
     fn last_key(&self) -> String {
         let table = self.table();
         table.len().checked_sub(1).map_or_else(String::new, |at| table.row(at).0.to_owned())
@@ -319,7 +318,7 @@ mod tests {
     }
 
     fn row() -> impl Strategy<Value = Vec<u8>> {
-        // Of some rows a few make a page, and of some one does.
+        // Of some rows a few make a page, of others one does.
         prop_oneof![4 => 0usize..200, 3 => 1_000usize..9_000, 1 => 17_000usize..20_000].prop_map(|len| vec![b'x'; len])
     }
 
@@ -334,7 +333,7 @@ mod tests {
             let mut rows = rows;
             let (mut root, mut pages) = stored(&rows);
             for mut changes in edits {
-                // Whole stretches go, too.
+                // Remove whole ranges, too.
                 let first = char::from(b'a' + gone % 11);
                 changes.extend(rows.keys().filter(|key| key.starts_with(first)).map(|key| (key.clone(), None)).collect::<Vec<_>>());
                 for (key, value) in &changes {

@@ -1,9 +1,9 @@
-//! Rows of a table in order, from a key on: pages before it are not read.
+//! Reading rows of a table in order, from a key on, without the pages before it.
 
 use super::{Fetch, Page, PageError};
 use std::sync::Arc;
 
-/// Calls `visit` with the rows from `key` on until it gives `false`.
+/// Calls `visit` with the rows from `key` on until it returns `false`.
 ///
 /// # Errors
 /// When a page is missing or malformed.
@@ -13,7 +13,7 @@ pub fn rows_from<E: From<PageError>>(
     mut fetch: impl Fetch<E>,
     mut visit: impl FnMut(&str, &[u8]) -> bool,
 ) -> Result<(), E> {
-    // Branch pages on the way, each with the number of its next child.
+    // Branch pages on the path, each with the index of its next child.
     let mut path: Vec<(Page, usize)> = Vec::new();
     let mut page = Page::root(root.clone())?;
     loop {

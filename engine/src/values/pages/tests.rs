@@ -1,4 +1,4 @@
-//! Tables in pages against the same tables in one page.
+//! Tables in pages compared with the same tables in one page.
 
 use super::super::table::write_table;
 use super::*;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 type Rows = BTreeMap<String, Vec<u8>>;
 
-/// A table as it is stored: its root and all pages below.
+/// A stored table: its root and all pages below.
 struct Stored {
     root: Arc<[u8]>,
     parts: BTreeMap<Digest, Arc<[u8]>>,
@@ -115,7 +115,7 @@ proptest! {
                 Err(error) => prop_assert_eq!(error, PageError::Missing(*lost)),
             }
         }
-        // A page of a wrong level under the right digest: only a broken producer can make one.
+        // A page of a wrong level under the right digest: only a broken producer can create one.
         stored.parts.insert(*lost, other);
         let read = flatten::<PageError>(&stored.root, stored.fetch());
         prop_assert!(is_same || read.is_err() || read != Ok(write_table(&rows)));

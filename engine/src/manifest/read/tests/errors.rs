@@ -3,7 +3,7 @@
 use super::{errors_text, load_text};
 use crate::values::diagnostic::{Diagnostic, Excerpt};
 
-/// A manifest in one string; the offending text stands between `‹` and `›`.
+/// Checks a manifest in one string; the offending text is between `‹` and `›`.
 pub(super) fn check(marked: &str, code: &str, hint: &str) -> Diagnostic {
     let text = marked.replace(['‹', '›'], "");
     let start = marked.find('‹').expect("a marked place");
@@ -29,7 +29,7 @@ pub(super) fn check(marked: &str, code: &str, hint: &str) -> Diagnostic {
     error
 }
 
-/// A rule with a good producer around what is checked.
+/// Wraps the text in a rule with a valid producer.
 fn in_rule(marked: &str) -> String {
     format!("[producer.p]\nuses = \"command\"\nargv = []\non = 1\n[[rule]]\nproducer = \"p\"\n{marked}\n")
 }
@@ -422,7 +422,7 @@ fn cycles_are_shown_as_a_path() {
         "",
     );
     assert_eq!(error.message, "these targets need each other: //t/{t}:a → //t/{t}:b → //t/{t}:a");
-    // A set that is made from what runs over it.
+    // A set that depends on the nodes running over it.
     check(
         &format!(
             "{head}{}{}",
@@ -441,7 +441,7 @@ fn cycles_are_shown_as_a_path() {
         "{}",
         errors[0].message
     );
-    // Which types a type needs is known only when it is built.
+    // Which types a type needs is known only after building it.
     let some = format!(
         "{head}{}",
         rule(

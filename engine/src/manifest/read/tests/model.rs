@@ -1,4 +1,4 @@
-//! What well-formed manifests mean.
+//! Models of well-formed manifests.
 
 use super::{CSHARP, EXAMPLE, errors_text, load_text};
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
@@ -20,7 +20,7 @@ fn rule<'m>(manifest: &'m Manifest, target: &str) -> &'m Rule {
     manifest.rules.iter().find(|rule| rule.target == template(target)).expect(target)
 }
 
-/// How many rules the ruleset for C# has, those of its data tables with them.
+/// Counts the rules of the ruleset for C#, including those of its data tables.
 fn all_rules() -> usize {
     CSHARP.matches("\n[[rule]]").count() + ["language", "pack", "tags"].len()
 }

@@ -1,4 +1,4 @@
-//! `[remote]`: what it means and what is wrong with it.
+//! `[remote]`: its meaning and its errors.
 
 use super::errors::check;
 use super::{errors_text, load_text};

@@ -1,4 +1,4 @@
-//! Input of any kind ends in stated time with a message.
+//! Any input ends within bounded time with a message.
 
 use super::{EXAMPLE, load_text};
 use crate::testing::assert_linear;
@@ -25,7 +25,7 @@ fn deep_nesting_is_an_error() {
         inline(70),
         format!("[producer.p]\nuses = \"text\"\nparams.x = {}1{}", "[".repeat(70), "]".repeat(70)),
     ];
-    // Frames without optimisation are several times as large as those of the program that people run.
+    // Stack frames without optimisation are several times as large as in the released program.
     let reader = std::thread::Builder::new().stack_size(8 << 20).spawn(move || {
         for text in texts {
             let errors = load_text(&text).expect_err("refused");

@@ -16,7 +16,7 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     }
 }
 
-/// Keys of `value` that the schema has no place for.
+/// Finds keys of `value` that the schema does not allow.
 fn strangers(root: &Value, schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     let schema = resolved(root, schema);
     if let Some(forms) = schema["anyOf"].as_array() {
@@ -52,7 +52,7 @@ fn the_schema_has_every_key_of_the_example_and_of_the_ruleset() {
         let value: Value = toml::from_str(text).expect("TOML");
         let mut found = Vec::new();
         strangers(&schema(), &schema(), &value, "", &mut found);
-        // Tables of data are named in the manifest itself.
+        // The manifest itself names its data tables.
         let own = |path: &String| {
             value["tables"]
                 .as_object()

@@ -1,4 +1,4 @@
-//! Data tables: what their rows mean, what is wrong with them, and rows from a text of their own.
+//! Data tables: the meaning of their rows, their errors, and rows from a text of their own.
 
 use super::errors::check;
 use super::{errors_text, registry};
@@ -15,7 +15,7 @@ fn load_both(main: &str, data: &str) -> Result<Manifest, Vec<Diagnostic>> {
     load(&main, Some(&data), &|_| None, &[], &registry()).map(|loaded| loaded.manifest)
 }
 
-/// The rows of a table.
+/// Returns the rows of a table.
 fn rows(manifest: &Manifest, table: &str) -> Value {
     Value::Object(manifest.table(table).expect("a table").clone())
 }

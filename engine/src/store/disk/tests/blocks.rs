@@ -1,4 +1,4 @@
-//! Blocks: whatever is filed and collected, what is kept is there byte for byte, rows are shared, and none is left that nobody needs.
+//! Blocks: kept blobs survive every commit and gc byte for byte, blobs share rows, and no unused row remains.
 
 use super::super::block::BlockUse;
 use super::super::frame;
@@ -43,7 +43,7 @@ fn keep_only<'r>(store: &DiskStore, kept: impl Iterator<Item = &'r NewResult>) {
     store.sweep(&plan).unwrap();
 }
 
-/// How many rows of data there are, and how much of each block is in use.
+/// Returns the number of data rows, and the usage of each block.
 fn rows(store: &DiskStore) -> (u64, Vec<BlockUse>) {
     store
         .read(|database| {
@@ -63,7 +63,7 @@ fn is_there(store: &DiskStore, result: &NewResult) -> bool {
     store.blob(&result.record.output).unwrap() == result.blob
 }
 
-/// An output of a length, alike for neighbours; no two are equal.
+/// Returns an output of a length, similar for neighbours; no two are equal.
 fn output(number: u32, len: usize) -> NewResult {
     let mut bytes = format!("{number} ").into_bytes();
     bytes.extend((0..len).map(|at| (at * (1 + number as usize % 3) % 251) as u8));
@@ -108,7 +108,7 @@ fn small_outputs_share_rows_and_compress_together() {
     let (data, blocks) = rows(&store);
     assert!(data < 20 && blocks.len() as u64 == data, "{data} rows");
     assert!(results.iter().all(|result| is_there(&store, result)));
-    // What is filed again is there already.
+    // Results stored again are already there.
     file(&store, results);
     assert_eq!(rows(&store).0, data);
 }
@@ -151,7 +151,7 @@ fn a_file_that_many_results_made_grow_is_copied_once() {
     };
     let count = 10_000;
     for first in (0..count).step_by(500) {
-        // Rows that each commit replaces leave pages free, between those of results.
+        // Rows that each commit replaces leave free pages between those of results.
         let rows = (0..40_u32).map(|row| (Part::Nodes, row.to_be_bytes().to_vec(), Some(vec![first as u8; 20_000])));
         let commit = Commit {
             results: (first..first + 500).map(|number| output(number, 90)).collect(),

@@ -1,4 +1,4 @@
-//! Flipped bits: the right bytes, nothing, or an error; never wrong bytes, never a panic that gets out.
+//! Flipped bits: the right bytes, nothing, or an error; never wrong bytes, never an uncaught panic.
 
 use super::super::folder::DATABASE;
 use super::super::schema::{ACTIONS, BLOB_DATA, BLOBS};
@@ -11,7 +11,7 @@ use crate::values::digest::Digest;
 use proptest::prelude::*;
 use std::fs;
 
-/// Calls everything; panics on wrong bytes. Whole-store errors end the look.
+/// Calls everything; panics on wrong bytes. An error of the whole store ends the check.
 fn call_everything(store: &DiskStore, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
     for blob in blobs {
         if let Some(found) = store.blob(&Digest::of(blob))? {
@@ -48,11 +48,11 @@ fn call_everything(store: &DiskStore, blobs: &[Vec<u8>]) -> Result<(), StoreErro
 }
 
 proptest! {
-    // A flip that makes a ring of redb's pages overflows the stack, which nothing can catch (store-layout.md): the flips are always the same.
+    // A flip that creates a cycle of redb's pages overflows the stack, which cannot be caught (store-layout.md): use a fixed seed.
     #![proptest_config(ProptestConfig { cases: 160, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
     #[test]
     fn flipped_bits_never_give_wrong_bytes(flips in proptest::collection::vec((any::<prop::sample::Index>(), 0..8_u8, any::<bool>()), 1..6)) {
-        // Built once per process: what is damaged is a copy.
+        // Built once per process: each case damages a copy.
         static WHOLE: std::sync::OnceLock<(Vec<u8>, Vec<Vec<u8>>)> = std::sync::OnceLock::new();
         let (whole, blobs) = WHOLE.get_or_init(|| {
             let dir = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ proptest! {
         });
         let mut bytes = whole.clone();
         for (at, bit, anywhere) in flips {
-            // Half of the flips go to bytes that are in use at all: most of a file is the inside of blobs or free.
+            // Half of the flips hit bytes in use: most of a file is free or the inside of blobs.
             let mut at = at.index(bytes.len());
             while !anywhere && whole[at] == 0 && at > 0 {
                 at -= 1;

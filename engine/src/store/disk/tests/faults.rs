@@ -1,7 +1,6 @@
-//! Media that fail: the N-th write, sync, change of length or read, for every N; and what is there afterwards.
+//! Failing media: the N-th write, sync, change of length or read fails, for every N; then checks the contents.
 //!
-//! A disk here is two files in memory, the database and the copy that a compaction makes. What it loses with its power is what was not
-//! synced, and of that any part.
+//! A disk here is two files in memory, the database and the copy of a compaction. A power loss drops any part of the unsynced changes.
 
 use super::super::DiskStore;
 use super::super::compact::{self, Whole};
@@ -18,22 +17,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What goes wrong.
+/// Kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// One change fails, the next works.
     Once(io::ErrorKind),
     /// All changes fail from then on.
     ForGood(io::ErrorKind),
-    /// Half of a write is done, and it fails.
+    /// Half of a write succeeds, then it fails.
     Short,
-    /// Nothing works any more, and any part of what was not synced is lost.
+    /// Every operation fails from then on, and any part of the unsynced changes is lost.
     Power,
     /// One read fails.
     Read,
 }
 
-/// A change that is not synced.
+/// An unsynced change.
 #[derive(Clone, Debug)]
 enum Pending {
     Write(usize, Vec<u8>),
@@ -52,7 +51,7 @@ fn apply(bytes: &mut Vec<u8>, change: &Pending) {
     match change {
         Pending::Len(len) => bytes.resize(*len, 0),
         Pending::Write(offset, data) => {
-            // A file whose growth was lost grows with what is written to it.
+            // If a file's growth was lost, a later write extends it.
             bytes.resize(bytes.len().max(offset + data.len()), 0);
             bytes[*offset..offset + data.len()].copy_from_slice(data);
         }
@@ -63,14 +62,14 @@ fn apply(bytes: &mut Vec<u8>, change: &Pending) {
 struct Disk {
     /// The database and the copy.
     images: [Image; 2],
-    /// Changes, or reads, so far.
+    /// Number of changes, or reads, so far.
     points: usize,
     failure: Option<(Failure, usize)>,
     reached: bool,
 }
 
 impl Disk {
-    /// Comes to a point where something may go wrong; what does.
+    /// Counts a point of possible failure; returns the failure there, if any.
     fn come_to(&mut self, reading: bool) -> Option<Failure> {
         let (failure, at) = self.failure?;
         if reading != (failure == Failure::Read) {
@@ -94,7 +93,7 @@ impl Disk {
         }
     }
 
-    /// The disk is as it is found after the power came back; or else it just works again.
+    /// Restores the disk: after a power loss with only part of the unsynced changes, otherwise as it is.
     fn recover(&mut self) {
         let Some((failure, at)) = self.failure.take() else { return };
         if failure != Failure::Power {
@@ -105,7 +104,7 @@ impl Disk {
             for (turn, change) in image.pending.drain(..).enumerate() {
                 let drawn = *blake3::hash(format!("{at} {number} {turn}").as_bytes()).as_bytes();
                 match change {
-                    // Half of all writes arrive, some of them in part.
+                    // Half of all writes survive, some of them partially.
                     Pending::Write(offset, mut data) if drawn[0] < 128 => {
                         if drawn[1] < 32 {
                             data.truncate(data.len() / 2);
@@ -139,7 +138,7 @@ impl FaultyFile {
                 return Err(Disk::error(Failure::Short));
             }
             (Some(failure), change) => {
-                // What was under way when the power went may arrive, too.
+                // A change during the power loss may survive, too.
                 if failure == Failure::Power {
                     image.pending.push(change);
                 }
@@ -244,7 +243,7 @@ impl Medium for FaultyMedium {
     }
 }
 
-/// Little, so that pages are read anew.
+/// Small, so that pages are read again.
 const CACHE: usize = 64 << 10;
 
 fn opened(file: &FaultyFile) -> Result<DiskStore, StoreError> {
@@ -264,7 +263,7 @@ fn commit(n: u8) -> Commit {
     }
 }
 
-/// Results that nothing holds.
+/// Returns results that nothing refers to.
 fn garbage() -> Commit {
     Commit {
         results: (0..6_u8)
@@ -279,7 +278,7 @@ fn garbage() -> Commit {
     }
 }
 
-/// Collects what nothing holds, and compacts.
+/// Runs gc and compacts.
 fn collect(store: &DiskStore) -> Result<(), StoreError> {
     let collecting = store.begin_collection()?;
     let mut marks = Marks::default();
@@ -300,7 +299,7 @@ fn collect(store: &DiskStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Everything of commit `n` is there.
+/// Whether everything of commit `n` is stored.
 fn is_there(store: &DiskStore, n: u8) -> bool {
     let results = commit(n).results;
     let found = results.iter().filter(|result| {
@@ -311,7 +310,7 @@ fn is_there(store: &DiskStore, n: u8) -> bool {
     found == 3
 }
 
-/// Builds, collects, compacts, builds. Gives what was acknowledged.
+/// Builds, runs gc, compacts, builds. Returns the acknowledged commits.
 fn scenario(store: &DiskStore) -> Vec<u8> {
     let mut acknowledged = vec![0];
     let mut step = |done: Result<(), StoreError>, n: Option<u8>| match done {
@@ -327,7 +326,7 @@ fn scenario(store: &DiskStore) -> Vec<u8> {
     acknowledged
 }
 
-/// Runs it all with a failure at point `at`; gives whether that was reached.
+/// Runs everything with a failure at point `at`; returns whether the point was reached.
 fn run(base: &[u8], failure: Failure, at: usize) -> bool {
     let image = Image {
         bytes: base.to_vec(),
@@ -344,7 +343,7 @@ fn run(base: &[u8], failure: Failure, at: usize) -> bool {
     let mut acknowledged = vec![0];
     if let Ok(store) = opened(&file) {
         acknowledged = scenario(&store);
-        // A disk that failed once works again: the same handle goes on.
+        // A disk that failed once works again: the same handle continues.
         if !matches!(failure, Failure::ForGood(_) | Failure::Power) {
             let again = || store.commit(ViewId(1), commit(9));
             again().or_else(|_| again()).unwrap();

@@ -32,7 +32,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// The store opens, says which file it set aside, is empty, and works.
+/// Checks that the store opens, reports which file it set aside, is empty, and works.
 fn is_set_aside(dir: &Path, bytes: &[u8], reason: &str) {
     fs::create_dir_all(dir).unwrap();
     fs::write(dir.join(DATABASE), bytes).unwrap();
@@ -104,7 +104,7 @@ fn a_file_cut_anywhere_opens_with_what_is_left_or_empty() {
                 Err(error) => assert!(matches!(error, StoreError::Damaged { .. }), "{error}"),
             }
         }
-        // Whatever was met: the opening after the next works.
+        // Whatever the damage: the opening after the next works.
         let damaged = store
             .commit(
                 ViewId(1),
@@ -222,7 +222,7 @@ fn a_folder_that_cannot_be_used_is_an_error_that_names_it() {
 
 #[test]
 fn someone_elses_folder_is_refused() {
-    // Only root may give a folder away; everyone else has `/` at hand, which is root's.
+    // Only root may change a folder's owner; other users can use `/`, which belongs to root.
     let dir = tempfile::tempdir().unwrap();
     let foreign = if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(dir.path(), Some(12_345), None).unwrap();
@@ -256,7 +256,7 @@ fn a_store_whose_last_user_was_killed_opens_with_all_that_was_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = open(dir.path());
     let blobs = fill(&store);
-    // What a kill leaves behind: the file as it is while the store is open.
+    // A kill leaves the file as it is while the store is open.
     let left = fs::read(dir.path().join(DATABASE)).unwrap();
     drop(store);
     fs::write(dir.path().join(DATABASE), left).unwrap();

@@ -15,7 +15,7 @@ use crate::store::conformance::{result, version};
 use crate::store::{Commit, Part, Store, ViewId};
 use std::path::Path;
 
-/// Writes every row of a table anew behind the store's back, as `becomes` has it (`None`: no more); how many rows there were.
+/// Rewrites every row of a table behind the store's back with `becomes` (`None` removes it); returns the number of rows.
 fn rewrite(path: &Path, table: Table, becomes: impl Fn(Vec<u8>, Vec<u8>) -> Option<(Vec<u8>, Vec<u8>)>) -> usize {
     let database = redb::Database::create(path).unwrap();
     let txn = database.begin_write().unwrap();
@@ -37,7 +37,7 @@ fn rewrite(path: &Path, table: Table, becomes: impl Fn(Vec<u8>, Vec<u8>) -> Opti
     count
 }
 
-/// A few commits with something in every table; gives the blobs.
+/// Makes a few commits with rows in every table; returns the blobs.
 fn fill(store: &DiskStore) -> Vec<Vec<u8>> {
     let mut blobs = Vec::new();
     for n in 0..6_u64 {

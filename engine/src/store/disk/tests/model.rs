@@ -54,7 +54,7 @@ fn blob_of_seed(seed: u8) -> (Digest, Arc<[u8]>) {
 fn commit(results: &[(u8, u8)], rows: &[(usize, u8, Option<u8>)], versions: &[u8]) -> Commit {
     Commit {
         results: results.iter().map(|(name, seed)| result(&name.to_string(), &blob(*seed))).collect(),
-        // Some come by themselves.
+        // Some blobs are committed without a result.
         blobs: results
             .iter()
             .filter(|(name, _)| name % 3 == 0)

@@ -1,4 +1,4 @@
-//! A page that cannot be read: what stands on others is taken over.
+//! Unreadable pages: rows on other pages are salvaged.
 
 use super::super::folder::{CONDEMNED, DATABASE};
 use super::super::session::is_panic_expected;
@@ -19,7 +19,7 @@ fn outputs() -> impl Iterator<Item = (String, Vec<u8>)> {
     })
 }
 
-/// How many results, blobs and versions are there, all of them right.
+/// Counts the correct results, blobs and versions.
 fn count_intact(store: &DiskStore) -> [usize; 3] {
     let mut found = [0; 3];
     for (label, output) in outputs() {
@@ -48,7 +48,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
     let all = count_intact(&store);
     drop(store);
     let whole = fs::read(dir.path().join(DATABASE)).unwrap();
-    // redb meets such pages with panics, which are caught; where they came from is not worth the time.
+    // redb panics on such pages; the panics are caught, and printing their backtraces would take too long.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if !is_panic_expected() {
@@ -56,7 +56,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
         }
     }));
     let (mut tried, mut hardly) = (0, 0);
-    // The first page says where all others are: without it there is no database.
+    // The first page locates all others: without it there is no database.
     for page in (1..whole.len() / 4096).step_by(13) {
         let range = page * 4096..(page + 1) * 4096;
         if whole[range.clone()].iter().all(|byte| *byte == 0) {
@@ -73,7 +73,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
             "{notices:?}"
         );
         assert!(fs::read(dir.path().join("store.redb.damaged-1")).unwrap() == damaged);
-        // A page is of one table. One of its leaves has at most a hundred rows of these; its root has all.
+        // A page belongs to one table. A leaf has at most a hundred of these rows; the root has all.
         let left = count_intact(&store);
         let lost: Vec<usize> = (0..3).map(|n| all[n] - left[n]).filter(|lost| *lost > 0).collect();
         assert!(lost.len() <= 1, "page {page}: {left:?} of {all:?}");
@@ -81,7 +81,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
         tried += 1;
     }
     assert!(tried > 20 && hardly > tried * 9 / 10, "{hardly} of {tried}");
-    // A file that lost whole pages at its end, and one whose damage is met when it is opened: what is left of both is taken over, too.
+    // The rest of a file is salvaged, too, if it lost whole pages at its end, or if its damage is detected on opening.
     let cut = |pages: usize| whole[..whole.len() - pages * 4096].to_vec();
     let mut noisy = whole.clone();
     noisy[4096] ^= 0xff;

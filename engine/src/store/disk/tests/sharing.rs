@@ -1,4 +1,4 @@
-//! Handles that give way to each other: all get on, and nothing that one acknowledged is lost to another.
+//! Handles that give way to each other: all make progress, and no acknowledged commit is lost.
 
 use super::super::{DiskOptions, DiskStore};
 use crate::store::conformance::{key, result};
@@ -28,7 +28,7 @@ fn writers_that_give_way_and_readers_that_come_and_go_all_get_on() {
                     };
                     store.commit(ViewId(writer), commit).unwrap();
                     store.give_way();
-                    // What it committed before is there, whoever had the store meanwhile.
+                    // Its earlier commits are there, whichever handle had the store meanwhile.
                     assert!(store.action(&key(&name)).unwrap().is_some());
                 }
             });
@@ -79,7 +79,7 @@ fn the_second_collection_ends_at_once_whoever_has_the_store() {
     let open = || DiskStore::open(dir.path(), DiskOptions::default()).unwrap().0;
     let one = open();
     let collecting = one.begin_collection().unwrap();
-    // In a step between two, others have the store. With it in his hands the second must not wait for the first, which will want it again.
+    // Between two steps, the second handle holds the store. It must not wait there for the first, which will want the store again.
     one.release();
     let two = open();
     assert!(matches!(two.begin_collection(), Err(StoreError::Collecting { .. })));

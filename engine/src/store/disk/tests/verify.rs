@@ -1,4 +1,4 @@
-//! Verifying: what it calls sound is there for every reader, what is damaged is found wherever the damage lies, and others are no damage.
+//! Verification: readers get everything that it reports as sound, damage is found everywhere, and concurrent changes are no damage.
 
 use super::super::folder::DATABASE;
 use super::super::schema::{self, ACTIONS, BLOB_DATA, BLOBS};
@@ -20,14 +20,14 @@ fn opened(dir: &Path) -> DiskStore {
     DiskStore::open(dir, DiskOptions::default()).unwrap().0
 }
 
-/// A store's file and the blobs in it, made once.
+/// Returns a store's file and its blobs, created once.
 fn sample_store() -> &'static (Vec<u8>, Vec<Vec<u8>>) {
     static WHOLE: OnceLock<(Vec<u8>, Vec<Vec<u8>>)> = OnceLock::new();
     WHOLE.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
         let store = opened(dir.path());
         let mut blobs = fill(&store);
-        // Enough of them that their chunks need a branch.
+        // Enough blobs that their chunks need a branch page.
         let noise = |n: u32| {
             let mut bytes = vec![0; 32 + n as usize % 3 * 1_300];
             blake3::Hasher::new().update(&n.to_be_bytes()).finalize_xof().fill(&mut bytes);
@@ -50,7 +50,7 @@ fn sample_store() -> &'static (Vec<u8>, Vec<Vec<u8>>) {
     })
 }
 
-/// Whether a damaged file is found to be sound; if so, everything must be there for who reads it.
+/// Whether verification reports a damaged file as sound; if so, checks that a reader gets everything.
 fn is_found_sound(bytes: &[u8]) -> bool {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(DATABASE), bytes).unwrap();
@@ -75,7 +75,7 @@ fn is_found_sound(bytes: &[u8]) -> bool {
 }
 
 proptest! {
-    // As with all flips: always the same, because a ring of pages cannot be caught.
+    // As with all flips, use a fixed seed, because a cycle of pages cannot be caught.
     #![proptest_config(ProptestConfig { cases: 200, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..ProptestConfig::default() })]
     #[test]
     fn what_is_found_sound_is_there(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
@@ -92,7 +92,7 @@ fn what_no_search_finds_is_damage() {
     assert!(is_found_sound(whole));
     let seq = |bytes: &[u8]| u64::from_be_bytes(bytes[..8].try_into().unwrap());
     let (mut hit, mut found) = (0, 0);
-    // In pages that begin with a 2 stand the keys by which a search turns, those of chunks 12 bytes apart.
+    // Pages that begin with a 2 contain the keys that direct a search; those of chunks are 12 bytes apart.
     for (page, bytes) in whole.chunks(4096).enumerate().filter(|(_, bytes)| bytes[0] == 2) {
         for (at, keys) in bytes.windows(24).enumerate() {
             let (one, next) = keys.split_at(12);
@@ -110,7 +110,7 @@ fn what_no_search_finds_is_damage() {
             }
         }
     }
-    // Some keys may turn a search a little earlier or later without harm.
+    // Some changed keys shift a search slightly without harm.
     assert!(found > hit / 3 && hit > 100, "{found} of {hit}");
 }
 
@@ -118,7 +118,7 @@ fn what_no_search_finds_is_damage() {
 fn every_damaged_row_is_found_wherever_its_damage_lies() {
     let blobs = sample_store().1.len();
     for table in [ACTIONS, BLOBS, BLOB_DATA] {
-        // The version, the check, the first byte of the body and the last one; or all of it.
+        // The version, the check, the first and last byte of the body; or the whole row.
         let places: [fn(usize) -> Option<usize>; 5] = [|_| Some(0), |_| Some(1), |_| Some(9), |len| Some(len - 1), |_| None];
         for at in places {
             let dir = tempfile::tempdir().unwrap();
@@ -130,14 +130,14 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
                 Some((key, value))
             });
             if at(9).is_none() && table.name != BLOB_DATA.name {
-                // Nothing says that there was a row.
+                // Nothing shows that a row was there.
                 continue;
             }
             let store = opened(dir.path());
             let found = store.verify().unwrap();
             let told_of = |harm: &&Harm| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
             let of_rows = found.harm.iter().filter(told_of).count();
-            // A blob in several chunks is damaged once.
+            // A blob in several chunks counts as damaged once.
             let wanted = if table.name == BLOB_DATA.name { blobs } else { rows };
             assert_eq!(of_rows, wanted, "{} {:?}", table.name, found.harm.first());
             store.repair(&found.harm).unwrap();
@@ -173,7 +173,7 @@ fn a_result_under_a_damaged_key_was_not_collected() {
     let mut labels: Vec<&[String]> = found.harm.iter().map(|harm| &*harm.labels).collect();
     labels.sort();
     assert_eq!(labels, [["//n:0"], ["//n:1"], ["//n:2"]], "{:?}", found.harm);
-    // What a repair dropped is not there.
+    // Rows dropped by a repair are missing.
     store.repair(&found.harm).unwrap();
     let left = store.verify().unwrap();
     assert!(left.is_sound() && left.collected == 3, "{:?}", left.harm);
@@ -189,7 +189,7 @@ fn commit(names: std::ops::Range<u32>) -> Commit {
 
 #[test]
 fn what_others_file_and_collect_meanwhile_is_no_damage() {
-    // At each moment at which others come in: they collect the newer half, and what they file then lies under the same numbers.
+    // At each moment at which the store is released, gc removes the newer half, and newly stored blobs reuse the same numbers.
     let moments = Cell::new(0);
     let mut at = 0;
     while at == 0 || at <= moments.get() {
