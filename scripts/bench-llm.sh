@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Counts calls and tokens of summaries over a series of real commits of a C# repository: by a cache of whole files, with cortex's
-# cut-offs, with cut-offs and patches, and with up to eight questions of a build asked as one ("together"). Nothing is sent: a program
-# stands in for the model (scripts/llm_sim.py says how it answers); what is counted are the prompts that a model would get and answers of
-# plausible length.
+# cut-offs, with cut-offs and patches, and with each question asked alone ("one by one"; otherwise up to eight of a build are one). Nothing
+# is sent: a program stands in for the model (scripts/llm_sim.py says how it answers); what is counted are the prompts that a model would get
+# and answers of plausible length.
 #
 # Compared with: every type of changed files ("files"), one question a changed file with its text ("file questions"), and every type of every file
 # that holds a reader ("files and readers"). Then, at the last commit, a type, a namespace and a private member are renamed.

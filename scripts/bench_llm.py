@@ -155,11 +155,11 @@ def main():
     args = parser.parse_args()
     log = git(args.repository, "log", "--first-parent", f"-{args.commits + 1}", "--format=%H", args.until, "--", "*.cs").split()
     commits = list(reversed(log))
-    ways = {"patches": "", "together": "together = 8", "cut-offs": "max_patches = 0", "patches, roles only": "structures = false"}
+    ways = {"patches": "", "one by one": "together = 1", "cut-offs": "max_patches = 0", "patches, roles only": "structures = false"}
     passes = {
         name: Pass(name.replace(", ", "-").replace(" ", "-"), args.repository, args.work, args.cortex, params)
         for name, params in ways.items()
-        if name in ("patches", "together") or not args.patches_only
+        if name in ("patches", "one by one") or not args.patches_only
     }
     patches = passes["patches"]
     first = [one.start(commits[0]) for one in passes.values()][0]
