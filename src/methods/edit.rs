@@ -3,7 +3,9 @@
 use super::investigate::as_failed;
 use super::symbols::{Names, resolve_one};
 use super::{Effect, Method, window};
-use super::{edit_by_symbol, edit_line};
+use super::edit_by_symbol::SymbolEdit;
+use super::edit_line;
+use super::rewriting::Destination;
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -96,6 +98,11 @@ pub struct Edit {
     #[arg(long)]
     #[serde(default)]
     pub all: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = ""))]
+    pub dry_run: bool,
     /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,18 +326,30 @@ pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<Str
 impl Edit {
     /// What is looked at in all of the workspace before it is saved.
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
-        let symbol = || self.needed("symbol", self.symbol.as_ref());
+        let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
+            let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
+            if op == Op::AddUsing {
+                needed("path", &self.path)?;
+            } else {
+                needed("symbol", &self.symbol)?;
+            }
+            if op != Op::SafeDelete {
+                needed("newText", &self.new_text)?;
+            }
+            Ok(SymbolEdit {
+                symbol: self.symbol.as_deref().unwrap_or_default(),
+                path: self.path.as_deref(),
+                new: self.new_text.as_deref().unwrap_or_default(),
+                to: Destination {
+                    session: self.session.as_deref(),
+                    is_dry: self.dry_run,
+                },
+            })
+        };
         Ok(Some(match self.op {
-            Op::SafeDelete => edit_by_symbol::safe_delete(desk, &symbol()?)?,
-            Op::AddUsing => {
-                let path = self.needed("path", self.path.as_ref())?;
-                edit_by_symbol::add_using(desk, &path, &self.needed("newText", self.new_text.as_ref())?)?
-            }
-            Op::AddMember => {
-                let Meant { path, .. } = self.resolve_place(desk)?;
-                let path = self.needed("path", path.as_ref())?;
-                edit_by_symbol::add_member(desk, &path, &symbol()?, &self.needed("newText", self.new_text.as_ref())?)?
-            }
+            op @ Op::SafeDelete => edit(op)?.safe_delete(desk)?,
+            op @ Op::AddUsing => edit(op)?.add_using(desk)?,
+            op @ Op::AddMember => edit(op)?.add_member(desk)?,
             _ => return Ok(None),
         }))
     }
@@ -349,7 +368,7 @@ impl Edit {
 
     /// What is meant. A symbol says in which file it is, if it is in one alone.
     fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
-        let by_name = matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter | Op::AddMember)
+        let by_name = matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter)
             && self.session.is_none()
             && self.path.is_none();
         let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {

@@ -487,9 +487,17 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
         }
     }
     if let Order::Rewrite { texts, .. } = &asked.order {
-        for (path, ..) in texts {
-            let path = resolved(run.files, path)?;
-            run.open(&path)?;
+        for file in texts {
+            let path = resolved(run.files, &file.path)?;
+            match (&file.before, &file.like) {
+                (Some(_), _) => run.open(&path)?,
+                (None, Some(like)) => {
+                    let like = resolved(run.files, like)?;
+                    run.open(&like)?;
+                    run.open_like(&path, &like)?;
+                }
+                (None, None) => run.open_new(&path)?,
+            }
             paths.push(path);
         }
     }

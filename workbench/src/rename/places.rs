@@ -136,11 +136,7 @@ impl Change {
                 }
                 after.replace_range(*at..at + old.len(), written);
             }
-            files.push(Rewritten {
-                path: file.clone(),
-                before: before.to_owned(),
-                after,
-            });
+            files.push(Rewritten::of(file, before, after));
         }
         files
     }
