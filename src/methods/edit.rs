@@ -1,11 +1,11 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
-use super::investigate::as_failed;
-use super::symbols::{Names, resolve_one};
-use super::{Effect, Method, window};
 use super::edit_by_symbol::SymbolEdit;
 use super::edit_line;
+use super::investigate::as_failed;
 use super::rewriting::Destination;
+use super::symbols::{Names, resolve_one};
+use super::{Effect, Method, window};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -41,7 +41,9 @@ use workbench::symbols::outputs::file_label;
 /// TypeScript, JavaScript, Python). Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it; `safe_delete` deletes one that nothing uses, or says what does;
-/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `change_signature` takes newText as the list of
+/// parameters that a method is to have (`kept, old -> new, bool deep = false, int depth := 0`; `:=` is what callers pass), `move_type` gives a
+/// type a file of its own (newText, or its name), `organize_usings` puts directives in order. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
 /// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes back
 /// and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
@@ -158,6 +160,9 @@ pub enum Op {
     SafeDelete,
     AddUsing,
     AddMember,
+    ChangeSignature,
+    MoveType,
+    OrganizeUsings,
     Patch,
     Batch,
     Commit,
@@ -328,12 +333,12 @@ impl Edit {
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
         let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
             let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
-            if op == Op::AddUsing {
+            if matches!(op, Op::AddUsing | Op::OrganizeUsings) {
                 needed("path", &self.path)?;
             } else {
                 needed("symbol", &self.symbol)?;
             }
-            if op != Op::SafeDelete {
+            if !matches!(op, Op::SafeDelete | Op::MoveType | Op::OrganizeUsings) {
                 needed("newText", &self.new_text)?;
             }
             Ok(SymbolEdit {
@@ -350,6 +355,9 @@ impl Edit {
             op @ Op::SafeDelete => edit(op)?.safe_delete(desk)?,
             op @ Op::AddUsing => edit(op)?.add_using(desk)?,
             op @ Op::AddMember => edit(op)?.add_member(desk)?,
+            op @ Op::ChangeSignature => edit(op)?.change_signature(desk)?,
+            op @ Op::MoveType => edit(op)?.move_type(desk)?,
+            op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
             _ => return Ok(None),
         }))
     }
@@ -368,9 +376,8 @@ impl Edit {
 
     /// What is meant. A symbol says in which file it is, if it is in one alone.
     fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
-        let by_name = matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter)
-            && self.session.is_none()
-            && self.path.is_none();
+        let by_name =
+            matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
         let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
             return Ok(Meant {
                 path: self.path.clone(),
@@ -442,7 +449,9 @@ impl Edit {
             Op::ReplaceSymbol => at(Where::Replace)?,
             Op::InsertBefore => at(Where::Before)?,
             Op::InsertAfter => at(Where::After)?,
-            Op::SafeDelete | Op::AddUsing | Op::AddMember => return Err(Failed::bug(&"it is no order of a session")),
+            Op::SafeDelete | Op::AddUsing | Op::AddMember | Op::ChangeSignature | Op::MoveType | Op::OrganizeUsings => {
+                return Err(Failed::bug(&"it is no order of a session"));
+            }
             Op::Patch => Order::Patch(new()?),
             Op::Batch => {
                 let parts = self.edits.iter().map(|edit| Part {
@@ -490,6 +499,11 @@ impl Op {
             Self::SafeDelete => r#"{"op": "safe_delete", "symbol": "A#Member"}"#,
             Self::AddUsing => r#"{"op": "add_using", "path": "src/A.cs", "newText": "System.Linq"}"#,
             Self::AddMember => r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
+            Self::ChangeSignature => {
+                r#"{"op": "change_signature", "symbol": "A#Member", "newText": "kept, old -> new, bool deep = false, int depth := 0"}"#
+            }
+            Self::MoveType => r#"{"op": "move_type", "symbol": "A"}"#,
+            Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
             Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
             Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
             Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,

@@ -22,9 +22,9 @@ use workbench::edit::response::Response;
 use workbench::edit::symbol::{Refused, requires_csharp};
 use workbench::edit::{adding_members, adding_usings};
 use workbench::rename::{self, InTheWay, Rewritten};
-use workbench::symbols::meaning::Candidate;
 use workbench::symbols::hierarchy::{implementations, locate};
 use workbench::symbols::index::is_within;
+use workbench::symbols::meaning::Candidate;
 use workbench::symbols::overloads;
 use workbench::symbols::unbound::Bound;
 
@@ -42,9 +42,9 @@ pub(super) struct SymbolEdit<'e> {
 }
 
 /// New texts of files, and what they come to.
-struct Planned {
-    files: Vec<Rewritten>,
-    summary: String,
+pub(super) struct Planned {
+    pub files: Vec<Rewritten>,
+    pub summary: String,
 }
 
 impl SymbolEdit<'_> {
@@ -145,7 +145,18 @@ impl SymbolEdit<'_> {
 
     /// Saves what is planned, if every name of a type still means what it meant.
     fn saved(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, planned: Planned) -> Result<Response, Failed> {
-        let done = saved(desk, rewriting, &planned.files, self.to)?;
+        self.saved_if(desk, rewriting, planned, |_, _| Ok(Ok(())))
+    }
+
+    /// As [`Self::saved`], if nothing is in the way in the workspace with the new texts.
+    pub(super) fn saved_if(
+        &self,
+        desk: &mut Desk<'_>,
+        rewriting: &Rewriting<'_>,
+        planned: Planned,
+        also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
+    ) -> Result<Response, Failed> {
+        let done = saved(desk, rewriting, &planned.files, self.to, also)?;
         let is_dry = self.to.is_dry && done.changed.is_empty() && done.detail.is_some();
         Ok(Response {
             summary: match is_dry {
@@ -158,7 +169,7 @@ impl SymbolEdit<'_> {
 }
 
 /// The file of a type that is meant: the one that was named, or the only one.
-fn file_of(of: &Candidate, named: Option<&str>) -> Result<String, Failed> {
+pub(super) fn file_of(of: &Candidate, named: Option<&str>) -> Result<String, Failed> {
     match (named, of.files.as_slice()) {
         (Some(path), _) => Ok(path.to_owned()),
         (None, [file]) => Ok(file.clone()),
@@ -170,7 +181,7 @@ fn file_of(of: &Candidate, named: Option<&str>) -> Result<String, Failed> {
     }
 }
 
-fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
+pub(super) fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
     Rewriting {
         method: Edit::NAME,
         operation,
@@ -181,7 +192,7 @@ fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Re
 }
 
 /// The real path of a file, and its text in the workspace that is looked at.
-fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
+pub(super) fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
     requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
@@ -206,13 +217,21 @@ fn is_known(names: &Names, using: &Using) -> bool {
 }
 
 /// What an argument lacks.
-fn refused(why: &str, hint: &str) -> Failed {
+pub(super) fn refused(why: &str, hint: &str) -> Failed {
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint))
 }
 
 /// Saves new texts of files, if every name of a type still means what it meant.
-pub(super) fn saved(desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, files: &[Rewritten], to: Destination<'_>) -> Result<Response, Failed> {
-    let (before, world) = to.plan_in(desk, Edit::NAME, |desk| Ok((Bound::read(desk)?, desk.open()?.0.engine.world.clone())))?;
+fn saved(
+    desk: &mut Desk<'_>,
+    rewriting: &Rewriting<'_>,
+    files: &[Rewritten],
+    to: Destination<'_>,
+    also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
+) -> Result<Response, Failed> {
+    let (before, world) = to.plan_in(desk, Edit::NAME, |desk| {
+        Ok((Bound::read(desk)?, desk.open()?.0.engine.world.clone()))
+    })?;
     let read = |path: &str| match files.iter().find(|file| file.path == path) {
         Some(file) => file.after.clone(),
         None => Some(decode(&world.read_at_most(path, LARGEST).ok()?).ok()?.0),
@@ -220,7 +239,10 @@ pub(super) fn saved(desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, files: &[Rew
     let looked = |inside: &mut Desk<'_>| {
         let names: Names = inside.names()?;
         let lost = Bound::read(inside)?.lost(&before, &names.symbols, read)?;
-        Ok(if lost.is_empty() { Ok(()) } else { Err(InTheWay(lost)) })
+        match lost.is_empty() {
+            true => also(inside, &names),
+            false => Ok(Err(InTheWay(lost))),
+        }
     };
     rewriting.perform(desk, files, to, looked)
 }

@@ -19,6 +19,7 @@ mod duplicates;
 mod edit;
 mod edit_by_symbol;
 mod edit_line;
+mod edit_of_structure;
 pub mod explain;
 mod grep;
 pub mod history;

@@ -432,12 +432,7 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
 }
 
 /// Gives files whole new texts. One that is not what its new text was made of stops all of them.
-pub(super) fn rewrite<F: Files>(
-    run: &mut Run<'_, F>,
-    operation: &str,
-    texts: &[Rewritten],
-    paths: &[String],
-) -> Result<Done, Trouble> {
+pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[Rewritten], paths: &[String]) -> Result<Done, Trouble> {
     let mut made = Vec::new();
     for (file, path) in texts.iter().zip(paths) {
         let now = run.document(path)?.now.text.clone();

@@ -36,7 +36,9 @@ pub mod merge;
 pub mod miss;
 #[cfg(test)]
 mod model_tests;
+pub mod moving_types;
 pub mod order;
+pub mod organizing_usings;
 pub mod patch;
 mod patch_names;
 #[cfg(test)]

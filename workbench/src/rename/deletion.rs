@@ -93,7 +93,9 @@ pub fn delete<O: Outputs>(
     if candidate.member().is_none() {
         keep_namespaces(symbols, key, asked.sources, &mut texts, &mut way);
     }
-    let files = gone.into_iter().map(|(path, (before, after, _))| without_file_if_empty(path, before, after));
+    let files = gone
+        .into_iter()
+        .map(|(path, (before, after, _))| without_file_if_empty(path, before, after));
     Ok(way.result(files.collect()))
 }
 
@@ -135,7 +137,10 @@ fn declares_nothing(text: &str) -> bool {
     let words: Vec<&str> = tokens.iter().map(|token| token.text(text)).collect();
     let mut at = 0;
     while at < words.len() {
-        let end = words[at..].iter().position(|word| matches!(*word, ";" | "{" | "}")).map(|end| at + end);
+        let end = words[at..]
+            .iter()
+            .position(|word| matches!(*word, ";" | "{" | "}"))
+            .map(|end| at + end);
         let ended = end.map(|end| words[end]);
         match (words[at], ended) {
             ("}", _) => {}

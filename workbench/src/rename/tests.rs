@@ -59,7 +59,10 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
     let plan = plan(&mut sample, &symbols, &world, asked).expect("outputs").map_err(told)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);
-        ((*path).to_owned(), file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned())
+        (
+            (*path).to_owned(),
+            file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned(),
+        )
     };
     let after: TextsAfter = files.iter().map(text).collect();
     let given: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();

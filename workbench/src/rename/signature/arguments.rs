@@ -41,11 +41,17 @@ impl Reordering<'_> {
     pub(super) fn passed(&self, text: &str, list: &List, is_on_value: bool) -> Result<Passed, String> {
         let supplied = self.supplied(text, list, is_on_value)?;
         let mut dropped = Vec::new();
-        let is_kept = |number: usize| self.wanted.iter().any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number));
+        let is_kept = |number: usize| {
+            self.wanted
+                .iter()
+                .any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number))
+        };
         for (number, (argument, _)) in &supplied.by_number {
             if !is_kept(*number) {
                 if argument.starts_with("out ") {
-                    return Err(format!("`{argument}` is passed for a parameter that goes, and gives a variable its value"));
+                    return Err(format!(
+                        "`{argument}` is passed for a parameter that goes, and gives a variable its value"
+                    ));
                 }
                 dropped.push(argument.clone());
             }
@@ -152,7 +158,9 @@ impl Reordering<'_> {
             .collect();
         match names.first() {
             Some(name) if names.len() == 1 => Ok((*name).to_owned()),
-            _ => Err(format!("an argument for {own} needs its name, and the declarations do not agree about it")),
+            _ => Err(format!(
+                "an argument for {own} needs its name, and the declarations do not agree about it"
+            )),
         }
     }
 }
@@ -205,7 +213,7 @@ mod tests {
             ("a", "(1, F(2, 3))", "(1)"),
             ("a, bool c := true, b, more", "(1, x, 7, 8)", "(1, true, x, 7, 8)"),
             ("a, bool c = true, b", "(1, x)", "(1, b: x)"),
-                        ("a -> x, b", "(b: y, a: 1)", "(x: 1, b: y)"),
+            ("a -> x, b", "(b: y, a: 1)", "(x: 1, b: y)"),
             ("a -> x, b", "(1, y)", "(1, y)"),
             ("a, bool c = true, b, more", "(1)", "(1)"),
             ("bool c := 1 > 0, a, b", "(\n    1,\n    x\n)", "(\n    1 > 0,\n    1,\n    x\n)"),

@@ -84,18 +84,16 @@ impl Declaration<'_> {
 
     /// The names of parameters that go.
     fn gone(&self, names: &[String]) -> Vec<String> {
-        let is_kept = |number: usize| self.wanted.iter().any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number));
+        let is_kept = |number: usize| {
+            self.wanted
+                .iter()
+                .any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number))
+        };
         (0..names.len()).filter(|at| !is_kept(*at)).map(|at| names[at].clone()).collect()
     }
 
     /// What changes behind the parameters.
-    fn in_body(
-        &self,
-        text: &str,
-        body: Range<usize>,
-        renamed: &BTreeMap<String, String>,
-        gone: &[String],
-    ) -> Result<Replacements, String> {
+    fn in_body(&self, text: &str, body: Range<usize>, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<Replacements, String> {
         let mut changes = Replacements::new();
         let came = self.wanted.iter().filter_map(|one| match one {
             Wanted::Added(added) => Some(added.name.as_str()),
@@ -204,8 +202,32 @@ fn words_in(text: &str, body: Range<usize>) -> Result<Vec<Word>, String> {
 
 /// Words behind which a name is no declaration, though they are words.
 const NO_TYPES: [&str; 26] = [
-    "return", "throw", "await", "in", "is", "as", "new", "case", "else", "do", "yield", "out", "ref", "when", "and", "or", "not", "select",
-    "where", "by", "on", "equals", "ascending", "descending", "params", "goto",
+    "return",
+    "throw",
+    "await",
+    "in",
+    "is",
+    "as",
+    "new",
+    "case",
+    "else",
+    "do",
+    "yield",
+    "out",
+    "ref",
+    "when",
+    "and",
+    "or",
+    "not",
+    "select",
+    "where",
+    "by",
+    "on",
+    "equals",
+    "ascending",
+    "descending",
+    "params",
+    "goto",
 ];
 
 /// Whether a name stands behind a type or `var`: of a local, of a parameter of a lambda or of a local function.
@@ -214,7 +236,8 @@ fn declares(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -
         return false;
     };
     let (word, next) = (before.text(text), tokens.get(at + 1).map_or("", |token| token.text(text)));
-    let is_type = before.kind == Kind::Word && !NO_TYPES.contains(&word) || matches!(word, "]" | "?" | ">") && matches!(next, "=" | ";" | "in");
+    let is_type =
+        before.kind == Kind::Word && !NO_TYPES.contains(&word) || matches!(word, "]" | "?" | ">") && matches!(next, "=" | ";" | "in");
     let is_range = matches!(word, "from" | "let" | "into" | "join");
     is_range || is_type && matches!(next, "=" | ";" | "," | ")" | "in" | "(" | ":")
 }
@@ -265,7 +288,9 @@ fn is_anonymous(text: &str, tokens: &[producers::csharp::lexer::Token], at: usiz
 
 /// Whether a name stands in the parameters of a lambda.
 fn ends_in_arrow(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
-    let close = tokens[at..].iter().position(|token| matches!(token.text(text), ")" | "(" | "{" | ";"));
+    let close = tokens[at..]
+        .iter()
+        .position(|token| matches!(token.text(text), ")" | "(" | "{" | ";"));
     let behind = close.map(|close| at + close).filter(|close| tokens[*close].text(text) == ")");
     behind.is_some_and(|close| tokens.get(close + 1).is_some_and(|token| token.text(text) == "=>"))
 }
@@ -276,7 +301,9 @@ fn holes(text: &str, literal: &Range<usize>) -> Result<Vec<Range<usize>>, String
     let head = own.find('"').unwrap_or(0);
     if own[head..].starts_with("\"\"\"") {
         let is_empty = !own.contains('{');
-        return is_empty.then(Vec::new).ok_or_else(|| "its body has a raw interpolated string, whose code is not read here".to_owned());
+        return is_empty
+            .then(Vec::new)
+            .ok_or_else(|| "its body has a raw interpolated string, whose code is not read here".to_owned());
     }
     let (mut found, mut open, mut depth) = (Vec::new(), None, 0_usize);
     let mut chars = own.char_indices().skip(head + 1).peekable();
@@ -317,14 +344,19 @@ fn documentation(text: &str, name: usize) -> Option<Range<usize>> {
         _ => false,
     });
     let from = before.map_or(0, |at| tokens[at].end as usize);
-    let docs = lexed.docs.iter().filter(|(start, end)| *start as usize >= from && *end as usize <= name);
+    let docs = lexed
+        .docs
+        .iter()
+        .filter(|(start, end)| *start as usize >= from && *end as usize <= name);
     let docs: Vec<_> = docs.collect();
     Some(docs.first()?.0 as usize..docs.last()?.1 as usize)
 }
 
 /// What changes in the documentation of a declaration.
 fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>, gone: &[String]) -> Replacements {
-    let Some(range) = documentation(text, name) else { return Vec::new() };
+    let Some(range) = documentation(text, name) else {
+        return Vec::new();
+    };
     let own = &text[range.clone()];
     let mut changes = Replacements::new();
     for (old, new) in renamed {
@@ -341,8 +373,12 @@ fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>,
         let Some(at) = own.find(&written) else { continue };
         let rest = &own[at..];
         let closed = rest.find("/>").filter(|end| !rest[..*end].contains('>'));
-        let end = closed.map(|end| end + 2).or_else(|| Some(rest.find("</param>")? + "</param>".len()));
-        let Some(end) = end.map(|end| range.start + at + end) else { continue };
+        let end = closed
+            .map(|end| end + 2)
+            .or_else(|| Some(rest.find("</param>")? + "</param>".len()));
+        let Some(end) = end.map(|end| range.start + at + end) else {
+            continue;
+        };
         let start = range.start + at;
         let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
         let until = text[end..].find('\n').map_or(text.len(), |next| end + next + 1);
@@ -390,7 +426,10 @@ mod tests {
         let expected = "class C {\n    /// <param name=\"size\">How many.</param>\n    /// <param name=\"name\">See <paramref name=\"size\"/>.</param>\n    [A(1)]\n    int M<T>(int size, string name) where T : new()\n    {\n        var x = new D { count = size, Name = this.count };\n        return F(count: size) + $\"{size:N} {{count}}\".Length; }\n    int count;\n}\n";
         assert_eq!(made, expected);
         let made = changed("count, bool deep = false", text).expect("one goes, one comes");
-        assert!(made.contains("M<T>(int count, bool deep = false)") && !made.contains("param name=\"name\""), "{made}");
+        assert!(
+            made.contains("M<T>(int count, bool deep = false)") && !made.contains("param name=\"name\""),
+            "{made}"
+        );
     }
 
     #[test]

@@ -83,7 +83,9 @@ pub(super) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, decl
                 if depth == 0 {
                     let next = tokens.get(at + 1);
                     let ends = next.is_none_or(|next| {
-                        let ended = ["(", ")", "]", "}", "{", ":", ";", ",", ".", "?", "==", "!=", "|", "^", "&&", "||", "&", "["];
+                        let ended = [
+                            "(", ")", "]", "}", "{", ":", ";", ",", ".", "?", "==", "!=", "|", "^", "&&", "||", "&", "[",
+                        ];
                         (declares && next.kind == Kind::Word) || next.kind == Kind::Unknown || ended.contains(&next.text(text))
                     });
                     return ends.then_some(at);
@@ -157,7 +159,10 @@ mod tests {
             ("(a, b)", &["a", "b"]),
             ("(F<A, B>(x), c)", &["F<A, B>(x)", "c"]),
             ("(a < b, c > d)", &["a < b", "c > d"]),
-            ("(new D<A, B> { { 1, 2 } }, (x, y) => x + y)", &["new D<A, B> { { 1, 2 } }", "(x, y) => x + y"]),
+            (
+                "(new D<A, B> { { 1, 2 } }, (x, y) => x + y)",
+                &["new D<A, B> { { 1, 2 } }", "(x, y) => x + y"],
+            ),
             ("(\"a,b\", ',', $\"{F(1, 2)},\")", &["\"a,b\"", "','", "$\"{F(1, 2)},\""]),
             (
                 "([A(1, 2)] Dictionary<int, (int a, int b)> x = null, params int[] y)",
@@ -169,7 +174,10 @@ mod tests {
             let found: Vec<&str> = list.pieces.iter().map(|piece| &text[trimmed(text, piece)]).collect();
             assert_eq!(found, pieces, "{text}");
             let same: Vec<String> = found.iter().map(|one| (*one).to_owned()).collect();
-            assert_eq!(rewritten(text, &list, &same), text[list.inside.clone()].trim_matches(|_| pieces.is_empty()));
+            assert_eq!(
+                rewritten(text, &list, &same),
+                text[list.inside.clone()].trim_matches(|_| pieces.is_empty())
+            );
         }
         assert_eq!(list_at("(a, b", 0, Of::Arguments), None);
     }

@@ -64,7 +64,8 @@ pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: 
         ..Rewrite::default()
     };
     if before.contains(MARK) {
-        made.refused.push((0, "the file has a character that code does not have (U+E000)".to_owned()));
+        made.refused
+            .push((0, "the file has a character that code does not have (U+E000)".to_owned()));
         return made;
     }
     for at in marks.keys().rev() {
@@ -175,7 +176,11 @@ fn arguments_open(text: &str, name: usize) -> Option<Open> {
     let mut at = 1;
     if is_new && word(1) != "(" {
         // The name of the type.
-        while tokens.get(at).is_some_and(|token| token.kind == Kind::Word || token.kind == Kind::Unknown) || matches!(word(at), "." | "::") {
+        while tokens
+            .get(at)
+            .is_some_and(|token| token.kind == Kind::Word || token.kind == Kind::Unknown)
+            || matches!(word(at), "." | "::")
+        {
             at += 1;
         }
     }

@@ -180,7 +180,9 @@ fn change_of<O: Outputs>(
 impl Change {
     /// Whether callers have to pass something new.
     fn asks_for_more(&self) -> bool {
-        self.wanted.iter().any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
+        self.wanted
+            .iter()
+            .any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
     }
 
     /// The paths of what changes, before and afterwards.
@@ -335,7 +337,9 @@ fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
         return false;
     };
     let head = head.strip_suffix('?').unwrap_or(head).trim_end();
-    let word = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(head, |end| &head[end..]);
+    let word = head
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .map_or(head, |end| &head[end..]);
     word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
 }
 

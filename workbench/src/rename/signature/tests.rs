@@ -45,7 +45,9 @@ fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec
         sources: &sources,
     };
     let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
-    let plan = change_signature(&mut sample, &symbols, &world, asked).expect("outputs").map_err(told)?;
+    let plan = change_signature(&mut sample, &symbols, &world, asked)
+        .expect("outputs")
+        .map_err(told)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);
         file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned()
@@ -62,8 +64,7 @@ fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec
 
 #[test]
 fn callers_overrides_and_documentation_follow() {
-    let (shop, users, left) =
-        changed(USERS, "N.Shop#Price", "bool deep := true, count -> amount, name").expect("nothing is in the way");
+    let (shop, users, left) = changed(USERS, "N.Shop#Price", "bool deep := true, count -> amount, name").expect("nothing is in the way");
     for line in [
         "/// <param name=\"amount\">How many; see <see cref=\"Price(bool, int, string)\"/>.</param>",
         "int Price(bool deep, int amount, string name = \"\");",
@@ -98,9 +99,7 @@ fn constructors_extensions_and_parts_follow() {
 
 #[test]
 fn what_cannot_follow_is_told_with_its_place() {
-    let users = format!(
-        "{USERS}class Late {{ System.Func<int, string, int> F(N.Shop s) => s.Price; int G() => Lost.Price(1, \"\"); }}\n"
-    );
+    let users = format!("{USERS}class Late {{ System.Func<int, string, int> F(N.Shop s) => s.Price; int G() => Lost.Price(1, \"\"); }}\n");
     for (users, symbol, list, why) in [
         (
             users.as_str(),

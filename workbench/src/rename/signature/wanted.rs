@@ -80,8 +80,7 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
     let (read, _) = parse::read(&source, &BTreeSet::new(), "");
     let member = read.types.first().and_then(|decl| decl.members.first());
     let is_declared = lex(declared).tokens.len() > 1;
-    let (Tier::Whole, true, Some([kind])) =
-        (read.tier, is_declared, member.map(|member| member.parameters.as_slice())) else {
+    let (Tier::Whole, true, Some([kind])) = (read.tier, is_declared, member.map(|member| member.parameters.as_slice())) else {
         return Err(format!(
             "'{piece}' is neither a parameter that is there ({}) nor the declaration of one",
             own.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -92,7 +91,10 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
         let plain = |kind: &str| kind.replace(' ', "");
         return match plain(kind) == plain(&own[from].kind) && argument.is_none() {
             true => Ok(Wanted::Kept { from, renamed: None }),
-            false => Err(format!("{name} stays {}: its type is not changed here; write its name alone", own[from].kind)),
+            false => Err(format!(
+                "{name} stays {}: its type is not changed here; write its name alone",
+                own[from].kind
+            )),
         };
     }
     let is_optional = default_begins(declared).is_some();
@@ -101,8 +103,13 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
             "callers have nothing to pass for {name}: give it a default value (`{declared} = …`) or an argument (`{declared} := …`)"
         ));
     }
-    if declared.split_whitespace().any(|word| matches!(word, "this" | "params" | "out" | "ref")) {
-        return Err(format!("a new parameter that is this, params, ref or out is not added here: {declared}"));
+    if declared
+        .split_whitespace()
+        .any(|word| matches!(word, "this" | "params" | "out" | "ref"))
+    {
+        return Err(format!(
+            "a new parameter that is this, params, ref or out is not added here: {declared}"
+        ));
     }
     Ok(Wanted::Added(Added {
         text: declared.to_owned(),
@@ -136,7 +143,9 @@ fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
             return Err(format!("{name} takes any number of arguments (params), and stays the last"));
         }
         if let (Some(before), false, false) = (&optional, is_optional, is_params) {
-            return Err(format!("{name} has no default value and would stand behind {before}, which has one"));
+            return Err(format!(
+                "{name} has no default value and would stand behind {before}, which has one"
+            ));
         }
         if is_optional {
             optional = Some(name);
