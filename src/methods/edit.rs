@@ -1,6 +1,7 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
 use super::edit_by_symbol::SymbolEdit;
+use super::edit_check::with_lost_names;
 use super::edit_line;
 use super::investigate::as_failed;
 use super::rewriting::Destination;
@@ -279,6 +280,10 @@ impl Method for Edit {
             Status::Exception => Code::Usage,
             Status::PersistFailure => Code::Io,
         });
+        let response = match self.writes_text() {
+            true => with_lost_names(desk, response, now()),
+            false => response,
+        };
         Ok(response.at(self.level(desk)?))
     }
 
@@ -360,6 +365,23 @@ impl Edit {
             op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
             _ => return Ok(None),
         }))
+    }
+
+    /// Whether it puts new text into files, which may name what is not there.
+    fn writes_text(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Replace
+                | Op::ReplaceSelection
+                | Op::Append
+                | Op::Create
+                | Op::Write
+                | Op::ReplaceSymbol
+                | Op::InsertBefore
+                | Op::InsertAfter
+                | Op::Patch
+                | Op::Batch
+        )
     }
 
     /// How much is told.

@@ -18,6 +18,7 @@ mod doctor;
 mod duplicates;
 mod edit;
 mod edit_by_symbol;
+mod edit_check;
 mod edit_line;
 mod edit_of_structure;
 pub mod explain;

@@ -41,6 +41,7 @@ fn dry_response(files: &[Rewritten]) -> Response {
         detail: Some(rename::diff(files)),
         files: files.iter().map(|file| file.path.clone()).collect(),
         changed: Vec::new(),
+        lost: Vec::new(),
         full: false,
     }
 }
@@ -87,7 +88,7 @@ impl Destination<'_> {
 }
 
 /// Looks at the workspace with the texts of a session.
-fn look_in<T>(
+pub(super) fn look_in<T>(
     desk: &Desk<'_>,
     method: &'static str,
     session: &str,

@@ -109,7 +109,7 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
 }
 
 /// Words that mean something where they stand, which no member is called by in code that cannot be read.
-fn is_contextual(word: &str) -> bool {
+pub(super) fn is_contextual(word: &str) -> bool {
     is_infix(word)
         || matches!(
             word,

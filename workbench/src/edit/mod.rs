@@ -9,7 +9,7 @@ mod buffer_operations;
 pub mod candidate;
 pub mod changed;
 mod conditional;
-mod declared;
+pub(crate) mod declared;
 pub mod diagnostics;
 mod directives;
 pub mod disk;

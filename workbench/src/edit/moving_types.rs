@@ -7,6 +7,7 @@ use super::meaning::find_declaration;
 use super::removal::removed;
 use super::symbol::{Refused, read, worse};
 use producers::csharp::lexer::{Kind, Token, lex};
+use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -54,8 +55,9 @@ pub fn moved(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Mov
     let [range] = gone.ranges.as_slice() else {
         return Err(Refused::new(format!("the file declares {name} in several parts"), OTHERWISE));
     };
-    let directives = leading_directives(text, range)?;
-    let own = own_file(text, range, &directives);
+    let compiled = blank(text, defines);
+    let directives = leading_directives(text, &compiled, range)?;
+    let own = own_file(text, &compiled, range, &directives);
     let after = read(&own, defines);
     let is_own = |one: &&super::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
     let went: Vec<_> = all.iter().filter(is_own).map(|one| &one.is).collect();
@@ -69,8 +71,8 @@ pub fn moved(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Mov
 }
 
 /// The directives that hold for the whole file, to be repeated; others around the type are refused.
-fn leading_directives(text: &str, range: &Range<usize>) -> Result<Vec<String>, Refused> {
-    let first = lex(text).tokens.first().map_or(text.len(), |token| token.start as usize);
+fn leading_directives(text: &str, compiled: &str, range: &Range<usize>) -> Result<Vec<String>, Refused> {
+    let first = lex(compiled).tokens.first().map_or(text.len(), |token| token.start as usize);
     let (mut at, mut kept) = (0, Vec::new());
     for line in split(text) {
         let start = at;
@@ -95,9 +97,9 @@ fn leading_directives(text: &str, range: &Range<usize>) -> Result<Vec<String>, R
 }
 
 /// The text of the new file.
-fn own_file(text: &str, range: &Range<usize>, directives: &[String]) -> String {
+fn own_file(text: &str, compiled: &str, range: &Range<usize>, directives: &[String]) -> String {
     let end = Ends::of(text).most_frequent();
-    let tokens = lex(text).tokens;
+    let tokens = lex(compiled).tokens;
     let mut made = licence(text, &tokens, end);
     for line in directives {
         made.push_str(line);
@@ -107,7 +109,7 @@ fn own_file(text: &str, range: &Range<usize>, directives: &[String]) -> String {
         made.push_str(end);
     }
     let mut closing = String::new();
-    for level in levels(text, &tokens, range.start) {
+    for level in levels(compiled, &tokens, range.start) {
         let indent = |at: usize| -> &str {
             let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
             let lead = &text[line..at];

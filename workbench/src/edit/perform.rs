@@ -294,6 +294,7 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
         detail: trouble.detail.clone(),
         files: Vec::new(),
         changed: Vec::new(),
+        lost: Vec::new(),
         full: false,
     }
 }
@@ -407,6 +408,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &EditRequest, done: Done, focus: Op
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
         changed: done.changed,
+        lost: Vec::new(),
         full: false,
     }
 }
