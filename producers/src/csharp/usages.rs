@@ -418,8 +418,19 @@ fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
     if matches!(before, "." | "?.") {
         return true;
     }
+    let may_be_type =
+        name.starts_with(char::is_uppercase) && (matches!(before, "is" | "as" | "case" | "or" | "and" | "not") || is_of_nameof(&text, at));
     let begins_type = matches!(next, "." | "?." | "<" | "!" | "[" | "?") && name.starts_with(char::is_uppercase);
-    !begins_type && !matches!(next, "::" | ":" | "=>") && !matches!(name, "nameof" | "value" | "args") && !is_contextual(name)
+    !may_be_type
+        && !begins_type
+        && !matches!(next, "::" | ":" | "=>")
+        && !matches!(name, "nameof" | "value" | "args")
+        && !is_contextual(name)
+}
+
+/// Whether a token stands behind `nameof(`.
+fn is_of_nameof<'t>(text: &impl Fn(Option<usize>) -> &'t str, at: usize) -> bool {
+    text(at.checked_sub(1)) == "(" && text(at.checked_sub(2)) == "nameof"
 }
 
 /// Whether uses of what a type of .NET declares are listed, because types of the workspace may answer for it: whether it is an interface.

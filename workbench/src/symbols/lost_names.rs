@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Types that are looked at beside those that were touched.
 pub const MOST_READERS: usize = 200;
 
+/// Places that are named of one lost name.
+const MOST_PLACES: usize = 5;
+
 /// A file with its text before and after an edit.
 pub struct EditedFile {
     /// Its path.
@@ -27,7 +30,7 @@ pub struct EditedFile {
 /// What is found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LostNames {
-    /// Each with file, line and column, in the order of places.
+    /// A sentence for each name, with its places: file, line and column.
     pub lost: Vec<String>,
     /// How many types were not looked at.
     pub left_out: usize,
@@ -89,7 +92,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[Edite
     let gone = Gone::of(files);
     let mut found = LostNames::default();
     let mut looked: BTreeSet<String> = touched.clone();
-    let mut places: BTreeSet<(Place, String)> = BTreeSet::new();
+    let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
     if !gone.is_nothing() {
         let bound = Bound::read(outputs)?;
         let readers: Vec<String> = bound.naming(&gone.members.keys().cloned().collect()).into_iter().collect();
@@ -115,7 +118,10 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[Edite
             let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
             // A member that is called may be an extension method of a package, unless the edit took it away.
             let came = |place: &Place| gone.has_member(name) || place.kind != UseKind::Call && came_with(files, place, name);
-            places.extend(all.into_iter().filter(came).map(|place| (place, name.to_owned())));
+            let all: Vec<Place> = all.into_iter().filter(came).collect();
+            if !all.is_empty() {
+                places.entry(name.to_owned()).or_default().extend(all);
+            }
         }
     }
     let told: BTreeSet<String> = places
@@ -146,17 +152,6 @@ fn count_of_word(text: &str, name: &str) -> usize {
     text.match_indices(name).map(|(at, _)| at).filter(alone).count()
 }
 
-fn describe_loss(place: &Place, name: &str, gone: &Gone, files: &[EditedFile]) -> String {
-    let at = format!("{}:{}:{}", place.file, place.line, place.column);
-    if gone.has_member(name) {
-        return format!("{at}: {name} is declared no more: {}", place.text);
-    }
-    match nearest(files, name) {
-        Some(near) => format!("{at}: {name} means nothing here; did you mean {near}?"),
-        None => format!("{at}: {name} means nothing here"),
-    }
-}
-
 /// A name that the files declare and that may have been meant.
 fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     let wanted = Word::new(name);
@@ -164,6 +159,25 @@ fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     let names = declared.filter_map(|path| Some(simple(halves(&path)?.1).to_owned()));
     let near = names.filter_map(|other| Some((wanted.edits(&other)?, other)));
     near.filter(|(edits, _)| *edits > 0).min().map(|(_, other)| other)
+}
+
+/// What is lost of one name, with its places.
+fn describe_loss(name: &str, places: &BTreeSet<Place>, gone: &Gone, files: &[EditedFile]) -> String {
+    let shown = places.iter().take(MOST_PLACES);
+    let mut at: Vec<String> = shown
+        .map(|place| format!("{}:{}:{}", place.file, place.line, place.column))
+        .collect();
+    if places.len() > MOST_PLACES {
+        at.push(format!("{} more places", places.len() - MOST_PLACES));
+    }
+    let at = at.join(", ");
+    if gone.has_member(name) {
+        return format!("{name} is declared no more, and named at {at}");
+    }
+    match nearest(files, name) {
+        Some(near) => format!("{name} means nothing at {at} (did you mean {near}?)"),
+        None => format!("{name} means nothing at {at}"),
+    }
 }
 
 fn simple(member: &str) -> &str {
@@ -201,13 +215,13 @@ mod tests {
     fn names_that_mean_nothing_are_told_with_their_places() {
         assert_eq!(
             lost(&ID.replace("IsNone => Value", "IsNone => Valu")),
-            ["id.cs:5:27: Valu means nothing here; did you mean Value?"]
+            ["Valu means nothing at id.cs:5:27 (did you mean Value?)"]
         );
         assert_eq!(
             lost(&ID.replace("Value * 2", "Half(this.Values)")),
             [
-                "id.cs:6:27: Half means nothing here",
-                "id.cs:6:37: Values means nothing here; did you mean Value?"
+                "Half means nothing at id.cs:6:27",
+                "Values means nothing at id.cs:6:37 (did you mean Value?)"
             ]
         );
         for fine in [
@@ -232,13 +246,10 @@ mod tests {
     fn what_went_is_told_where_it_is_named() {
         assert_eq!(
             lost(&ID.replace("public int Value;", "public int Number;").replace("Value ", "Number ")),
-            ["user.cs:4:24: Value is declared no more: int M(Id id) => id.Value + id.Twice();"]
+            ["Value is declared no more, and named at user.cs:4:24"]
         );
         let without = ID.replace("    public int Twice() => Value * 2;\n", "");
-        assert_eq!(
-            lost(&without),
-            ["user.cs:4:35: Twice is declared no more: int M(Id id) => id.Value + id.Twice();"]
-        );
+        assert_eq!(lost(&without), ["Twice is declared no more, and named at user.cs:4:35"]);
         assert_eq!(
             lost(&ID.replace("class Id", "class Key")),
             ["N.User names Id, which is declared no more"]
