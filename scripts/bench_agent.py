@@ -13,8 +13,8 @@ Tasks are to find, to understand, to edit, and to verify; scripts/agent_tasks.py
 Both sides are followed call by call. Tokens are those of the calls and of their answers, 3.3 bytes each. cortex is asked by `cortex mcp` and answers as
 it does to a model. The other side has three tools: grep (numbered lines, as of ripgrep), read (a whole file with line numbers, at most 2,000 lines, as
 agents do before they edit), and edit (an exact text for another one, answered by one line). It is taken to draw the right conclusion from whatever it was
-shown, and to make the right edits: it is wrong only where what it was shown does not have the answer. cortex is right where what it told is the
-answer: no place is missing, and none is too many."""
+shown, and to make the right edits: it is wrong only where what it was shown does not have the answer. cortex is right where what it told as certain
+is the answer: no place is missing, and none is too many."""
 
 import argparse
 import collections
@@ -88,7 +88,9 @@ def by_cortex(server, task):
     for tool, arguments in task["cortex"]:
         answer = server.call(tool, arguments)
         spent.add(json.dumps({"name": tool, "arguments": arguments}), answer)
-        lines = [line for line in answer.splitlines() if "[cref]" not in line]
+        # What it tells as possible is told apart.
+        certain = re.split(r"^possible", answer, flags=re.M)[0]
+        lines = [line for line in certain.splitlines() if "[cref]" not in line]
         spent.shown |= {(path, int(line)) for path, line in PLACE.findall("\n".join(lines))}
     return spent
 
@@ -104,6 +106,14 @@ def by_hand(root, task):
             lines = (root / step[1]).read_text(encoding="utf-8-sig").splitlines()[:LONGEST]
             spent.add(json.dumps({"name": "read", "arguments": {"path": step[1]}}), "".join(f"{at:6}\t{line}\n" for at, line in enumerate(lines, 1)))
             spent.shown |= {(step[1], at) for at in range(1, len(lines) + 1)}
+        elif step[0] == "move":
+            _, path, begins, new_path, head = step
+            text = (root / path).read_bytes().decode("utf-8")
+            gone = text[text.replace("\r\n", "\n").index(begins):] if "\r\n" not in text else text[text.index(begins.replace("\n", "\r\n")):]
+            (root / path).write_bytes(text.removesuffix(gone).encode())
+            (root / new_path).write_bytes((head + gone).encode())
+            spent.add(json.dumps({"name": "edit", "arguments": {"path": path, "oldText": gone, "newText": ""}}), DONE)
+            spent.add(json.dumps({"name": "write", "arguments": {"path": new_path, "text": head + gone}}), DONE)
         else:
             _, path, old, new, *every = step
             file = root / path

@@ -75,31 +75,33 @@ def command(program, target, edit, path, number):
     return ["edit", "change_signature", "--symbol", path, "--new-text", ", ".join(names)]
 
 
-def uses(records, by_line):
-    """All uses, each where it stands."""
+def uses(records, by_file):
+    """All uses, in the order of places, by file or together."""
     found = collections.defaultdict(list)
     for record in records:
         if record["k"] == "use":
-            found[(record["f"], record["l"]) if by_line else ()].append((record["c"] if by_line else record["t"], record["u"], record["w"], record["to"]))
-    return {place: sorted(rows) for place, rows in found.items()}
+            found[record["f"] if by_file else ""].append(((record["l"], record["c"]) if by_file else record["t"], record["u"], record["w"], record["to"]))
+    return {file: sorted(rows) for file, rows in found.items()}
 
 
-def differences(before, after, by_line):
-    """What the compiler binds otherwise than before."""
-    one, two = uses(before, by_line), uses(after, by_line)
+def differences(before, after, by_file):
+    """What the compiler binds otherwise than before. Edits of symbols leave the order of all uses as it is, but arguments may change theirs."""
+    one, two = uses(before, by_file), uses(after, by_file)
     told, names = [], {}
     for place in sorted(set(one) | set(two)):
         left, right = one.get(place, []), two.get(place, [])
-        if not by_line:
+        if not by_file:
             lost = collections.Counter(row[1:3] for row in left) - collections.Counter(row[1:3] for row in right)
             told += [f"{row}: {count} fewer" for row, count in lost.items()]
             continue
-        if [row[1:3] for row in left] != [row[1:3] for row in right]:
-            told.append(f"{place[0]}:{place[1]}: {left} became {right}")
-            continue
         for row, other in zip(left, right):
+            if row[1:3] != other[1:3]:
+                told.append(f"{place}:{row[0]}: {row[1:]} became {other[1:]}")
+                break
             if names.setdefault(row[3], other[3]) != other[3] and row[2] == "s":
-                told.append(f"{place[0]}:{place[1]}: {row[3]} is {names[row[3]]} elsewhere and {other[3]} here")
+                told.append(f"{place}:{row[0]}: {row[3]} is {names[row[3]]} elsewhere and {other[3]} here")
+        if len(left) != len(right):
+            told.append(f"{place}: {len(right)} uses, and {len(left)} before")
     gaps = [sum(record["k"] == "gap" for record in records) for records in (before, after)]
     if gaps[0] != gaps[1]:
         told.append(f"{gaps[1]} names are not bound, and {gaps[0]} were not before")

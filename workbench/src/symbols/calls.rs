@@ -52,6 +52,8 @@ fn is_identical(one: &Laid<'_>, other: &Laid<'_>, at: usize, argument: &str) -> 
     let may_be_nearer = others == argument || others.contains("InterpolatedStringHandler");
     // What is open may become the same type; then the one goes first that takes no default value.
     let may_be_same = others.contains(['?', '!']) && !one.is_plain;
+    // A parameter of `in` takes what one without it takes.
+    let is_passed = |written: &str| is_passed(written) && !written.starts_with("in ");
     let is_passed = is_passed(one.kinds[at]) || is_passed(other.kinds[at]);
     is_whole && simple(argument) != Some(NUMBER) && own == argument && !may_be_nearer && !may_be_same && !is_passed
 }
