@@ -20,8 +20,8 @@ def edit(op, **arguments):
     return ("edit", {"op": op, **arguments})
 
 
-def find(query):
-    return ("search", {"query": query})
+def find(query, **more):
+    return ("search", {"query": query, **more})
 
 
 def task(kind, name, cortex, plain, **right):
@@ -33,11 +33,11 @@ def reads(*paths):
 
 
 S, ST = "src/Serilog/", "test/Serilog.Tests/"
+CONVERTER, LIMITER = f"{S}Capturing/PropertyValueConverter.cs", f"{S}Capturing/DepthLimiter.cs"
 TEMPLATES = f"{S}Formatting/Display/MessageTemplateTextFormatter.cs"
-PADDED = ["moniker", 'logEvent.TraceId?.ToString() ?? ""', 'logEvent.SpanId?.ToString() ?? ""', "Environment.NewLine", "exception"]
 REMOVED = "_properties.Remove(Guard.AgainstNull(propertyName));"
 SERILOG = [
-    task("find", "where a type is", [find("LevelOverrideMap")], [("grep", r"class LevelOverrideMap")], says=[f"{S}Core/LevelOverrideMap.cs"]),
+    task("find", "where a type is", [find("LevelOverrideMap", kind="class")], [("grep", r"class LevelOverrideMap")], says=[f"{S}Core/LevelOverrideMap.cs"]),
     task(
         "find", "uses of a method whose name others have", [usages("MessageTemplate#Render")],
         [("grep", r"\bRender\(")] + reads(f"{ST}Core/MessageTemplateTests.cs", f"{S}Events/LogEvent.cs", f"{S}Events/MessageTemplate.cs", f"{S}Formatting/Json/JsonFormatter.cs", TEMPLATES, f"{S}Events/ScalarValue.cs"),
@@ -90,13 +90,18 @@ SERILOG = [
         },
     ),
     task(
-        "edit", "a parameter more", [edit("change_signature", symbol="Padding#Apply(TextWriter,string,in Alignment?)", newText="output, value, alignment, bool trim := false")],
-        [("grep", r"Padding\.Apply|void Apply\(")] + reads(f"{S}Rendering/Padding.cs", TEMPLATES, f"{S}Rendering/MessageTemplateRenderer.cs")
-        + [("edit", f"{S}Rendering/Padding.cs", "Apply(TextWriter output, string value, in Alignment? alignment)", "Apply(TextWriter output, string value, in Alignment? alignment, bool trim)")]
-        + [("edit", TEMPLATES, f"Padding.Apply(output, {value}, pt.Alignment);", f"Padding.Apply(output, {value}, pt.Alignment, false);") for value in PADDED],
+        "edit", "a parameter more",
+        [edit("change_signature", symbol="PropertyValueConverter#CreatePropertyValue(object?,Destructuring,int)", newText="value, destructuring, depth, bool deep := false")],
+        [("grep", r"\bCreatePropertyValue\(")] + reads(CONVERTER, LIMITER)
+        + [
+            ("edit", CONVERTER, "CreatePropertyValue(object? value, Destructuring destructuring, int depth)", "CreatePropertyValue(object? value, Destructuring destructuring, int depth, bool deep)"),
+            ("edit", CONVERTER, "return CreatePropertyValue(value, destructuring, 1);", "return CreatePropertyValue(value, destructuring, 1, false);"),
+            ("edit", CONVERTER, "            depth);\n    }\n\n    LogEventPropertyValue CreatePropertyValue(object? value, Destructuring", "            depth,\n            false);\n    }\n\n    LogEventPropertyValue CreatePropertyValue(object? value, Destructuring"),
+            ("edit", LIMITER, "CreatePropertyValue(value, destructuring, storedDepth + 1)", "CreatePropertyValue(value, destructuring, storedDepth + 1, false)"),
+        ],
         files={
-            f"{S}Rendering/Padding.cs": (["Apply(TextWriter output, string value, in Alignment? alignment, bool trim)", "Apply(TextWriter output, StringBuilder value, in Alignment? alignment)"], []),
-            TEMPLATES: ([f"Padding.Apply(output, {value}, pt.Alignment, false);" for value in PADDED], []),
+            CONVERTER: (["Destructuring destructuring, int depth, bool deep)", "(value, destructuring, 1, false);", "            depth,\n            false);"], []),
+            LIMITER: (["storedDepth + 1, false)"], []),
         },
     ),
     task(
@@ -108,7 +113,7 @@ SERILOG = [
 F, FT = "src/FluentValidation/", "src/FluentValidation.Tests/"
 CHAIN = f"{F}Internal/PropertyChain.cs"
 FLUENT = [
-    task("find", "where a type is", [find("MessageFormatter")], [("grep", r"class MessageFormatter")], says=[f"{F}Internal/MessageFormatter.cs"]),
+    task("find", "where a type is", [find("MessageFormatter", kind="class")], [("grep", r"class MessageFormatter")], says=[f"{F}Internal/MessageFormatter.cs"]),
     task(
         "find", "uses of a method whose name others have", [usages("MessageFormatter#Reset")], [("grep", r"\bReset\b")],
         places={f"{F}Internal/CollectionPropertyRule.cs": [168], f"{F}Internal/PropertyRule.cs": [96]},
@@ -176,7 +181,7 @@ FLUENT = [
 C, CT = "src/Spectre.Console/", "src/Spectre.Console.Tests/"
 SEGMENT = f"{C}Rendering/Segment.cs"
 SPECTRE = [
-    task("find", "where a type is", [find("Aligner")], [("grep", r"class Aligner")], says=[f"{C}Internal/Aligner.cs"]),
+    task("find", "where a type is", [find("Aligner", kind="class")], [("grep", r"class Aligner")], says=[f"{C}Internal/Aligner.cs"]),
     task(
         "find", "uses of a method whose name others have", [usages("Aligner#Align")],
         [("grep", r"\bAlign\(")] + reads(f"{C}Internal/Aligner.cs", f"{C}Widgets/Align.cs"), places={f"{C}Widgets/Paragraph.cs": [132], f"{C}Widgets/TextPath.cs": [120]},

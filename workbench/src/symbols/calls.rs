@@ -159,8 +159,12 @@ fn element(kind: &str) -> &str {
 
 /// Whether a value of a simple type can stand for a parameter. True wherever nothing is known of one of the two.
 fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
-    let Some(from) = simple(argument) else { return true };
     let written = without_marks(parameter);
+    let Some(from) = simple(argument) else {
+        // Nothing of .NET itself becomes a text by itself; behind an object there may be anything (`dynamic`).
+        let is_text = predefined(written).key() == Some("~System.String");
+        return !(is_text && argument.starts_with("~System.") && argument != "~System.Object");
+    };
     let to = predefined(written);
     match to.key().map(|key| (key, simple(key))) {
         Some((key, Some(NUMBER))) if is_exact && from == NUMBER => numbers::converts_literal(argument, key),

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod declarations;
+mod excluded;
 mod lists;
 mod marks;
 mod wanted;
@@ -284,7 +285,14 @@ fn mark_uses<O: Outputs>(
         for label in found.unread {
             way.add(format!("{label} could not be made, and may use it"));
         }
-        found.unseen.into_iter().for_each(|why| way.add(format!("possible uses: {why}")));
+        for why in found.unseen {
+            match why.contains(excluded::SENTENCE) {
+                true => excluded::excluded_uses(outputs, texts, &change.family.old, &change.own)?
+                    .into_iter()
+                    .for_each(|place| way.add(place)),
+                false => way.add(format!("possible uses: {why}")),
+            }
+        }
         certain.extend(found.certain);
         called.extend(found.called);
         possible.extend(found.possible);
