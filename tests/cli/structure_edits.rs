@@ -171,3 +171,32 @@ fn a_file_that_would_be_empty_goes_with_its_type() {
     done(&bench, &["edit", "undo"]);
     assert_eq!(read(&bench, USER_FILE).as_deref(), Some(USER));
 }
+
+#[test]
+fn what_an_edit_loses_is_said_with_its_answer() {
+    let bench = shop();
+    let replace = |old: &str, new: &str| bench.run(&["edit", "replace", SHOP_FILE, "--old-text", old, "--new-text", new]);
+    // Nothing was asked of the workspace yet, and an edit does not wait for all of it.
+    let early = replace("=> count;", "=> coutn;");
+    assert!(early.code == 0 && !early.out.contains("means nothing"), "{}", early.out);
+    done(&bench, &["edit", "undo"]);
+    done(&bench, &["outline", "Trade.Shop"]);
+    let said = replace("=> count;", "=> Coun;");
+    assert!(
+        said.code == 0 && said.out.contains("Coun means nothing at src/MemoTree.Core/Shop.cs:14:36"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    done(&bench, &["edit", "undo"]);
+    let mut client = crate::mcp::Client::start(&bench, false);
+    let call = serde_json::json!({"op": "replace", "path": SHOP_FILE, "oldText": "    int Price(int count);", "newText": "    int Cost(int count);"});
+    let said = crate::mcp::text(&client.call("edit", call));
+    assert!(
+        said.contains("Price is declared no more, and named at src/MemoTree.Core/Buyer.cs:5:33"),
+        "{said}"
+    );
+    done(&bench, &["edit", "undo"]);
+    let fine = replace("=> count;", "=> count + System.Math.Abs(Half());");
+    assert!(fine.code == 0 && !fine.out.contains("mend"), "{}", fine.out);
+}

@@ -6,7 +6,9 @@
 mod crefs;
 mod deletion;
 mod directives;
+mod excluded;
 mod family;
+mod lists;
 mod places;
 mod signature;
 mod verify;

@@ -1,7 +1,7 @@
 //! The arguments of a call, put in the order of other parameters.
 
-use super::lists::{List, has_line_comment, rewritten, trimmed};
 use super::wanted::Wanted;
+use crate::rename::lists::{List, has_line_comment, rewritten, trimmed};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,9 +180,9 @@ fn label_of(argument: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lists::{Of, list_at};
     use super::super::wanted::read;
     use super::*;
+    use crate::rename::lists::{Of, list_at};
 
     /// The arguments of a call of `M(int a, string b = "", params int[] more)` with other parameters.
     fn passed(wanted: &str, call: &str) -> Result<String, String> {

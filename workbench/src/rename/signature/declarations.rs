@@ -1,7 +1,7 @@
 //! Other parameters for a declaration: its list, what its body calls them, and its documentation.
 
-use super::lists::{List, Of, list_at, rewritten, tokens_behind, trimmed};
 use super::wanted::{Wanted, parameter_name};
+use crate::rename::lists::{List, Of, list_at, rewritten, tokens_behind, trimmed};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
 use std::ops::Range;

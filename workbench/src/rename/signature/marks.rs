@@ -1,11 +1,12 @@
 //! Places of a text that change, marked in the text itself: a change of one moves the others, and calls stand in arguments of calls. Changes are made
 //! from the last place to the first.
 
+use super::Change;
 use super::arguments::{Passed, Reordering};
 use super::declarations::{Declaration, Replacements};
-use super::lists::{Of, list_at, tokens_behind, type_arguments_end};
 use super::wanted::Wanted;
-use super::{Change, lists};
+use crate::rename::lists;
+use crate::rename::lists::{Of, list_at, tokens_behind, type_arguments_end};
 use producers::csharp::lexer::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 

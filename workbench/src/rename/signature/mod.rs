@@ -6,8 +6,6 @@
 
 mod arguments;
 mod declarations;
-mod excluded;
-mod lists;
 mod marks;
 mod wanted;
 
@@ -15,6 +13,7 @@ use super::family::Family;
 use super::places::Texts;
 use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
+use crate::rename::excluded;
 use crate::symbols::contents::Layout;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -287,7 +286,7 @@ fn mark_uses<O: Outputs>(
         }
         for why in found.unseen {
             match why.contains(excluded::SENTENCE) {
-                true => excluded::excluded_uses(outputs, texts, &change.family.old, &change.own)?
+                true => excluded::excluded_uses(outputs, texts, &change.family.old, Some(&change.own))?
                     .into_iter()
                     .for_each(|place| way.add(place)),
                 false => way.add(format!("possible uses: {why}")),

@@ -1,6 +1,6 @@
 //! The parameters that a member is to have, as they are asked for: `count, old -> new, bool exact = false, int depth := 0`.
 
-use super::lists::{Of, list_at, trimmed};
+use crate::rename::lists::{Of, list_at, trimmed};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::model::Tier;

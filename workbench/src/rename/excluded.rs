@@ -1,9 +1,9 @@
-//! Calls in code that `#if` excludes: nothing binds them. By the number of their arguments some of them cannot mean the member; the others are in the
-//! way, each with its place.
+//! Names in code that `#if` excludes: nothing binds them. By the number of their arguments some calls cannot mean a method; all others may, each with
+//! its place.
 
 use super::lists::{Of, list_at};
+use super::places::Texts;
 use crate::edit::lines::line_and_column;
-use crate::rename::places::Texts;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
 use producers::csharp::defines;
 use producers::csharp::lexer::{Kind, lex};
@@ -15,12 +15,12 @@ use std::collections::BTreeSet;
 /// The words of a sentence about code that is not searched.
 pub(super) const SENTENCE: &str = "in code that #if excludes";
 
-/// Places in excluded code that may call a member of a name with these parameters.
+/// Places in excluded code that may mean a symbol of a name; of a method with these parameters.
 pub(super) fn excluded_uses<O: Outputs>(
     outputs: &mut O,
     texts: &mut Texts<'_>,
     word: &str,
-    own: &[ParameterRow],
+    own: Option<&[ParameterRow]>,
 ) -> Result<BTreeSet<String>, O::Error> {
     let mut files = Vec::new();
     for output in outputs.read(&["//files/...:variants".to_owned()])? {
@@ -41,7 +41,7 @@ pub(super) fn excluded_uses<O: Outputs>(
             continue;
         };
         let compiled = blank(text, &known.own.into_iter().collect());
-        for at in excluded_calls(text, &compiled, word, own) {
+        for at in excluded_places(text, &compiled, word, own) {
             let (line, column) = line_and_column(text, at);
             let shown = text.lines().nth(line - 1).unwrap_or_default().trim();
             found.insert(format!("{file}:{line}:{column}: possible use {SENTENCE}: {shown}"));
@@ -50,15 +50,17 @@ pub(super) fn excluded_uses<O: Outputs>(
     Ok(found)
 }
 
-/// Where excluded code writes a name and may mean a member with these parameters.
-fn excluded_calls(text: &str, compiled: &str, word: &str, own: &[ParameterRow]) -> Vec<usize> {
+/// Where excluded code writes a name and may mean it.
+fn excluded_places(text: &str, compiled: &str, word: &str, method: Option<&[ParameterRow]>) -> Vec<usize> {
     let tokens = lex(text).tokens;
+    let own = method.unwrap_or_default();
     let required = own.iter().filter(|one| !one.optional && !one.params).count();
     let receiver = usize::from(own.first().is_some_and(|one| one.this));
     let most = if own.iter().any(|one| one.params) { usize::MAX } else { own.len() };
     let may_be = |at: usize| {
         let next = tokens.get(at + 1).filter(|next| next.text(text) == "(");
         match next.and_then(|next| list_at(text, next.start as usize, Of::Arguments)) {
+            Some(_) if method.is_none() => true,
             Some(list) => (required.saturating_sub(receiver)..=most).contains(&list.pieces.len()),
             None => true,
         }
@@ -89,10 +91,11 @@ mod tests {
         let own = [row("a", false), row("b", true)];
         let text = "class C {\n#if X\n int A => M(1, 2, 3) + N(1);\n int B => M() + M(1);\n#else\n int D => M(1);\n#endif\n}\n";
         let compiled = blank(text, &BTreeSet::new());
-        let found = excluded_calls(text, &compiled, "M", &own);
+        let found = excluded_places(text, &compiled, "M", Some(&own));
+        assert_eq!(excluded_places(text, &compiled, "M", None).len(), 3);
         assert_eq!(found, [text.find("M(1);\n#else").expect("a call")]);
         assert_eq!(
-            excluded_calls(text, &blank(text, &BTreeSet::from(["X".to_owned()])), "M", &own).len(),
+            excluded_places(text, &blank(text, &BTreeSet::from(["X".to_owned()])), "M", Some(&own)).len(),
             1
         );
     }
