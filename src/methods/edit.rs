@@ -104,7 +104,7 @@ pub struct Edit {
     /// Show what would change, and change nothing.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = ""))]
+    #[schemars(extend("x-tool" = false))]
     pub dry_run: bool,
     /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
     #[arg(long)]

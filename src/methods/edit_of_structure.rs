@@ -11,7 +11,7 @@ use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::LARGEST;
-use workbench::edit::moving_types::moved;
+use workbench::edit::moving_types::move_to_own_file;
 use workbench::edit::order::Rewritten;
 use workbench::edit::organizing_usings::organized;
 use workbench::edit::response::Response;
@@ -70,7 +70,7 @@ impl SymbolEdit<'_> {
             let (of, _) = resolve_one(desk, &names, self.symbol)?;
             let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
             let defines = defines_of(desk, &path)?;
-            let made = moved(&before, symbol_of(&of.path), &defines);
+            let made = move_to_own_file(&before, symbol_of(&of.path), &defines);
             let made = made.map_err(|why: Refused| rewriting.refused(&InTheWay(BTreeSet::from([format!("{path}: {}", why.why)]))))?;
             let target = self.target_file(desk, &path, of.key())?;
             let new = Rewritten {

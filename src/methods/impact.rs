@@ -31,7 +31,7 @@ pub struct ImpactOf {
     /// What differs from the commit that is checked out.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "impact: of what differs from the commit, in place of symbol"))]
+    #[schemars(extend("x-tool" = "impact: of what differs from the commit"))]
     diff: bool,
     /// Only tests.
     #[arg(long)]

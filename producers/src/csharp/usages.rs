@@ -31,7 +31,7 @@ use super::model::{Member, MemberKind, NamePlace, NameUse, Span, TypeDecl, TypeK
 use super::syntax_table::{self, Declared};
 use super::token_places::Laid;
 use super::types::{json, symbol_of};
-use super::undecided_names::{is_contextual, undecided};
+use super::undecided_names::{means_nothing, undecided};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
@@ -407,30 +407,6 @@ impl Code<'_, '_> {
             }
         }
     }
-}
-
-/// Whether a name that binding finds nothing for stands where a value or a member has to: not where it may begin the name of a type that is not
-/// known, names an argument, or is a word of the language.
-fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
-    let at = laid.token_at(place);
-    let text = |at: Option<usize>| at.and_then(|at| laid.tokens.get(at)).map_or("", |token| token.text(laid.body));
-    let (before, next) = (text(at.checked_sub(1)), text(Some(at + 1)));
-    if matches!(before, "." | "?.") {
-        return true;
-    }
-    let may_be_type =
-        name.starts_with(char::is_uppercase) && (matches!(before, "is" | "as" | "case" | "or" | "and" | "not") || is_of_nameof(&text, at));
-    let begins_type = matches!(next, "." | "?." | "<" | "!" | "[" | "?") && name.starts_with(char::is_uppercase);
-    !may_be_type
-        && !begins_type
-        && !matches!(next, "::" | ":" | "=>")
-        && !matches!(name, "nameof" | "value" | "args")
-        && !is_contextual(name)
-}
-
-/// Whether a token stands behind `nameof(`.
-fn is_of_nameof<'t>(text: &impl Fn(Option<usize>) -> &'t str, at: usize) -> bool {
-    text(at.checked_sub(1)) == "(" && text(at.checked_sub(2)) == "nameof"
 }
 
 /// Whether uses of what a type of .NET declares are listed, because types of the workspace may answer for it: whether it is an interface.

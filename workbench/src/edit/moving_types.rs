@@ -27,7 +27,7 @@ const OTHERWISE: &str = "move it with a patch, or mend what is named first";
 ///
 /// # Errors
 /// When it cannot stand in a file of its own, or has one.
-pub fn moved(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
+pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
     let found = find_declaration(&all, symbol)?;
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn both(text: &str, symbol: &str) -> Result<(String, String), String> {
-        let made = moved(text, symbol, &BTreeSet::new());
+        let made = move_to_own_file(text, symbol, &BTreeSet::new());
         made.map(|made| (made.rest, made.own)).map_err(|refused| refused.why)
     }
 
