@@ -76,7 +76,7 @@ pub struct Edit {
     /// What is to stand there; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = "New text or patch"))]
+    #[schemars(extend("x-tool" = "New text, patch or parameters"))]
     pub new_text: Option<String>,
     /// Number of a candidate.
     #[arg(long, value_name = "N")]

@@ -33,7 +33,7 @@ pub struct Rename {
     /// Show what would change, and change nothing.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "Show the diff, change nothing"))]
+    #[schemars(extend("x-tool" = "Show the diff only"))]
     dry_run: bool,
     /// The edit session whose buffers are changed; the files without one.
     #[arg(long, value_name = "HANDLE")]
