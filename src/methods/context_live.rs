@@ -77,7 +77,7 @@ pub struct Show {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub set_anchor: Option<String>,
-    /// Compare with the anchor of that name.
+    /// Compare with that anchor.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,

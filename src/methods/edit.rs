@@ -1,9 +1,12 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
+use super::edit_by_symbol::SymbolEdit;
+use super::edit_check::with_lost_names;
+use super::edit_line;
 use super::investigate::as_failed;
+use super::rewriting::Destination;
 use super::symbols::{Names, resolve_one};
 use super::{Effect, Method, window};
-use super::{edit_by_symbol, edit_line};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -39,7 +42,9 @@ use workbench::symbols::outputs::file_label;
 /// TypeScript, JavaScript, Python). Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it; `safe_delete` deletes one that nothing uses, or says what does;
-/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `change_signature` takes newText as the list of
+/// parameters that a method is to have (`kept, old -> new, bool deep = false, int depth := 0`; `:=` is what callers pass), `move_type` gives a
+/// type a file of its own (newText, or its name), `organize_usings` puts directives in order. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
 /// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes back
 /// and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
@@ -71,7 +76,7 @@ pub struct Edit {
     /// What is to stand there; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = "New text or patch"))]
+    #[schemars(extend("x-tool" = "New text, patch or parameters"))]
     pub new_text: Option<String>,
     /// Number of a candidate.
     #[arg(long, value_name = "N")]
@@ -96,6 +101,11 @@ pub struct Edit {
     #[arg(long)]
     #[serde(default)]
     pub all: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub dry_run: bool,
     /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,6 +161,9 @@ pub enum Op {
     SafeDelete,
     AddUsing,
     AddMember,
+    ChangeSignature,
+    MoveType,
+    OrganizeUsings,
     Patch,
     Batch,
     Commit,
@@ -267,6 +280,10 @@ impl Method for Edit {
             Status::Exception => Code::Usage,
             Status::PersistFailure => Code::Io,
         });
+        let response = match self.writes_text() {
+            true => with_lost_names(desk, response, now()),
+            false => response,
+        };
         Ok(response.at(self.level(desk)?))
     }
 
@@ -319,20 +336,52 @@ pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<Str
 impl Edit {
     /// What is looked at in all of the workspace before it is saved.
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
-        let symbol = || self.needed("symbol", self.symbol.as_ref());
+        let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
+            let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
+            if matches!(op, Op::AddUsing | Op::OrganizeUsings) {
+                needed("path", &self.path)?;
+            } else {
+                needed("symbol", &self.symbol)?;
+            }
+            if !matches!(op, Op::SafeDelete | Op::MoveType | Op::OrganizeUsings) {
+                needed("newText", &self.new_text)?;
+            }
+            Ok(SymbolEdit {
+                symbol: self.symbol.as_deref().unwrap_or_default(),
+                path: self.path.as_deref(),
+                new: self.new_text.as_deref().unwrap_or_default(),
+                to: Destination {
+                    session: self.session.as_deref(),
+                    is_dry: self.dry_run,
+                },
+            })
+        };
         Ok(Some(match self.op {
-            Op::SafeDelete => edit_by_symbol::safe_delete(desk, &symbol()?)?,
-            Op::AddUsing => {
-                let path = self.needed("path", self.path.as_ref())?;
-                edit_by_symbol::add_using(desk, &path, &self.needed("newText", self.new_text.as_ref())?)?
-            }
-            Op::AddMember => {
-                let Meant { path, .. } = self.resolve_place(desk)?;
-                let path = self.needed("path", path.as_ref())?;
-                edit_by_symbol::add_member(desk, &path, &symbol()?, &self.needed("newText", self.new_text.as_ref())?)?
-            }
+            op @ Op::SafeDelete => edit(op)?.safe_delete(desk)?,
+            op @ Op::AddUsing => edit(op)?.add_using(desk)?,
+            op @ Op::AddMember => edit(op)?.add_member(desk)?,
+            op @ Op::ChangeSignature => edit(op)?.change_signature(desk)?,
+            op @ Op::MoveType => edit(op)?.move_type(desk)?,
+            op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
             _ => return Ok(None),
         }))
+    }
+
+    /// Whether it puts new text into files, which may name what is not there.
+    fn writes_text(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Replace
+                | Op::ReplaceSelection
+                | Op::Append
+                | Op::Create
+                | Op::Write
+                | Op::ReplaceSymbol
+                | Op::InsertBefore
+                | Op::InsertAfter
+                | Op::Patch
+                | Op::Batch
+        )
     }
 
     /// How much is told.
@@ -349,9 +398,8 @@ impl Edit {
 
     /// What is meant. A symbol says in which file it is, if it is in one alone.
     fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
-        let by_name = matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter | Op::AddMember)
-            && self.session.is_none()
-            && self.path.is_none();
+        let by_name =
+            matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
         let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
             return Ok(Meant {
                 path: self.path.clone(),
@@ -423,7 +471,9 @@ impl Edit {
             Op::ReplaceSymbol => at(Where::Replace)?,
             Op::InsertBefore => at(Where::Before)?,
             Op::InsertAfter => at(Where::After)?,
-            Op::SafeDelete | Op::AddUsing | Op::AddMember => return Err(Failed::bug(&"it is no order of a session")),
+            Op::SafeDelete | Op::AddUsing | Op::AddMember | Op::ChangeSignature | Op::MoveType | Op::OrganizeUsings => {
+                return Err(Failed::bug(&"it is no order of a session"));
+            }
             Op::Patch => Order::Patch(new()?),
             Op::Batch => {
                 let parts = self.edits.iter().map(|edit| Part {
@@ -471,6 +521,11 @@ impl Op {
             Self::SafeDelete => r#"{"op": "safe_delete", "symbol": "A#Member"}"#,
             Self::AddUsing => r#"{"op": "add_using", "path": "src/A.cs", "newText": "System.Linq"}"#,
             Self::AddMember => r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
+            Self::ChangeSignature => {
+                r#"{"op": "change_signature", "symbol": "A#Member", "newText": "kept, old -> new, bool deep = false, int depth := 0"}"#
+            }
+            Self::MoveType => r#"{"op": "move_type", "symbol": "A"}"#,
+            Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
             Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
             Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
             Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,

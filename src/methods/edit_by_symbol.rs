@@ -2,7 +2,7 @@
 
 use super::edit::{Edit, defines_of};
 use super::rename::RenameSubject;
-use super::rewriting::Rewriting;
+use super::rewriting::{Destination, Rewriting};
 use super::symbols::{Names, resolve_one};
 use super::{Method, window};
 use crate::context::Failed;
@@ -15,7 +15,7 @@ use producers::csharp::model::Using;
 use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 use workbench::edit::disk::Disk;
-use workbench::edit::encoding::decode;
+use workbench::edit::encoding::{LARGEST, decode};
 use workbench::edit::files::Files;
 use workbench::edit::lines::{Ends, fit};
 use workbench::edit::response::Response;
@@ -24,101 +24,164 @@ use workbench::edit::{adding_members, adding_usings};
 use workbench::rename::{self, InTheWay, Rewritten};
 use workbench::symbols::hierarchy::{implementations, locate};
 use workbench::symbols::index::is_within;
+use workbench::symbols::meaning::Candidate;
 use workbench::symbols::overloads;
 use workbench::symbols::unbound::Bound;
 
-/// Deletes a type or a member that nothing uses.
-pub(super) fn safe_delete(desk: &mut Desk<'_>, symbol: &str) -> Result<Response, Failed> {
-    let refusal = format!("{symbol} is not deleted");
-    let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
-    let subject = RenameSubject::read(desk, symbol)?;
-    let asked = subject.request("", false);
-    let files = rename::delete(desk, &subject.names.symbols, &*subject.world, asked)?.map_err(|way| rewriting.refused(&way))?;
-    let done = saved(desk, &rewriting, &files)?;
-    Ok(Response {
-        summary: format!("deleted {}, which nothing uses", subject.candidate.path),
-        ..done
-    })
+/// An edit of symbols: what is asked, and where the new texts go.
+#[derive(Clone, Copy)]
+pub(super) struct SymbolEdit<'e> {
+    /// A type or a member.
+    pub symbol: &'e str,
+    /// The file that is meant.
+    pub path: Option<&'e str>,
+    /// The new text.
+    pub new: &'e str,
+    /// Where the new texts go.
+    pub to: Destination<'e>,
 }
 
-/// Adds a using directive to a file.
-pub(super) fn add_using(desk: &mut Desk<'_>, path: &str, given: &str) -> Result<Response, Failed> {
-    let (path, before) = text_of(desk, path)?;
-    let refusal = format!("{path} gets no `{given}`");
-    let rewriting = rewriting(
-        "add_using",
-        &refusal,
-        "nothing was changed; write whole names, or give a type another name with `NAME = TYPE`",
-    );
-    let names = desk.names()?;
-    let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
-    let using = adding_usings::directive(given).map_err(refused)?;
-    if !is_known(&names, &using) {
-        let why = format!("{path}: the workspace declares no {}", using.target);
-        return Err(rewriting.refused(&InTheWay(BTreeSet::from([why]))));
+/// New texts of files, and what they come to.
+pub(super) struct Planned {
+    pub files: Vec<Rewritten>,
+    pub summary: String,
+}
+
+impl SymbolEdit<'_> {
+    /// Deletes a type or a member that nothing uses.
+    pub fn safe_delete(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let symbol = self.symbol;
+        let refusal = format!("{symbol} is not deleted");
+        let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
+        let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
+            let subject = RenameSubject::read(desk, symbol)?;
+            let asked = subject.request("", false);
+            let files = rename::delete(desk, &subject.names.symbols, &*subject.world, asked)?.map_err(|way| rewriting.refused(&way))?;
+            let emptied = files.iter().filter(|file| file.after.is_none());
+            let emptied: String = emptied.map(|file| format!(", and {}, which would be empty", file.path)).collect();
+            Ok(Planned {
+                summary: format!("deleted {}, which nothing uses{emptied}", subject.candidate.path),
+                files,
+            })
+        })?;
+        self.saved(desk, &rewriting, planned)
     }
-    let defines = defines_of(desk, &path)?;
-    let made = adding_usings::with_using(&before, given, &defines).map_err(refused)?;
-    let file = Rewritten {
-        after: made.clone().unwrap_or_else(|| before.clone()),
-        path,
-        before,
-    };
-    let done = saved(desk, &rewriting, std::slice::from_ref(&file))?;
-    let summary = match made {
-        Some(_) => format!("added `using {}`", using.target),
-        None => format!("{} has it already", file.path),
-    };
-    Ok(Response { summary, ..done })
+
+    /// Adds a using directive to a file.
+    pub fn add_using(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let given = self.new;
+        let refusal = format!("{} gets no `{given}`", self.path.unwrap_or_default());
+        let rewriting = rewriting(
+            "add_using",
+            &refusal,
+            "nothing was changed; write whole names, or give a type another name with `NAME = TYPE`",
+        );
+        let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
+            let (path, before) = text_of(desk, self.path.unwrap_or_default())?;
+            let names = desk.names()?;
+            let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
+            let using = adding_usings::directive(given).map_err(refused)?;
+            if !is_known(&names, &using) {
+                let why = format!("{path}: the workspace declares no {}", using.target);
+                return Err(rewriting.refused(&InTheWay(BTreeSet::from([why]))));
+            }
+            let defines = defines_of(desk, &path)?;
+            let made = adding_usings::with_using(&before, given, &defines).map_err(refused)?;
+            let summary = match made {
+                Some(_) => format!("added `using {}`", using.target),
+                None => format!("{path} has it already"),
+            };
+            let after = made.unwrap_or_else(|| before.clone());
+            let files = vec![Rewritten::of(path, before, after)];
+            Ok(Planned { files, summary })
+        })?;
+        self.saved(desk, &rewriting, planned)
+    }
+
+    /// Adds a member to the part of a type that a file has.
+    pub fn add_member(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let refusal = format!("{} gets no new member", self.symbol);
+        let rewriting = rewriting(
+            "add_member",
+            &refusal,
+            "nothing was changed; mend the text, add what it names first, or put it there with `insert_after`",
+        );
+        let planned = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_member(desk, &rewriting))?;
+        self.saved(desk, &rewriting, planned)
+    }
+
+    fn plan_member(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>) -> Result<Planned, Failed> {
+        let names = desk.names()?;
+        let (of, _) = resolve_one(desk, &names, self.symbol)?;
+        let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
+        let new = fit(self.new, Ends::of(&before).most_frequent());
+        let defines = defines_of(desk, &path)?;
+        let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
+        let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
+        let mut way = BTreeSet::new();
+        // Other parts of the type.
+        for own in overloads::of(desk, &[of.key()])?.into_iter().flatten() {
+            if added.keys.contains(&own.key) {
+                way.insert(format!("{}: there is a {}#{} already", own.files.join(", "), of.path, own.key));
+            }
+        }
+        if added.is_owed {
+            let mut heirs = implementations(desk, &names.symbols, &of, true)?;
+            locate(desk, &names.symbols, &mut heirs)?;
+            for heir in heirs {
+                let at = heir.place.map(|at| format!("{}:{}:{}: ", at.file, at.line, at.column));
+                way.insert(format!("{}{} would have to declare it, too", at.unwrap_or_default(), heir.path));
+            }
+        }
+        if !way.is_empty() {
+            return Err(rewriting.refused(&InTheWay(way)));
+        }
+        let keys: Vec<&str> = added.keys.iter().map(String::as_str).collect();
+        Ok(Planned {
+            summary: format!("added {} to {}", keys.join(", "), of.path),
+            files: vec![Rewritten::of(path, before, added.text)],
+        })
+    }
+
+    /// Saves what is planned, if every name of a type still means what it meant.
+    fn saved(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, planned: Planned) -> Result<Response, Failed> {
+        self.saved_if(desk, rewriting, planned, |_, _| Ok(Ok(())))
+    }
+
+    /// As [`Self::saved`], if nothing is in the way in the workspace with the new texts.
+    pub(super) fn saved_if(
+        &self,
+        desk: &mut Desk<'_>,
+        rewriting: &Rewriting<'_>,
+        planned: Planned,
+        also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
+    ) -> Result<Response, Failed> {
+        let done = saved(desk, rewriting, &planned.files, self.to, also)?;
+        let is_dry = self.to.is_dry && done.changed.is_empty() && done.detail.is_some();
+        Ok(Response {
+            summary: match is_dry {
+                true => format!("{}: a dry run, nothing was changed", planned.summary),
+                false => planned.summary,
+            },
+            ..done
+        })
+    }
 }
 
-/// Adds a member to the part of a type that a file has.
-pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &str) -> Result<Response, Failed> {
-    let refusal = format!("{symbol} gets no new member");
-    let rewriting = rewriting(
-        "add_member",
-        &refusal,
-        "nothing was changed; mend the text, add what it names first, or put it there with `insert_after`",
-    );
-    let names = desk.names()?;
-    let (of, _) = resolve_one(desk, &names, symbol)?;
-    let (path, before) = text_of(desk, path)?;
-    let new = fit(new, Ends::of(&before).most_frequent());
-    let defines = defines_of(desk, &path)?;
-    let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
-    let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
-    let mut way = BTreeSet::new();
-    // Other parts of the type.
-    for own in overloads::of(desk, &[of.key()])?.into_iter().flatten() {
-        if added.keys.contains(&own.key) {
-            way.insert(format!("{}: there is a {}#{} already", own.files.join(", "), of.path, own.key));
+/// The file of a type that is meant: the one that was named, or the only one.
+pub(super) fn file_of(of: &Candidate, named: Option<&str>) -> Result<String, Failed> {
+    match (named, of.files.as_slice()) {
+        (Some(path), _) => Ok(path.to_owned()),
+        (None, [file]) => Ok(file.clone()),
+        (None, several) => {
+            let mut why = Diagnostic::error(ErrorCode::E_PARAM, format!("{} is declared in {} files", of.path, several.len()));
+            why.candidates = several.to_vec();
+            Err(Failed::new(Code::Usage, why.hint("name the one that is meant with path")))
         }
     }
-    if added.is_owed {
-        let mut heirs = implementations(desk, &names.symbols, &of, true)?;
-        locate(desk, &names.symbols, &mut heirs)?;
-        for heir in heirs {
-            let at = heir.place.map(|at| format!("{}:{}:{}: ", at.file, at.line, at.column));
-            way.insert(format!("{}{} would have to declare it, too", at.unwrap_or_default(), heir.path));
-        }
-    }
-    if !way.is_empty() {
-        return Err(rewriting.refused(&InTheWay(way)));
-    }
-    let file = Rewritten {
-        path,
-        before,
-        after: added.text,
-    };
-    let done = saved(desk, &rewriting, std::slice::from_ref(&file))?;
-    let keys: Vec<&str> = added.keys.iter().map(String::as_str).collect();
-    Ok(Response {
-        summary: format!("added {} to {}", keys.join(", "), of.path),
-        ..done
-    })
 }
 
-fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
+pub(super) fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
     Rewriting {
         method: Edit::NAME,
         operation,
@@ -128,13 +191,14 @@ fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Re
     }
 }
 
-/// The real path of a file, and its text.
-fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
+/// The real path of a file, and its text in the workspace that is looked at.
+pub(super) fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
     requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
-    let read = disk.read(&path).ok().flatten().and_then(|found| decode(&found.bytes).ok());
-    match read {
+    let world = desk.open()?.0.engine.world.clone();
+    let read = world.read_at_most(&path, LARGEST).ok();
+    match read.and_then(|bytes| decode(&bytes).ok()) {
         Some((text, _)) => Ok((path, text)),
         None => Err(refused(&format!("{path} is no text file of the workspace"), "name a file of C#")),
     }
@@ -153,24 +217,32 @@ fn is_known(names: &Names, using: &Using) -> bool {
 }
 
 /// What an argument lacks.
-fn refused(why: &str, hint: &str) -> Failed {
+pub(super) fn refused(why: &str, hint: &str) -> Failed {
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint))
 }
 
 /// Saves new texts of files, if every name of a type still means what it meant.
-pub(super) fn saved(desk: &mut Desk<'_>, rewriting: &Rewriting<'_>, files: &[Rewritten]) -> Result<Response, Failed> {
-    let before = Bound::read(desk)?;
-    let root = window::root(desk)?;
-    let disk = Disk::new(&root);
+fn saved(
+    desk: &mut Desk<'_>,
+    rewriting: &Rewriting<'_>,
+    files: &[Rewritten],
+    to: Destination<'_>,
+    also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
+) -> Result<Response, Failed> {
+    let (before, world) = to.plan_in(desk, Edit::NAME, |desk| {
+        Ok((Bound::read(desk)?, desk.open()?.0.engine.world.clone()))
+    })?;
     let read = |path: &str| match files.iter().find(|file| file.path == path) {
-        Some(file) => Some(file.after.clone()),
-        None => Some(decode(&disk.read(path).ok()??.bytes).ok()?.0),
+        Some(file) => file.after.clone(),
+        None => Some(decode(&world.read_at_most(path, LARGEST).ok()?).ok()?.0),
     };
     let looked = |inside: &mut Desk<'_>| {
         let names: Names = inside.names()?;
         let lost = Bound::read(inside)?.lost(&before, &names.symbols, read)?;
-        Ok(if lost.is_empty() { Ok(()) } else { Err(InTheWay(lost)) })
+        match lost.is_empty() {
+            true => also(inside, &names),
+            false => Ok(Err(InTheWay(lost))),
+        }
     };
-    let done = rewriting.perform(desk, files, true, looked)?;
-    done.ok_or_else(|| Failed::bug(&"an edit that is saved has no answer"))
+    rewriting.perform(desk, files, to, looked)
 }

@@ -112,26 +112,50 @@ const LINES: &[Line] = &[
     Line {
         name: "safe_delete",
         about: "Delete a type or a member that nothing uses, in all its parts; else every use is named",
-        form: "--symbol NAME",
+        form: "--symbol NAME [--dry-run] [--session HANDLE]",
         needs: &["symbol"],
-        takes: &[],
+        takes: &["dry_run", "session"],
         example: "safe_delete --symbol 'Node#IsRoot'",
     },
     Line {
         name: "add_using",
         about: "Add a using directive in its place, unless it is there or names would mean something else",
-        form: "PATH --new-text NAMESPACE",
+        form: "PATH --new-text NAMESPACE [--dry-run] [--session HANDLE]",
         needs: &[PATH, "new_text"],
-        takes: &[],
+        takes: &["dry_run", "session"],
         example: "add_using src/Core/Node.cs --new-text System.Linq",
     },
     Line {
         name: "add_member",
         about: "Add a member to a type, beside those of its kind, unless names in it mean nothing or heirs lack it",
-        form: "--symbol TYPE --new-text TEXT [PATH]",
+        form: "--symbol TYPE --new-text TEXT [PATH] [--dry-run] [--session HANDLE]",
         needs: &["symbol", "new_text"],
-        takes: &[],
+        takes: &["dry_run", "session"],
         example: "add_member --symbol Node --new-text 'public bool IsLeaf => Children.Count == 0;'",
+    },
+    Line {
+        name: "change_signature",
+        about: "Add, remove, reorder and rename parameters; callers, overrides, implementations and references follow",
+        form: "--symbol METHOD --new-text 'PARAMETER, OLD -> NEW, TYPE NAME = DEFAULT, TYPE NAME := ARGUMENT' [--dry-run] [--session HANDLE]",
+        needs: &["symbol", "new_text"],
+        takes: &["dry_run", "session"],
+        example: "change_signature --symbol 'Node#Find' --new-text 'depth, name -> label, bool exact := true'",
+    },
+    Line {
+        name: "move_type",
+        about: "Move a type to a file of its own, with its usings, namespace, documentation and attributes",
+        form: "--symbol TYPE [--new-text NEW_PATH] [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol"],
+        takes: &["new_text", "dry_run", "session"],
+        example: "move_type --symbol Node",
+    },
+    Line {
+        name: "organize_usings",
+        about: "Put using directives in order: System first, then by name, static ones and aliases last, each once",
+        form: "PATH [--dry-run] [--session HANDLE]",
+        needs: &[PATH],
+        takes: &["dry_run", "session"],
+        example: "organize_usings src/Core/Node.cs",
     },
     Line {
         name: "patch",
@@ -316,7 +340,7 @@ impl Line {
             .after_help(format!("Example:\n  cortex edit {}", self.example))
             .arg(path)
             .args(arguments)
-            .arg(file(("new_text", FileForm::Instead)).hide(!shown("new_text") || self.name == "persist_as"))
+            .arg(file(("new_text", FileForm::Instead)).hide(!shown("new_text") || matches!(self.name, "persist_as" | "move_type")))
     }
 }
 

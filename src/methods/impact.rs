@@ -31,7 +31,7 @@ pub struct ImpactOf {
     /// What differs from the commit that is checked out.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "impact: of what differs from the commit, in place of symbol"))]
+    #[schemars(extend("x-tool" = "impact: of what differs from the commit"))]
     diff: bool,
     /// Only tests.
     #[arg(long)]
@@ -43,6 +43,11 @@ pub struct ImpactOf {
     #[serde(default)]
     #[schemars(extend("x-tool" = "impact: a filter for dotnet test"))]
     filter: bool,
+    /// Print the graph of what reaches what in the language of Graphviz (DOT); what it may lack is told on standard error.
+    #[arg(long, conflicts_with = "filter")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    dot: bool,
     /// Steps to follow from what changed: users are one step away, their users two.
     #[arg(long, value_name = "N", default_value_t = USUAL_DEPTH, value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default = "default_depth")]
@@ -97,6 +102,9 @@ pub struct Reach {
     /// What selects the tests, for `dotnet test --filter`; where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     filter: Option<String>,
+    /// The graph in the language of Graphviz; where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dot: Option<String>,
     state: State,
 }
 
@@ -127,6 +135,7 @@ impl Method for ImpactOf {
         let (tests, possible_tests) = count(found.affected.iter().filter(|one| one.test));
         let is_wanted = |one: &Affected| one.how != Reached::Changed && (one.test || !self.tests);
         let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
+        let dot = self.dot.then(|| draw_reach(&changed, &rows));
         let (total, possible) = count(rows.iter());
         if changed.is_empty() {
             state.notes.push("no member differs from the commit that is checked out".to_owned());
@@ -142,8 +151,8 @@ impl Method for ImpactOf {
         state = state.beside_unread(&unread_uses(desk, &paths)?);
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
         let state = page(state, (self.offset, affected.len()), total);
-        if filter.is_some() {
-            // Standard output is the filter and nothing else.
+        if filter.is_some() || dot.is_some() {
+            // Standard output is what was asked for and nothing else.
             let said = state
                 .notes
                 .iter()
@@ -160,12 +169,16 @@ impl Method for ImpactOf {
             possible_tests,
             beyond: found.beyond,
             filter,
+            dot,
         })
     }
 
     fn text(answer: &Reach) -> String {
         if let Some(filter) = &answer.filter {
             return printable(&format!("{filter}\n"));
+        }
+        if let Some(dot) = &answer.dot {
+            return dot.clone();
         }
         let mut text = String::new();
         if answer.changed.len() > 1 {
@@ -202,6 +215,26 @@ impl Method for ImpactOf {
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }
+}
+
+/// What changed and what it reaches, an arrow for each row; what is possible is dashed, tests are ellipses.
+fn draw_reach<'c>(changed: impl IntoIterator<Item = &'c String>, rows: &[Affected]) -> String {
+    let quoted = |text: &str| format!("\"{}\"", printable(text).replace('\\', "\\\\").replace('"', "\\\""));
+    let mut text = String::from("digraph impact {\n  rankdir = LR;\n  node [shape = box];\n");
+    for path in changed {
+        text.push_str(&format!("  {} [style = bold];\n", quoted(path)));
+    }
+    let tests: BTreeSet<&str> = rows.iter().filter(|one| one.test).map(|one| one.path.as_str()).collect();
+    for path in tests {
+        text.push_str(&format!("  {} [shape = ellipse];\n", quoted(path)));
+    }
+    for one in rows {
+        let from = one.by.as_deref().unwrap_or_default();
+        let style = if one.why.is_some() { " [style = dashed]" } else { "" };
+        text.push_str(&format!("  {} -> {}{style};\n", quoted(from), quoted(&one.path)));
+    }
+    text.push_str("}\n");
+    text
 }
 
 /// How many rows there are, and how many of them are not certain.

@@ -1,6 +1,6 @@
 //! `rename`: another name for a type or a member, everywhere.
 
-use super::rewriting::Rewriting;
+use super::rewriting::{Destination, Rewriting};
 use super::symbols::{Names, resolve_one};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
@@ -33,8 +33,13 @@ pub struct Rename {
     /// Show what would change, and change nothing.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "Show the diff, change nothing"))]
+    #[schemars(extend("x-tool" = "Show the diff only"))]
     dry_run: bool,
+    /// The edit session whose buffers are changed; the files without one.
+    #[arg(long, value_name = "HANDLE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    session: Option<String>,
     /// Leave possible uses as they are, also in code that #if excludes, and list them, instead of refusing.
     #[arg(long)]
     #[serde(default)]
@@ -78,17 +83,21 @@ impl Method for Rename {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Renamed, Failed> {
-        let plan = self.planned(desk)?;
+        let to = Destination {
+            session: self.session.as_deref(),
+            is_dry: self.dry_run,
+        };
+        let plan = to.plan_in(desk, Self::NAME, |desk| self.planned(desk))?;
         let looked = |inside: &mut Desk<'_>| {
             let names: Names = inside.names()?;
             let gaps = inside.health()?.gaps();
             rename::verify(inside, &names.symbols, &plan, &gaps)
         };
         let refusal = self.refusal();
-        let done = self.rewriting(&refusal, CHANGE).perform(desk, &plan.files, !self.dry_run, looked)?;
-        let session = done.and_then(|done| done.session);
+        let done = self.rewriting(&refusal, CHANGE).perform(desk, &plan.files, to, looked)?;
+        let session = done.session;
         Ok(Renamed {
-            diff: self.dry_run.then(|| plan.diff()),
+            diff: self.dry_run.then(|| rename::diff(&plan.files)),
             files: plan.files.iter().map(|file| file.path.clone()).collect(),
             renamed: plan.renamed.into_iter().collect(),
             places: plan.places,

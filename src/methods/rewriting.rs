@@ -1,4 +1,5 @@
-//! Edits of several files as one, which are looked at before they are saved.
+//! Edits of several files as one, which are looked at before they are saved: all edits of symbols go this way. What is planned and what is looked
+//! at are the files, or what a session shows in their place.
 
 use super::window::root;
 use crate::commands::gc::now;
@@ -11,14 +12,39 @@ use engine::values::event::Silent;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workbench::edit::disk::Disk;
+use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::order::{EditRequest, Order};
+use workbench::edit::flags::Flags;
+use workbench::edit::order::{EditRequest, Order, Rewritten};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
-use workbench::edit::response::Response;
-use workbench::edit::state::{Mode, Status};
+use workbench::edit::response::{Metrics, Response};
+use workbench::edit::session::{Content, Session, read_kept_content};
+use workbench::edit::state::{Mode, Status, WorkflowState};
 use workbench::live::edits;
-use workbench::rename::{InTheWay, Rewritten};
+use workbench::rename::{self, InTheWay};
+
+/// What a dry run answers: the difference, and nothing that was done.
+fn dry_response(files: &[Rewritten]) -> Response {
+    Response {
+        status: Status::Success,
+        workflow_state: WorkflowState::Idle,
+        summary: "nothing was changed".to_owned(),
+        guidance: None,
+        metrics: Metrics::default(),
+        candidates: None,
+        flags: Flags::default(),
+        session: None,
+        path: files.first().map(|file| file.path.clone()),
+        operation_id: "dry-0".to_owned(),
+        allowed: Vec::new(),
+        detail: Some(rename::diff(files)),
+        files: files.iter().map(|file| file.path.clone()).collect(),
+        changed: Vec::new(),
+        lost: Vec::new(),
+        full: false,
+    }
+}
 
 /// What is named of what is in the way.
 const MOST_NAMED: usize = 50;
@@ -37,16 +63,84 @@ pub(super) struct Rewriting<'r> {
     pub hint: &'r str,
 }
 
+/// Where new texts go.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Destination<'d> {
+    /// The session whose buffers get them; the files at once without one.
+    pub session: Option<&'d str>,
+    /// Whether they are only shown.
+    pub is_dry: bool,
+}
+
+impl Destination<'_> {
+    /// Looks at the workspace that an edit is planned in: with what the session has not saved, if there is one.
+    pub fn plan_in<T>(
+        self,
+        desk: &mut Desk<'_>,
+        method: &'static str,
+        plan: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
+        match self.session {
+            None => plan(desk),
+            Some(session) => look_in(desk, method, session, plan),
+        }
+    }
+}
+
+/// Looks at the workspace with the texts of a session.
+pub(super) fn look_in<T>(
+    desk: &Desk<'_>,
+    method: &'static str,
+    session: &str,
+    look: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    let global = desk.context.global.clone();
+    let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent));
+    context.use_overlay(session);
+    let mut inside = Desk::new(&context, method);
+    inside.read_only();
+    let found = look(&mut inside)?;
+    drop(inside);
+    context.close();
+    Ok(found)
+}
+
+/// The files of a session with all that it has not saved, and with new texts in place of those.
+fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<Rewritten> {
+    let session = session.and_then(|session| Session::load(disk, session, now()).ok());
+    let text = |content: &Content| -> Option<String> {
+        let bytes = read_kept_content(disk, content.as_deref()?).ok()??;
+        Some(decode(&bytes).ok()?.0)
+    };
+    let mut texts = files.to_vec();
+    for (path, document) in session.iter().flat_map(|session| &session.documents) {
+        if !document.is_edited() {
+            continue;
+        }
+        let base = text(&document.now.base);
+        match texts.iter_mut().find(|file| file.path == *path) {
+            Some(file) => file.before = base,
+            None => texts.push(Rewritten {
+                path: path.clone(),
+                before: base,
+                after: text(&document.now.text),
+                like: None,
+            }),
+        }
+    }
+    texts.retain(|file| file.before != file.after);
+    texts
+}
+
 impl Rewriting<'_> {
-    /// Gives files their new texts, all or none, once `looked` found nothing in the way in the workspace that has them. Nothing is saved unless
-    /// `saves`.
+    /// Gives files their new texts, all or none, once `looked` found nothing in the way in the workspace that has them.
     pub fn perform(
         &self,
         desk: &mut Desk<'_>,
         files: &[Rewritten],
-        saves: bool,
+        to: Destination<'_>,
         looked: impl FnOnce(&mut Desk<'_>) -> Result<Result<(), InTheWay>, Failed>,
-    ) -> Result<Option<Response>, Failed> {
+    ) -> Result<Response, Failed> {
         let root = root(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
@@ -65,50 +159,32 @@ impl Rewriting<'_> {
         }
         // The files are not kept from others while they are edited.
         desk.context.let_go();
-        let texts = files
-            .iter()
-            .map(|file| (file.path.clone(), file.before.clone(), file.after.clone()));
-        let rewrite = Order::Rewrite {
+        let rewrite = |texts: Vec<Rewritten>| Order::Rewrite {
             operation: self.operation,
-            texts: texts.collect(),
+            texts,
         };
         if files.iter().all(|file| file.before == file.after) {
-            return self.order(&disk, rewrite, None, None).map(Some);
+            return self.order(&disk, rewrite(files.to_vec()), to.session, None);
         }
         // The new texts are looked at in a session of their own, which holds them beside the files.
-        let tried = self.order(&disk, rewrite.clone(), None, Some(Mode::Manual))?;
-        let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
-        let found = self.bind_new_texts(desk, &tried, looked);
-        for end in [Order::Discard, Order::Close] {
-            drop(self.order(&disk, end, Some(&tried), None));
+        let trial = trial_texts(&disk, to.session, files);
+        if !trial.is_empty() {
+            let tried = self.order(&disk, rewrite(trial), None, Some(Mode::Manual))?;
+            let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
+            let found = look_in(desk, self.method, &tried, looked);
+            for end in [Order::Discard, Order::Close] {
+                drop(self.order(&disk, end, Some(&tried), None));
+            }
+            found?.map_err(|way| self.refused(&way))?;
         }
-        found?.map_err(|way| self.refused(&way))?;
-        if !saves {
-            return Ok(None);
+        if to.is_dry {
+            return Ok(dry_response(files));
         }
-        let done = self.order(&disk, rewrite, None, None)?;
+        let done = self.order(&disk, rewrite(files.to_vec()), to.session, None)?;
         if let Some(session) = &done.session {
             drop(edits::hand_over(&Disk::new(&root), &root, session, now()));
         }
-        Ok(Some(done))
-    }
-
-    /// Looks at the workspace with the texts of a session.
-    fn bind_new_texts<T>(
-        &self,
-        desk: &Desk<'_>,
-        session: &str,
-        looked: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
-    ) -> Result<T, Failed> {
-        let global = desk.context.global.clone();
-        let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent));
-        context.use_overlay(session);
-        let mut inside = Desk::new(&context, self.method);
-        inside.read_only();
-        let found = looked(&mut inside)?;
-        drop(inside);
-        context.close();
-        Ok(found)
+        Ok(done)
     }
 
     /// Performs one operation of a session.

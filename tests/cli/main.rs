@@ -55,6 +55,7 @@ mod sharing;
 mod states;
 mod stopped;
 mod store;
+mod structure_edits;
 mod temporary;
 mod tour;
 mod trust;

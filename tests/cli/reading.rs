@@ -170,6 +170,11 @@ fn impact_says_what_lies_behind_its_last_step() {
         (&answer["state"]["complete"], &answer["beyond"], &answer["total"]),
         (&false.into(), &1.into(), &5.into())
     );
+    let dot = bench.run(&["impact", "A.M0", "--dot"]).out;
+    assert!(
+        dot.starts_with("digraph impact {\n") && dot.contains("\"A#M0()\" -> \"A#M1()\";\n"),
+        "{dot}"
+    );
     let filter = bench.run(&["impact", "A.M0", "--filter"]);
     assert!(
         filter.out == "\n" && filter.err.contains("note[N_INCOMPLETE]: impact stopped after 5 steps"),

@@ -108,6 +108,30 @@ fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHa
     found
 }
 
+/// Whether a name that binding finds nothing for stands where a value or a member has to: not where it may begin the name of a type that is not
+/// known, names an argument, or is a word of the language.
+pub(super) fn means_nothing(laid: &Laid<'_>, place: u32, name: &str) -> bool {
+    let at = laid.token_at(place);
+    let text = |at: Option<usize>| at.and_then(|at| laid.tokens.get(at)).map_or("", |token| token.text(laid.body));
+    let (before, next) = (text(at.checked_sub(1)), text(Some(at + 1)));
+    if matches!(before, "." | "?.") {
+        return true;
+    }
+    let may_be_type =
+        name.starts_with(char::is_uppercase) && (matches!(before, "is" | "as" | "case" | "or" | "and" | "not") || is_of_nameof(&text, at));
+    let begins_type = matches!(next, "." | "?." | "<" | "!" | "[" | "?") && name.starts_with(char::is_uppercase);
+    !may_be_type
+        && !begins_type
+        && !matches!(next, "::" | ":" | "=>")
+        && !matches!(name, "nameof" | "value" | "args")
+        && !is_contextual(name)
+}
+
+/// Whether a token stands behind `nameof(`.
+fn is_of_nameof<'t>(text: &impl Fn(Option<usize>) -> &'t str, at: usize) -> bool {
+    text(at.checked_sub(1)) == "(" && text(at.checked_sub(2)) == "nameof"
+}
+
 /// Words that mean something where they stand, which no member is called by in code that cannot be read.
 fn is_contextual(word: &str) -> bool {
     is_infix(word)

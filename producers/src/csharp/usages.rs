@@ -2,7 +2,8 @@
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value whose type is not known, `~KEY#Member` → uses of a member of an interface of .NET,
-//! for which types of the workspace may answer. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder
+//! for which types of the workspace may answer, `~!#Name` → names that mean nothing: no local, member or type, and no member of a type that is
+//! known with all its bases. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder
 //! works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
 use super::attribute_places;
@@ -14,7 +15,7 @@ use super::crefs;
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
-pub use super::deps::flow::{Call, UseKind};
+pub use super::deps::flow::{Call, NOTHING, UseKind};
 use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
@@ -30,7 +31,7 @@ use super::model::{Member, MemberKind, NamePlace, NameUse, Span, TypeDecl, TypeK
 use super::syntax_table::{self, Declared};
 use super::token_places::Laid;
 use super::types::{json, symbol_of};
-use super::undecided_names::undecided;
+use super::undecided_names::{means_nothing, undecided};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
@@ -67,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 14)
+        ProducerId::new("csharp/usages", 15)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -388,7 +389,14 @@ impl Code<'_, '_> {
             };
             let is_answered =
                 || used.member.as_ref().is_some_and(|name| !name.is_empty()) && used.owner.strip_prefix('~').is_some_and(may_be_answered);
-            if !key.starts_with(['~', '^']) || is_answered() {
+            let is_nothing = || {
+                let name = used
+                    .member
+                    .as_deref()
+                    .filter(|_| *used.owner == *NOTHING && !matches!(piece, Piece::Attributes(_)));
+                name.is_some_and(|name| !locals.contains(name) && means_nothing(&laid, used.place, name))
+            };
+            if !key.starts_with(['~', '^']) || is_answered() || is_nothing() {
                 let place = Place {
                     elsewhere: !used.certain && !used.owner.starts_with(['?', '~']),
                     kind: used.kind,

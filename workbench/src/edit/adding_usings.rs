@@ -86,15 +86,15 @@ fn all_in(syntax: &Syntax, namespace: &str) -> bool {
 }
 
 /// A directive of a text.
-struct Stands {
-    range: Range<usize>,
+pub(super) struct Stands {
+    pub(super) range: Range<usize>,
     /// Global ones come first, those of types and names last.
-    rank: u8,
-    target: String,
+    pub(super) rank: u8,
+    pub(super) target: String,
 }
 
 /// The directives at the head of what tokens begin with, and the first token behind them.
-fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>, usize) {
+pub(super) fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
     let mut found = Vec::new();
     while let Some(end) = (at..tokens.len()).find(|end| word(*end) == ";") {

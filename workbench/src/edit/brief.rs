@@ -9,7 +9,12 @@ const NAMED: usize = 20;
 /// The form, without a line end behind it.
 pub fn format(response: &Response) -> String {
     if response.status == Status::Success && !response.changed.is_empty() {
-        return done(response);
+        let mut text = done(response);
+        for line in response.guidance.iter().filter(|_| !response.lost.is_empty()) {
+            text.push('\n');
+            text.push_str(line);
+        }
+        return text;
     }
     let mut text = match response.status {
         Status::Success | Status::NoOp => response.summary.clone(),

@@ -41,6 +41,12 @@ pub(super) struct Is {
     condition: String,
 }
 
+/// The names of all that a text declares, without symbols for `#if`: `Namespace.Type` and `Namespace.Type#Member(int)`.
+pub(crate) fn declared_names(text: &str) -> BTreeSet<String> {
+    let syntax = super::symbol::read(text, &BTreeSet::new());
+    declared(text, &syntax).into_iter().map(|one| one.is.name).collect()
+}
+
 /// All declarations of a text as it was read, types before their members.
 pub(super) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
     let lines = starts(text);

@@ -10,7 +10,7 @@ use super::lines::{Ends, fit, split};
 use super::matching::find;
 use super::merge::unified;
 use super::miss;
-use super::order::Part;
+use super::order::{Part, Rewritten};
 use super::perform::{Done, resolved};
 use super::run::{Run, Trouble};
 use super::session::{ENDS, Selection};
@@ -432,19 +432,16 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
 }
 
 /// Gives files whole new texts. One that is not what its new text was made of stops all of them.
-pub(super) fn rewrite<F: Files>(
-    run: &mut Run<'_, F>,
-    operation: &str,
-    texts: &[(String, String, String)],
-    paths: &[String],
-) -> Result<Done, Trouble> {
+pub(super) fn rewrite<F: Files>(run: &mut Run<'_, F>, operation: &str, texts: &[Rewritten], paths: &[String]) -> Result<Done, Trouble> {
     let mut made = Vec::new();
-    for ((_, before, after), path) in texts.iter().zip(paths) {
-        if *run.text(path)? != **before {
+    for (file, path) in texts.iter().zip(paths) {
+        let now = run.document(path)?.now.text.clone();
+        let is = run.text_of(path, &now)?.map(|(text, _)| text);
+        if is.as_deref().map(String::as_str) != file.before.as_deref() {
             let why = format!("{path} was changed meanwhile; nothing was changed");
             return Err(Trouble::new(why, "do it again: it is made of the file as it is then").at(path));
         }
-        made.push((path.clone(), Some(after.clone())));
+        made.push((path.clone(), file.after.clone()));
     }
     edited(run, operation, made, operation)
 }

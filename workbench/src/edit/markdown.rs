@@ -338,6 +338,7 @@ mod tests {
             detail: None,
             files: Vec::new(),
             changed: Vec::new(),
+            lost: Vec::new(),
             full: false,
         }
     }

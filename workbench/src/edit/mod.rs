@@ -9,7 +9,7 @@ mod buffer_operations;
 pub mod candidate;
 pub mod changed;
 mod conditional;
-mod declared;
+pub(crate) mod declared;
 pub mod diagnostics;
 mod directives;
 pub mod disk;
@@ -36,7 +36,9 @@ pub mod merge;
 pub mod miss;
 #[cfg(test)]
 mod model_tests;
+pub mod moving_types;
 pub mod order;
+pub mod organizing_usings;
 pub mod patch;
 mod patch_names;
 #[cfg(test)]

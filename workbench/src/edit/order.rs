@@ -1,6 +1,7 @@
 //! What can be asked of a session.
 
 use super::diagnostics::Category;
+use super::merge::unified;
 use super::state::Mode;
 use super::symbol::{self, Where};
 use super::tools::Tool;
@@ -67,8 +68,8 @@ pub enum Order {
     Rewrite {
         /// What the edit is called.
         operation: &'static str,
-        /// Paths, texts before and texts after.
-        texts: Vec<(String, String, String)>,
+        /// The files.
+        texts: Vec<Rewritten>,
     },
     /// Make several replacements, all or none; each text must stand in one place.
     Batch(Vec<Part>),
@@ -90,6 +91,38 @@ pub enum Order {
     Close,
     /// Name the sessions.
     List,
+}
+
+/// A file and its text before and after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// Its path.
+    pub path: String,
+    /// What it holds; none where there is no such file.
+    pub before: Option<String>,
+    /// What it is to hold; none where it is deleted.
+    pub after: Option<String>,
+    /// A file whose encoding and permissions a new one gets.
+    pub like: Option<String>,
+}
+
+impl Rewritten {
+    /// A file that is there before and after.
+    pub fn of(path: impl Into<String>, before: impl Into<String>, after: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            before: Some(before.into()),
+            after: Some(after.into()),
+            like: None,
+        }
+    }
+
+    /// What changes, as a unified diff.
+    pub fn diff(&self) -> String {
+        let name = |text: &Option<String>| if text.is_some() { self.path.as_str() } else { "/dev/null" };
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        unified(&text(&self.before), &text(&self.after), name(&self.before), name(&self.after))
+    }
 }
 
 /// One replacement among several.

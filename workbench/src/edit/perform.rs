@@ -294,6 +294,7 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
         detail: trouble.detail.clone(),
         files: Vec::new(),
         changed: Vec::new(),
+        lost: Vec::new(),
         full: false,
     }
 }
@@ -407,6 +408,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &EditRequest, done: Done, focus: Op
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
         changed: done.changed,
+        lost: Vec::new(),
         full: false,
     }
 }
@@ -487,9 +489,17 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
         }
     }
     if let Order::Rewrite { texts, .. } = &asked.order {
-        for (path, ..) in texts {
-            let path = resolved(run.files, path)?;
-            run.open(&path)?;
+        for file in texts {
+            let path = resolved(run.files, &file.path)?;
+            match (&file.before, &file.like) {
+                (Some(_), _) => run.open(&path)?,
+                (None, Some(like)) => {
+                    let like = resolved(run.files, like)?;
+                    run.open(&like)?;
+                    run.open_like(&path, &like)?;
+                }
+                (None, None) => run.open_new(&path)?,
+            }
             paths.push(path);
         }
     }

@@ -59,6 +59,9 @@ pub struct Response {
     /// What the operation did to each file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
+    /// What the edit left without a meaning, each with its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
     /// Whether the text of the answer has the full form.
     #[serde(default, skip_serializing_if = "is_false")]
     pub full: bool,

@@ -1,7 +1,7 @@
 //! Edits of many places at once, line ends that are the file's, and taking back what no handle names.
 
 use super::lines::{Ends, fit};
-use super::order::{EditRequest, Order};
+use super::order::{EditRequest, Order, Rewritten};
 use super::perform::perform;
 use super::response::Response;
 use super::session_tests::{Coder, stands};
@@ -56,7 +56,7 @@ fn what_was_changed_meanwhile_stops_a_rewrite() {
     let coder = Coder::with("one\n");
     coder.files.write("b.cs", "two\n");
     let rewrite = |before: &str| {
-        let text = |path: &str, before: &str| (path.to_owned(), before.to_owned(), format!("new {path}\n"));
+        let text = |path: &str, before: &str| Rewritten::of(path, before, format!("new {path}\n"));
         let texts = vec![text("a.cs", "one\n"), text("b.cs", before)];
         ask(
             &coder,

@@ -91,10 +91,7 @@ fn means<O: Outputs>(
     at: usize,
 ) -> Result<Option<bool>, O::Error> {
     let end = at + family.old.len();
-    // The dotted name that ends there; `M:` and `global::` are no part of it.
-    let begins = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '{' | '}'));
-    let start = reference[..end].rfind(begins).map_or(0, |before| before + 1);
-    let head = &reference[start..end];
+    let head = &reference[dotted_name_start(reference, end)..end];
     let is_member_part = !family.is_type && reference[at + family.old.len()..].starts_with('.');
     if is_member_part {
         return Ok(Some(false));
@@ -119,6 +116,23 @@ fn means<O: Outputs>(
     Ok(if may { None } else { Some(false) })
 }
 
+/// Where the dotted name begins that ends at a byte, type arguments in braces included; `M:` and `global::` are no part of it.
+fn dotted_name_start(reference: &str, end: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut start = end;
+    for (at, c) in reference[..end].char_indices().rev() {
+        match c {
+            '}' => depth += 1,
+            '{' if depth == 0 => break,
+            '{' => depth -= 1,
+            _ if depth > 0 || c.is_alphanumeric() || matches!(c, '_' | '.') => {}
+            _ => break,
+        }
+        start = at;
+    }
+    start
+}
+
 /// A dotted name without type arguments in braces.
 fn without_arguments(text: &str) -> String {
     let mut depth = 0_usize;
@@ -134,4 +148,21 @@ fn without_arguments(text: &str) -> String {
         _ => depth == 0,
     });
     kept.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dotted_name_has_its_type_arguments() {
+        for (reference, name) in [
+            ("RuleBase{T, TProperty, TValue}.Mode", "RuleBase{T, TProperty, TValue}.Mode"),
+            ("M:N.A.Mode", "N.A.Mode"),
+            ("A{Mode", "Mode"),
+            ("A.Go(int, N.Mode", "N.Mode"),
+        ] {
+            assert_eq!(&reference[dotted_name_start(reference, reference.len())..], name);
+        }
+    }
 }

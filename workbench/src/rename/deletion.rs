@@ -16,6 +16,7 @@ use crate::symbols::usages::{Subject, usages};
 use engine::seams::world::World;
 use engine::values::table::Table;
 use producers::csharp::deps::dotnet;
+use producers::csharp::lexer::lex;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::Place;
 use producers::csharp::{defines, generated};
@@ -92,7 +93,9 @@ pub fn delete<O: Outputs>(
     if candidate.member().is_none() {
         keep_namespaces(symbols, key, asked.sources, &mut texts, &mut way);
     }
-    let files = gone.into_iter().map(|(path, (before, after, _))| Rewritten { path, before, after });
+    let files = gone
+        .into_iter()
+        .map(|(path, (before, after, _))| without_file_if_empty(path, before, after));
     Ok(way.result(files.collect()))
 }
 
@@ -115,6 +118,38 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
     if begins {
         way.add(format!("{}: a program may begin in it", candidate.path));
     }
+}
+
+/// A file without what is deleted of it: none where only directives, comments and empty namespaces are left.
+fn without_file_if_empty(path: String, before: String, after: String) -> Rewritten {
+    Rewritten {
+        after: Some(after).filter(|after| !declares_nothing(after)),
+        ..Rewritten::of(path, before, String::new())
+    }
+}
+
+/// Whether a text has nothing but using directives that are not global, comments, and namespaces with nothing in them.
+fn declares_nothing(text: &str) -> bool {
+    if text.lines().any(|line| line.trim_start().starts_with('#')) {
+        return false;
+    }
+    let tokens = lex(text).tokens;
+    let words: Vec<&str> = tokens.iter().map(|token| token.text(text)).collect();
+    let mut at = 0;
+    while at < words.len() {
+        let end = words[at..]
+            .iter()
+            .position(|word| matches!(*word, ";" | "{" | "}"))
+            .map(|end| at + end);
+        let ended = end.map(|end| words[end]);
+        match (words[at], ended) {
+            ("}", _) => {}
+            ("using", Some(";")) | ("namespace", Some(";" | "{")) => {}
+            _ => return false,
+        }
+        at = end.unwrap_or(at) + 1;
+    }
+    true
 }
 
 /// Where programs begin.

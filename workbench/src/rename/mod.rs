@@ -6,11 +6,14 @@
 mod crefs;
 mod deletion;
 mod directives;
+mod excluded;
 mod family;
+mod lists;
 mod places;
+mod signature;
 mod verify;
 
-use crate::edit::merge::unified;
+pub use crate::edit::order::Rewritten;
 use crate::symbols::contents::Layout;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::Candidate;
@@ -20,6 +23,7 @@ pub use deletion::delete;
 use engine::seams::world::World;
 use family::Family;
 use places::{Change, Texts};
+pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
 pub use verify::verify;
 
@@ -54,17 +58,6 @@ impl InTheWay {
     }
 }
 
-/// A file and its text before and after.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
-    /// Its path.
-    pub path: String,
-    /// What it holds.
-    pub before: String,
-    /// What it is to hold.
-    pub after: String,
-}
-
 /// A rename that is being planned: what it is about, and what is found so far.
 struct Planning<'a, O> {
     outputs: &'a mut O,
@@ -94,12 +87,9 @@ pub struct Plan {
     expected: BTreeSet<Spot>,
 }
 
-impl Plan {
-    /// What changes, as a unified diff.
-    pub fn diff(&self) -> String {
-        let of = |file: &Rewritten| unified(&file.before, &file.after, &file.path, &file.path);
-        self.files.iter().map(of).collect()
-    }
+/// What files change, as a unified diff.
+pub fn diff(files: &[Rewritten]) -> String {
+    files.iter().map(Rewritten::diff).collect()
 }
 
 /// Lines of files that are not read and hold the name.

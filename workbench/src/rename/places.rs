@@ -1,7 +1,7 @@
 //! Where a name stands: in declarations and in uses; and the texts with another name there.
 
 use super::family::Family;
-use super::{InTheWay, Planning, Rewritten, Spot};
+use super::{InTheWay, Planning, Rewritten, Spot, excluded};
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::split;
 use crate::symbols::locations::all_declarations;
@@ -136,11 +136,7 @@ impl Change {
                 }
                 after.replace_range(*at..at + old.len(), written);
             }
-            files.push(Rewritten {
-                path: file.clone(),
-                before: before.to_owned(),
-                after,
-            });
+            files.push(Rewritten::of(file, before, after));
         }
         files
     }
@@ -213,6 +209,9 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     } = planning;
     let outputs = &mut **outputs;
     let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
+    let own = overloads::of(outputs, &[asked.candidate.key()])?.into_iter().flatten();
+    let mut own = own.filter(|one| one.kind == "method" && Some(one.key.as_str()) == asked.candidate.member());
+    let method = own.next().map(|one| one.parameters);
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
@@ -225,10 +224,16 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             .iter()
             .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
         for why in found.unseen {
-            let told = format!("possible uses: {why}");
-            match asked.leave_possible {
-                true => change.left.push(told),
-                false => way.add(told),
+            let told = match why.contains(excluded::SENTENCE) {
+                true => excluded::excluded_uses(outputs, texts, &family.old, method.as_deref())?,
+                false => BTreeSet::from([format!("possible uses: {why}")]),
+            };
+            for told in told {
+                match asked.leave_possible {
+                    true if change.left.contains(&told) => {}
+                    true => change.left.push(told),
+                    false => way.add(told),
+                }
             }
         }
         certain.extend(found.certain);

@@ -52,6 +52,8 @@ fn is_identical(one: &Laid<'_>, other: &Laid<'_>, at: usize, argument: &str) -> 
     let may_be_nearer = others == argument || others.contains("InterpolatedStringHandler");
     // What is open may become the same type; then the one goes first that takes no default value.
     let may_be_same = others.contains(['?', '!']) && !one.is_plain;
+    // A parameter of `in` takes what one without it takes.
+    let is_passed = |written: &str| is_passed(written) && !written.starts_with("in ");
     let is_passed = is_passed(one.kinds[at]) || is_passed(other.kinds[at]);
     is_whole && simple(argument) != Some(NUMBER) && own == argument && !may_be_nearer && !may_be_same && !is_passed
 }
@@ -157,8 +159,12 @@ fn element(kind: &str) -> &str {
 
 /// Whether a value of a simple type can stand for a parameter. True wherever nothing is known of one of the two.
 fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
-    let Some(from) = simple(argument) else { return true };
     let written = without_marks(parameter);
+    let Some(from) = simple(argument) else {
+        // Nothing of .NET itself becomes a text by itself; behind an object there may be anything (`dynamic`).
+        let is_text = predefined(written).key() == Some("~System.String");
+        return !(is_text && argument.starts_with("~System.") && argument != "~System.Object");
+    };
     let to = predefined(written);
     match to.key().map(|key| (key, simple(key))) {
         Some((key, Some(NUMBER))) if is_exact && from == NUMBER => numbers::converts_literal(argument, key),

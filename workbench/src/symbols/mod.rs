@@ -16,6 +16,7 @@ pub mod impact;
 mod impact_tests;
 pub mod index;
 pub mod locations;
+pub mod lost_names;
 pub mod matching;
 pub mod meaning;
 pub mod measure;

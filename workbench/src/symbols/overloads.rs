@@ -188,7 +188,10 @@ pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) 
             }
             return named.into_iter().cloned().collect();
         };
-        for same in [|one: &str, two: &str| one == two, |one: &str, two: &str| alike(one) == alike(two)] {
+        let plainly = |one: &str, two: &str| alike(without_words(one)) == alike(without_words(two));
+        let spaceless = |one: &str, two: &str| one.replace(' ', "") == two.replace(' ', "");
+        let nearly = |one: &str, two: &str| alike(one) == alike(two);
+        for same in [spaceless, nearly, plainly] {
             let fits = |member: &&&Overload| {
                 let own = parameter_types(&member.key);
                 own.len() == wanted.len() && own.iter().zip(wanted).all(|(own, wanted)| same(own, wanted))

@@ -5,6 +5,7 @@ use super::outputs::{Outputs, SymbolError};
 use crate::edit::lines::line_and_column;
 use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name that a type uses, with the types that it may mean; none where nothing is known of it, as of what packages declare.
@@ -49,6 +50,13 @@ impl Bound {
             found.named.insert(own, deps.evidence.into_keys().chain(known).collect());
         }
         Ok(found)
+    }
+
+    /// The types that name one of some types, which are told by their symbols.
+    pub fn naming(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
+        let names = |named: &BTreeSet<String>| named.iter().any(|key| wanted.contains(symbol_of(key)));
+        let of = self.named.iter().filter(|(_, named)| names(named));
+        of.map(|(key, _)| key.clone()).collect()
     }
 
     /// What is unbound after an edit and was not before it, each with its place. A name that others have nothing known of either is one of a package.

@@ -74,7 +74,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.called(found, None, None, name, args, target);
         }
         if !self.is_open_scope() {
-            self.passed(name.word.place);
+            self.nothing(text, name.word.place, super::UseKind::Name);
         }
         self.unknown_call(name, args)
     }

@@ -48,6 +48,9 @@ pub struct UsesFound {
 /// Owner of a name that is none of a member of the workspace.
 const NO_MEMBER: &str = "~";
 
+/// Owner of a name that means nothing, though all that it could mean is known.
+pub const NOTHING: &str = "~!";
+
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
 
@@ -400,6 +403,21 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
+    /// Notes that a name means nothing: no local, no member and no type, or no member of a type that is known with all its bases.
+    /// A call of a member may mean an extension method of a package.
+    fn nothing(&mut self, name: &str, place: u32, kind: UseKind) {
+        if let Some(uses) = &mut self.found.uses {
+            uses.push(Use {
+                place,
+                owner: NOTHING.into(),
+                member: Some(name.to_owned()),
+                certain: true,
+                kind,
+                call: None,
+            });
+        }
+    }
+
     /// How many uses were noted so far.
     fn uses(&self) -> usize {
         self.found.uses.as_ref().map_or(0, Vec::len)
@@ -439,8 +457,19 @@ impl<'f, 'a> Flow<'f, 'a> {
         if self.is_outside(on) {
             self.passed(place);
         } else {
+            if self.is_closed(on) {
+                let called = if call.is_some() { UseKind::Call } else { UseKind::Name };
+                self.nothing(member, place, called);
+            }
             self.guessed(member, place, call);
         }
+    }
+
+    /// Whether all members of a type are known: the workspace declares it and all its bases, or .NET does.
+    fn is_closed(&self, shape: &Shape) -> bool {
+        let is_own = shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
+        let unknown = |level: &Shape| !level.is_known() || level.key().is_some_and(|key| key.starts_with('^'));
+        is_own && !self.world.levels(shape).iter().any(unknown)
     }
 
     /// Whether a value is of a type that the workspace does not declare: one of .NET, or of a name that none of its types has.

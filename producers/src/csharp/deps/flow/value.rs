@@ -226,7 +226,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         self.type_arguments(name);
         if !self.is_open_scope() {
-            self.passed(name.word.place);
+            self.nothing(text, name.word.place, super::UseKind::Name);
         }
         Stand::Space(segments.to_vec())
     }

@@ -1,0 +1,202 @@
+//! Edits that change how code is laid out: parameters of members, files of types, directives; at once, in sessions, and as dry runs.
+
+use crate::bench::Bench;
+use std::fs;
+
+const SHOP: &str = "using System.Linq;\nusing System;\n\nnamespace Trade;\n\n/// <summary>Sells.</summary>\npublic interface IShop\n{\n    int Price(int count);\n}\n\npublic class Shop : IShop\n{\n    public int Price(int count) => count;\n    int Half() => Price(2) / 2;\n}\n";
+const USER: &str = "namespace Trade;\n\npublic class Buyer\n{\n    int Pay(IShop shop) => shop.Price(1);\n}\n";
+
+const SHOP_FILE: &str = "src/MemoTree.Core/Shop.cs";
+const USER_FILE: &str = "src/MemoTree.Core/Buyer.cs";
+
+fn shop() -> Bench {
+    let bench = Bench::memotree();
+    bench.write(SHOP_FILE, SHOP);
+    bench.write(USER_FILE, USER);
+    bench
+}
+
+fn read(bench: &Bench, path: &str) -> Option<String> {
+    fs::read_to_string(bench.root().join(path)).ok()
+}
+
+/// What a command says; it must succeed.
+fn done(bench: &Bench, words: &[&str]) -> String {
+    let run = bench.run(words);
+    assert!(run.code == 0, "{words:?}: {}{}", run.out, run.err);
+    run.out
+}
+
+const DEEP: &[&str] = &[
+    "edit",
+    "change_signature",
+    "--symbol",
+    "Trade.IShop#Price",
+    "--new-text",
+    "bool deep := true, count -> amount",
+];
+
+#[test]
+fn a_signature_changes_everywhere_or_nowhere() {
+    let bench = shop();
+    let dry = done(&bench, &[DEEP, &["--dry-run"]].concat());
+    assert!(
+        dry.contains("+    int Price(bool deep, int amount);") && dry.contains("a dry run, nothing was changed"),
+        "{dry}"
+    );
+    assert_eq!(read(&bench, SHOP_FILE).as_deref(), Some(SHOP));
+    let told = done(&bench, DEEP);
+    assert!(told.starts_with("changed 4 places in 2 files"), "{told}");
+    let after = read(&bench, SHOP_FILE).expect("a file");
+    assert!(
+        after.contains("public int Price(bool deep, int amount) => amount;") && after.contains("Price(true, 2) / 2"),
+        "{after}"
+    );
+    assert!(read(&bench, USER_FILE).expect("a file").contains("shop.Price(true, 1)"));
+    done(&bench, &["edit", "undo"]);
+    assert_eq!(
+        (read(&bench, SHOP_FILE).as_deref(), read(&bench, USER_FILE).as_deref()),
+        (Some(SHOP), Some(USER))
+    );
+    bench.write(
+        USER_FILE,
+        &USER.replace("shop.Price(1)", "new System.Func<int, int>(shop.Price)(1)"),
+    );
+    let refused = bench.run(DEEP);
+    assert!(
+        refused.code == 2 && refused.err.contains("src/MemoTree.Core/Buyer.cs:5:") && refused.err.contains("named here without a call"),
+        "{}{}",
+        refused.out,
+        refused.err
+    );
+    let unknown = bench.run(&[
+        "edit",
+        "change_signature",
+        "--symbol",
+        "Trade.Shop#Half",
+        "--new-text",
+        "Nowhere place = null",
+    ]);
+    assert!(
+        unknown.code == 2 && unknown.err.contains("Nowhere would mean nothing"),
+        "{}{}",
+        unknown.out,
+        unknown.err
+    );
+    assert_eq!(read(&bench, SHOP_FILE).as_deref(), Some(SHOP));
+}
+
+#[test]
+fn edits_of_symbols_go_on_in_a_session() {
+    let bench = shop();
+    let opened = done(&bench, &["edit", "open", USER_FILE, "--json"]);
+    let opened: serde_json::Value = serde_json::from_str(&opened).expect("JSON");
+    let session = opened["session"].as_str().expect("a handle").to_owned();
+    let within = |words: &[&str]| done(&bench, &[words, &["--session", &session]].concat());
+    within(DEEP);
+    // What the session has not saved is what the next one is made of.
+    within(&[
+        "edit",
+        "change_signature",
+        "--symbol",
+        "Trade.IShop#Price",
+        "--new-text",
+        "amount, deep",
+    ]);
+    within(&[
+        "edit",
+        "add_member",
+        "--symbol",
+        "Trade.Shop",
+        "--new-text",
+        "int Twice() => Price(2, false);",
+    ]);
+    within(&["edit", "add_using", USER_FILE, "--new-text", "System.Text"]);
+    within(&["rename", "Trade.Buyer", "Client"]);
+    let refused = bench.run(&["edit", "safe_delete", "--symbol", "Trade.IShop", "--session", &session]);
+    assert!(
+        refused.code == 2 && refused.err.contains("it is used here"),
+        "{}{}",
+        refused.out,
+        refused.err
+    );
+    assert_eq!(
+        (read(&bench, SHOP_FILE).as_deref(), read(&bench, USER_FILE).as_deref()),
+        (Some(SHOP), Some(USER))
+    );
+    within(&["edit", "commit"]);
+    let (shop, user) = (read(&bench, SHOP_FILE).expect("a file"), read(&bench, USER_FILE).expect("a file"));
+    assert!(
+        shop.contains("Price(int amount, bool deep) => amount;") && shop.contains("int Twice()"),
+        "{shop}"
+    );
+    assert_eq!(
+        user,
+        USER.replace("shop.Price(1)", "shop.Price(1, true)")
+            .replace("Buyer", "Client")
+            .replacen("namespace", "using System.Text;\n\nnamespace", 1)
+    );
+}
+
+#[test]
+fn a_type_gets_a_file_of_its_own() {
+    let bench = shop();
+    let target = "src/MemoTree.Core/IShop.cs";
+    let told = done(&bench, &["edit", "move_type", "--symbol", "Trade.IShop"]);
+    assert!(told.contains("moved Trade.IShop to src/MemoTree.Core/IShop.cs"), "{told}");
+    let own = "using System.Linq;\nusing System;\n\nnamespace Trade;\n\n/// <summary>Sells.</summary>\npublic interface IShop\n{\n    int Price(int count);\n}\n";
+    assert_eq!(read(&bench, target).as_deref(), Some(own));
+    let again = bench.run(&["edit", "move_type", "--symbol", "Trade.IShop"]);
+    assert!(again.code == 2 && again.err.contains("has the file to itself"), "{}", again.err);
+    done(&bench, &["edit", "organize_usings", target]);
+    assert_eq!(
+        read(&bench, target),
+        Some(own.replace("using System.Linq;\nusing System;", "using System;\nusing System.Linq;"))
+    );
+    done(&bench, &["edit", "undo"]);
+    done(&bench, &["edit", "undo"]);
+    assert_eq!((read(&bench, SHOP_FILE).as_deref(), read(&bench, target)), (Some(SHOP), None));
+    let there = bench.run(&["edit", "move_type", "--symbol", "Trade.IShop", "--new-text", USER_FILE]);
+    assert!(there.code == 2 && there.err.contains("is there already"), "{}", there.err);
+}
+
+#[test]
+fn a_file_that_would_be_empty_goes_with_its_type() {
+    let bench = shop();
+    let dry = done(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer", "--dry-run"]);
+    assert!(dry.contains("+++ /dev/null") && read(&bench, USER_FILE).is_some(), "{dry}");
+    let told = done(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer"]);
+    assert!(told.contains("and src/MemoTree.Core/Buyer.cs, which would be empty"), "{told}");
+    assert_eq!(read(&bench, USER_FILE), None);
+    done(&bench, &["edit", "undo"]);
+    assert_eq!(read(&bench, USER_FILE).as_deref(), Some(USER));
+}
+
+#[test]
+fn what_an_edit_loses_is_said_with_its_answer() {
+    let bench = shop();
+    let replace = |old: &str, new: &str| bench.run(&["edit", "replace", SHOP_FILE, "--old-text", old, "--new-text", new]);
+    // Nothing was asked of the workspace yet, and an edit does not wait for all of it.
+    let early = replace("=> count;", "=> coutn;");
+    assert!(early.code == 0 && !early.out.contains("means nothing"), "{}", early.out);
+    done(&bench, &["edit", "undo"]);
+    done(&bench, &["outline", "Trade.Shop"]);
+    let said = replace("=> count;", "=> Coun;");
+    assert!(
+        said.code == 0 && said.out.contains("Coun means nothing at src/MemoTree.Core/Shop.cs:14:36"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    done(&bench, &["edit", "undo"]);
+    let mut client = crate::mcp::Client::start(&bench, false);
+    let call = serde_json::json!({"op": "replace", "path": SHOP_FILE, "oldText": "    int Price(int count);", "newText": "    int Cost(int count);"});
+    let said = crate::mcp::text(&client.call("edit", call));
+    assert!(
+        said.contains("Price is declared no more, and named at src/MemoTree.Core/Buyer.cs:5:33"),
+        "{said}"
+    );
+    done(&bench, &["edit", "undo"]);
+    let fine = replace("=> count;", "=> count + System.Math.Abs(Half());");
+    assert!(fine.code == 0 && !fine.out.contains("mend"), "{}", fine.out);
+}

@@ -1,0 +1,265 @@
+//! A type taken out of its file into one of its own: with its documentation and attributes, in its namespace, below the using directives that it had.
+
+use super::adding_usings::head;
+use super::declared::declared;
+use super::lines::{Ends, body, line_and_column, split};
+use super::meaning::find_declaration;
+use super::removal::removed;
+use super::symbol::{Refused, read, worse};
+use producers::csharp::lexer::{Kind, Token, lex};
+use producers::csharp::preprocess::blank;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Two texts in place of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// What stays.
+    pub rest: String,
+    /// The file of the type.
+    pub own: String,
+}
+
+/// What leads on where a type cannot be moved.
+const OTHERWISE: &str = "move it with a patch, or mend what is named first";
+
+/// Takes a type out of a text, as it is compiled under these symbols for `#if`.
+///
+/// # Errors
+/// When it cannot stand in a file of its own, or has one.
+pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
+    let before = read(text, defines);
+    let all = declared(text, &before);
+    let found = find_declaration(&all, symbol)?;
+    let name = found.is.name.clone();
+    let Some(decl) = before.types.iter().find(|decl| found.owner.is_empty() && decl.symbol() == name) else {
+        return Err(Refused::new(format!("{name} is no type"), "name a type"));
+    };
+    if decl.path.contains('+') {
+        return Err(Refused::new(
+            format!("{name} stands in another type, and cannot leave it"),
+            OTHERWISE,
+        ));
+    }
+    if decl.modifiers.iter().any(|modifier| modifier == "file") {
+        return Err(Refused::new(format!("{name} is seen in its own file alone (`file`)"), OTHERWISE));
+    }
+    if !before.types.iter().any(|other| other.symbol() != name && !other.path.contains('+')) && !before.top_level {
+        return Err(Refused::new(
+            format!("{name} has the file to itself"),
+            "rename the file with a patch of git (`rename from`, `rename to`)",
+        ));
+    }
+    let gone = removed(text, &name, defines)?;
+    let gone = gone.ok_or_else(|| Refused::new(format!("{name} is not declared there"), OTHERWISE))?;
+    let [range] = gone.ranges.as_slice() else {
+        return Err(Refused::new(format!("the file declares {name} in several parts"), OTHERWISE));
+    };
+    let compiled = blank(text, defines);
+    let directives = leading_directives(text, &compiled, range)?;
+    let own = own_file(text, &compiled, range, &directives);
+    let after = read(&own, defines);
+    let is_own = |one: &&super::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
+    let went: Vec<_> = all.iter().filter(is_own).map(|one| &one.is).collect();
+    let came = declared(&own, &after);
+    let is_same = went == came.iter().map(|one| &one.is).collect::<Vec<_>>();
+    if worse(&before, &after) || !is_same {
+        let why = format!("in a file of its own {name} would not be what it is");
+        return Err(Refused::new(why, OTHERWISE));
+    }
+    Ok(Moved { rest: gone.text, own })
+}
+
+/// The directives that hold for the whole file, to be repeated; others around the type are refused.
+fn leading_directives(text: &str, compiled: &str, range: &Range<usize>) -> Result<Vec<String>, Refused> {
+    let first = lex(compiled).tokens.first().map_or(text.len(), |token| token.start as usize);
+    let (mut at, mut kept) = (0, Vec::new());
+    for line in split(text) {
+        let start = at;
+        at += line.len();
+        let Some(word) = line.trim_start().strip_prefix('#').map(str::trim_start) else {
+            continue;
+        };
+        let is_of_type = range.contains(&start);
+        let is_region = word.starts_with("region") || word.starts_with("endregion");
+        let is_kept = start < first && (word.starts_with("nullable") || word.starts_with("pragma"));
+        if is_kept {
+            kept.push(body(line).trim().to_owned());
+        } else if !is_of_type && !is_region {
+            let line = line_and_column(text, start).0;
+            return Err(Refused::new(
+                format!("`#{}` at line {line} holds for code beside it", word.trim_end()),
+                OTHERWISE,
+            ));
+        }
+    }
+    Ok(kept)
+}
+
+/// The text of the new file.
+fn own_file(text: &str, compiled: &str, range: &Range<usize>, directives: &[String]) -> String {
+    let end = Ends::of(text).most_frequent();
+    let tokens = lex(compiled).tokens;
+    let mut made = licence(text, &tokens, end);
+    for line in directives {
+        made.push_str(line);
+        made.push_str(end);
+    }
+    if !directives.is_empty() {
+        made.push_str(end);
+    }
+    let mut closing = String::new();
+    for level in levels(compiled, &tokens, range.start) {
+        let indent = |at: usize| -> &str {
+            let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+            let lead = &text[line..at];
+            if lead.trim().is_empty() { lead } else { "" }
+        };
+        if let Some(header) = &level.header {
+            let lead = indent(header.start);
+            made.push_str(&format!("{lead}{}{end}", &text[header.clone()]));
+            match text[header.clone()].ends_with('{') {
+                true => closing.insert_str(0, &format!("{lead}}}{end}")),
+                false => made.push_str(end),
+            }
+        }
+        for using in &level.usings {
+            made.push_str(&format!("{}{}{end}", indent(using.start), &text[using.clone()]));
+        }
+        if !level.usings.is_empty() {
+            made.push_str(end);
+        }
+    }
+    let lines: Vec<&str> = split(&text[range.clone()]).collect();
+    let is_blank = |line: &&&str| body(line).trim().is_empty();
+    let first = lines.iter().take_while(is_blank).count();
+    let last = lines.len() - lines.iter().rev().take_while(is_blank).count();
+    let own: String = lines[first.min(last)..last].concat();
+    made.push_str(own.trim_end_matches(['\n', '\r', ' ', '\t']));
+    made.push_str(end);
+    made.push_str(&closing);
+    made
+}
+
+/// The comment that a file begins with, where it is no documentation.
+fn licence(text: &str, tokens: &[Token], end: &str) -> String {
+    let until = tokens.first().map_or(text.len(), |token| token.start as usize);
+    let mut made = String::new();
+    let mut is_open = false;
+    for line in split(&text[..until]) {
+        let plain = body(line).trim();
+        let is_comment = is_open || plain.starts_with("/*") || plain.starts_with("//") && !plain.starts_with("///");
+        if !is_comment {
+            break;
+        }
+        is_open = (is_open || plain.starts_with("/*")) && !plain.contains("*/");
+        made.push_str(line);
+    }
+    if !made.is_empty() {
+        made.push_str(end);
+    }
+    made
+}
+
+/// What a type stands in: the compilation unit, and namespaces below it.
+#[derive(Default)]
+struct Level {
+    /// `namespace N;` or `namespace N {`.
+    header: Option<Range<usize>>,
+    /// Directives that are not global.
+    usings: Vec<Range<usize>>,
+}
+
+/// The levels around a byte, the outermost first.
+fn levels(text: &str, tokens: &[Token], at: usize) -> Vec<Level> {
+    let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
+    let mut stack = vec![Level {
+        header: None,
+        usings: usings_at(text, tokens, 0).0,
+    }];
+    let mut index = usings_at(text, tokens, 0).1;
+    let mut depth = 0_usize;
+    while let Some(token) = tokens.get(index).filter(|token| (token.start as usize) < at) {
+        match word(index) {
+            "namespace" if depth == 0 => {
+                let name =
+                    (index + 1..tokens.len()).take_while(|index| tokens[*index].kind == Kind::Word || matches!(word(*index), "." | "::"));
+                let close = name.last().unwrap_or(index) + 1;
+                let Some(ends) = tokens.get(close) else { break };
+                let (usings, next) = usings_at(text, tokens, close + 1);
+                stack.push(Level {
+                    header: Some(token.start as usize..ends.end as usize),
+                    usings,
+                });
+                index = next;
+                continue;
+            }
+            "{" => depth += 1,
+            "}" if depth == 0 && stack.len() > 1 => drop(stack.pop()),
+            "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        index += 1;
+    }
+    stack
+}
+
+/// The directives that stand where tokens begin, and the first token behind them. Aliases of assemblies come with them.
+fn usings_at(text: &str, tokens: &[Token], at: usize) -> (Vec<Range<usize>>, usize) {
+    let (found, next) = head(text, tokens, at);
+    let mut all: Vec<Range<usize>> = found.into_iter().filter(|one| one.rank > 0).map(|one| one.range).collect();
+    let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
+    for index in at..next {
+        if word(index) == "extern" && word(index + 1) == "alias" {
+            all.push(tokens[index].start as usize..tokens[(index + 3).min(tokens.len() - 1)].end as usize);
+        }
+    }
+    all.sort_by_key(|range| range.start);
+    (all, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(text: &str, symbol: &str) -> Result<(String, String), String> {
+        let made = move_to_own_file(text, symbol, &BTreeSet::new());
+        made.map(|made| (made.rest, made.own)).map_err(|refused| refused.why)
+    }
+
+    #[test]
+    fn a_type_takes_along_what_it_needs() {
+        let text = "// Licence.\r\n#nullable enable\r\nglobal using Z;\r\nusing A;\r\nusing B = A.C;\r\n\r\nnamespace N.M;\r\n\r\nusing D;\r\n\r\npublic class Stays { }\r\n\r\n/// <summary>Goes.</summary>\r\n[Old]\r\npublic class Goes<T>\r\n{\r\n    class Inner { }\r\n}\r\n";
+        let (rest, own) = both(text, "Goes").expect("moved");
+        assert_eq!(
+            own,
+            "// Licence.\r\n\r\n#nullable enable\r\n\r\nusing A;\r\nusing B = A.C;\r\n\r\nnamespace N.M;\r\n\r\nusing D;\r\n\r\n/// <summary>Goes.</summary>\r\n[Old]\r\npublic class Goes<T>\r\n{\r\n    class Inner { }\r\n}\r\n"
+        );
+        assert_eq!(
+            rest,
+            text.replace(
+                "\r\n/// <summary>Goes.</summary>\r\n[Old]\r\npublic class Goes<T>\r\n{\r\n    class Inner { }\r\n}\r\n",
+                ""
+            )
+        );
+        let text = "using A;\n\nnamespace N\n{\n    using B;\n\n    enum E { X }\n\n    class C\n    {\n        int X;\n    }\n}\n";
+        let (rest, own) = both(text, "E").expect("moved");
+        assert_eq!(own, "using A;\n\nnamespace N\n{\n    using B;\n\n    enum E { X }\n}\n");
+        assert_eq!(rest, text.replace("    enum E { X }\n\n", ""));
+    }
+
+    #[test]
+    fn what_cannot_leave_stays() {
+        for (text, symbol, why) in [
+            ("class A { class B { } } class C { }", "A.B", "stands in another type"),
+            ("class A { }", "A", "has the file to itself"),
+            ("file class A { } class B { }", "A", "its own file alone"),
+            ("#if X\nusing A;\n#endif\nclass A { }\nclass B { }\n", "B", "`#if X` at line 1"),
+            ("partial class A { } class B { } partial class A { }", "A", "2 declarations"),
+            ("class A { int X; } class B { }", "A#X", "is no type"),
+        ] {
+            let refused = both(text, symbol).expect_err(text);
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+}

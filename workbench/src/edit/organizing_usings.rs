@@ -1,0 +1,98 @@
+//! Using directives put in order: those of `System` first, then by name, static ones and aliases last, each once.
+
+use super::adding_usings::{Stands, head};
+use super::declared::declared;
+use super::lines::Ends;
+use super::symbol::{Refused, read};
+use producers::csharp::lexer::lex;
+use producers::csharp::preprocess::blank;
+use std::collections::BTreeSet;
+
+/// The text with its directives in order; `None` where they are.
+///
+/// # Errors
+/// When something stands between them that would not keep its place.
+pub fn organized(text: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
+    let compiled = blank(text, defines);
+    let tokens = lex(&compiled).tokens;
+    let mut made = text.to_owned();
+    let begins = (0..tokens.len()).filter(|at| tokens[*at].text(&compiled) == "namespace");
+    let begins = begins.filter_map(|at| {
+        let end = (at..tokens.len()).find(|end| matches!(tokens[*end].text(&compiled), "{" | ";"))?;
+        Some(end + 1)
+    });
+    let begins: Vec<usize> = std::iter::once(0).chain(begins).collect();
+    for at in begins.into_iter().rev() {
+        let found = head(&compiled, &tokens, at).0;
+        if let (Some(first), Some(last)) = (found.first(), found.last()) {
+            let range = first.range.start..last.range.end;
+            made.replace_range(range.clone(), &ordered(text, &found)?);
+        }
+    }
+    if made == text {
+        return Ok(None);
+    }
+    let (before, after) = (read(text, defines), read(&made, defines));
+    let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
+    let all = |usings: &[producers::csharp::model::Using]| usings.iter().cloned().collect::<BTreeSet<_>>();
+    match all(&before.usings) == all(&after.usings) && is(text, &before) == is(&made, &after) {
+        true => Ok(Some(made)),
+        false => Err(Refused::new(
+            "in order the directives would mean something else",
+            "edit them with `replace`",
+        )),
+    }
+}
+
+/// Directives in order, each on its line.
+fn ordered(text: &str, all: &[Stands]) -> Result<String, Refused> {
+    for two in all.windows(2) {
+        let between = &text[two[0].range.end..two[1].range.start];
+        if !between.trim().is_empty() {
+            let why = format!("`{}` stands between the directives, and would lose its place", between.trim());
+            return Err(Refused::new(why, "move it before or behind them first"));
+        }
+    }
+    let first = &all[0];
+    let line = text[..first.range.start].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let lead = &text[line..first.range.start];
+    let is_lead = lead.trim().is_empty();
+    let parts = if is_lead {
+        format!("{}{lead}", Ends::of(text).most_frequent())
+    } else {
+        " ".to_owned()
+    };
+    let is_system = |target: &str| target == "System" || target.starts_with("System.");
+    let mut sorted: Vec<&Stands> = all.iter().collect();
+    sorted.sort_by_key(|one| (one.rank, !is_system(&one.target), one.target.to_lowercase(), one.target.clone()));
+    let mut texts: Vec<&str> = sorted.into_iter().map(|one| &text[one.range.clone()]).collect();
+    texts.dedup();
+    Ok(texts.join(&parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directives_are_put_in_order_once() {
+        for (text, made) in [
+            (
+                "using B;\nusing static A.C;\n\nusing A;\nusing System.Linq;\nusing B;\n\nclass X { }\n",
+                Some("using System.Linq;\nusing A;\nusing B;\nusing static A.C;\n\nclass X { }\n"),
+            ),
+            ("using System;\nusing A;\nclass X { }\n", None),
+            (
+                "namespace N\r\n{\r\n    using B;\r\n    using A;\r\n    class X { }\r\n}\r\n",
+                Some("namespace N\r\n{\r\n    using A;\r\n    using B;\r\n    class X { }\r\n}\r\n"),
+            ),
+            ("class X { }", None),
+        ] {
+            assert_eq!(organized(text, &BTreeSet::new()).expect("no refusal").as_deref(), made, "{text}");
+        }
+        let why = organized("using B;\n// why\nusing A;\n", &BTreeSet::new())
+            .expect_err("refused")
+            .why;
+        assert_eq!(why, "`// why` stands between the directives, and would lose its place");
+    }
+}

@@ -1,0 +1,452 @@
+//! Other parameters for a declaration: its list, what its body calls them, and its documentation.
+
+use super::wanted::{Wanted, parameter_name};
+use crate::rename::lists::{List, Of, list_at, rewritten, tokens_behind, trimmed};
+use producers::csharp::lexer::{Kind, lex};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A declaration whose parameters change.
+pub(super) struct Declaration<'d> {
+    /// The names that the member that was named gives its parameters.
+    pub(super) own: &'d [&'d str],
+    /// The parameters afterwards.
+    pub(super) wanted: &'d [Wanted],
+}
+
+/// Replacements of bytes of a text, none in another.
+pub(super) type Replacements = Vec<(Range<usize>, String)>;
+
+/// The names of parameters in a list.
+pub(super) fn parameter_names(text: &str, list: &List) -> Vec<String> {
+    let name = |piece: &Range<usize>| parameter_name(&text[trimmed(text, piece)]).unwrap_or_default().to_owned();
+    list.pieces.iter().map(name).collect()
+}
+
+/// The list of parameters behind the name of a member.
+pub(super) fn parameters_behind(text: &str, name: usize) -> Option<List> {
+    let (rest, tokens) = tokens_behind(text, name);
+    let mut at = 1;
+    if tokens.get(at)?.text(rest) == "<" {
+        let mut depth = 0_usize;
+        loop {
+            match tokens.get(at)?.text(rest) {
+                "<" => depth += 1,
+                ">" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    let open = tokens.get(at).filter(|token| token.text(rest) == "(")?;
+    list_at(text, name + open.start as usize, Of::Parameters)
+}
+
+impl Declaration<'_> {
+    /// What changes of a declaration whose name begins at a byte.
+    ///
+    /// # Errors
+    /// Why it cannot change: what its body does with a parameter.
+    pub(super) fn replacements(&self, text: &str, name: usize) -> Result<Replacements, String> {
+        let list = parameters_behind(text, name).ok_or("its parameters are not found where it is declared")?;
+        let names = parameter_names(text, &list);
+        if names.len() != self.own.len() {
+            return Err("its parameters are not those that are known".to_owned());
+        }
+        let mut renamed: BTreeMap<String, String> = BTreeMap::new();
+        let mut entries = Vec::new();
+        for one in self.wanted {
+            entries.push(match one {
+                Wanted::Added(added) => added.text.clone(),
+                Wanted::Kept { from, renamed: new } => {
+                    let written = &text[trimmed(text, &list.pieces[*from])];
+                    match new {
+                        // A declaration that gives it another name than the one that was asked about keeps that.
+                        Some(new) if names[*from] == self.own[*from] => {
+                            renamed.insert(names[*from].clone(), new.clone());
+                            with_name(written, &names[*from], new)
+                        }
+                        _ => written.to_owned(),
+                    }
+                }
+            });
+        }
+        let gone = self.gone(&names);
+        let body = body_behind(text, list.inside.end + 1);
+        let mut changes = self.in_body(text, body, &renamed, &gone)?;
+        changes.push((list.inside.clone(), rewritten(text, &list, &entries)));
+        changes.extend(in_documentation(text, name, &renamed, &gone));
+        Ok(changes)
+    }
+
+    /// The names of parameters that go.
+    fn gone(&self, names: &[String]) -> Vec<String> {
+        let is_kept = |number: usize| {
+            self.wanted
+                .iter()
+                .any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number))
+        };
+        (0..names.len()).filter(|at| !is_kept(*at)).map(|at| names[at].clone()).collect()
+    }
+
+    /// What changes behind the parameters.
+    fn in_body(&self, text: &str, body: Range<usize>, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<Replacements, String> {
+        let mut changes = Replacements::new();
+        let came = self.wanted.iter().filter_map(|one| match one {
+            Wanted::Added(added) => Some(added.name.as_str()),
+            Wanted::Kept { .. } => None,
+        });
+        let came: Vec<&str> = came.chain(renamed.values().map(String::as_str)).collect();
+        for word in words_in(text, body)? {
+            let name = text[word.at.clone()].trim_start_matches('@');
+            if gone.iter().any(|one| one == name) && word.role == Role::Value {
+                return Err(format!("its body uses {name}, which goes"));
+            }
+            if came.contains(&name) && word.role != Role::Member && !renamed.contains_key(name) {
+                return Err(format!("its body has a {name} already"));
+            }
+            let Some(new) = renamed.get(name) else { continue };
+            match word.role {
+                Role::Value => changes.push((word.at, new.clone())),
+                Role::Declares => return Err(format!("its body gives the name {name} to something else, too")),
+                Role::Member => {}
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// A parameter's declaration with another name.
+fn with_name(declared: &str, old: &str, new: &str) -> String {
+    let head = &declared[..super::wanted::default_begins(declared).unwrap_or(declared.len())];
+    match head.rfind(old) {
+        Some(at) => [&declared[..at], new, &declared[at + old.len()..]].concat(),
+        None => declared.to_owned(),
+    }
+}
+
+/// What stands behind the parameters of a declaration up to its end.
+fn body_behind(text: &str, at: usize) -> Range<usize> {
+    let (rest, tokens) = tokens_behind(text, at);
+    let (mut depth, mut is_expression) = (0_usize, false);
+    for token in &tokens {
+        match token.text(rest) {
+            "=>" if depth == 0 => is_expression = true,
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 && token.text(rest) == "}" && !is_expression {
+                    return at..at + token.end as usize;
+                }
+            }
+            ";" if depth == 0 => return at..at + token.end as usize,
+            _ => {}
+        }
+    }
+    at..at + rest.len()
+}
+
+/// What a word of a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// It may mean a parameter.
+    Value,
+    /// It names a member, or a parameter of what is called.
+    Member,
+    /// It is given to something else.
+    Declares,
+}
+
+/// A word of a body.
+struct Word {
+    at: Range<usize>,
+    role: Role,
+}
+
+/// The words of a body, also those in the holes of interpolated strings.
+fn words_in(text: &str, body: Range<usize>) -> Result<Vec<Word>, String> {
+    let own = &text[body.clone()];
+    let tokens: Vec<_> = lex(own).tokens.into_iter().filter(|token| token.kind != Kind::Unknown).collect();
+    let word = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text(own));
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let range = body.start + token.start as usize..body.start + token.end as usize;
+        match token.kind {
+            Kind::Text if token.text(own).trim_start_matches('@').starts_with('$') => {
+                for hole in holes(text, &range)? {
+                    found.extend(words_in(text, hole)?);
+                }
+            }
+            Kind::Word => {
+                let (before, next, then) = (word(at.checked_sub(1)), word(Some(at + 1)), word(Some(at + 2)));
+                let role = match (before, next) {
+                    ("." | "?." | "->" | "::", _) => Role::Member,
+                    ("(" | ",", ":") => Role::Member,
+                    ("{" | ",", "=") if is_initialiser(own, &tokens, at) => Role::Member,
+                    ("{" | ",", "," | "}") if is_anonymous(own, &tokens, at) => Role::Declares,
+                    (_, "=>") => Role::Declares,
+                    ("(" | ",", "," | ")") if ends_in_arrow(own, &tokens, at) => Role::Declares,
+                    _ if declares(own, &tokens, at) && !matches!(then, ":") => Role::Declares,
+                    _ => Role::Value,
+                };
+                found.push(Word { at: range, role });
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Words behind which a name is no declaration, though they are words.
+const NO_TYPES: [&str; 26] = [
+    "return",
+    "throw",
+    "await",
+    "in",
+    "is",
+    "as",
+    "new",
+    "case",
+    "else",
+    "do",
+    "yield",
+    "out",
+    "ref",
+    "when",
+    "and",
+    "or",
+    "not",
+    "select",
+    "where",
+    "by",
+    "on",
+    "equals",
+    "ascending",
+    "descending",
+    "params",
+    "goto",
+];
+
+/// Whether a name stands behind a type or `var`: of a local, of a parameter of a lambda or of a local function.
+fn declares(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).and_then(|at| tokens.get(at)) else {
+        return false;
+    };
+    let (word, next) = (before.text(text), tokens.get(at + 1).map_or("", |token| token.text(text)));
+    let is_type =
+        before.kind == Kind::Word && !NO_TYPES.contains(&word) || matches!(word, "]" | "?" | ">") && matches!(next, "=" | ";" | "in");
+    let is_range = matches!(word, "from" | "let" | "into" | "join");
+    is_range || is_type && matches!(next, "=" | ";" | "," | ")" | "in" | "(" | ":")
+}
+
+/// The opening brace that a token stands in.
+fn brace_around(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    (0..at).rev().find(|at| match tokens[*at].text(text) {
+        "}" | ")" | "]" => {
+            depth += 1;
+            false
+        }
+        "{" | "(" | "[" if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        "{" | "(" | "[" => true,
+        _ => false,
+    })
+}
+
+/// Whether a name that gets a value stands in braces without statements: those of an object initialiser, whose member it is.
+fn is_initialiser(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
+    let Some(open) = brace_around(text, tokens, at).filter(|open| tokens[*open].text(text) == "{") else {
+        return false;
+    };
+    let mut depth = 0_usize;
+    for token in &tokens[open..] {
+        match token.text(text) {
+            "{" | "(" | "[" => depth += 1,
+            "}" | ")" | "]" => {
+                depth -= 1;
+                if depth == 0 {
+                    return true;
+                }
+            }
+            ";" if depth == 1 => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a name stands alone in `new { … }`, where it names a property, too.
+fn is_anonymous(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
+    brace_around(text, tokens, at).is_some_and(|open| open > 0 && tokens[open].text(text) == "{" && tokens[open - 1].text(text) == "new")
+}
+
+/// Whether a name stands in the parameters of a lambda.
+fn ends_in_arrow(text: &str, tokens: &[producers::csharp::lexer::Token], at: usize) -> bool {
+    let close = tokens[at..]
+        .iter()
+        .position(|token| matches!(token.text(text), ")" | "(" | "{" | ";"));
+    let behind = close.map(|close| at + close).filter(|close| tokens[*close].text(text) == ")");
+    behind.is_some_and(|close| tokens.get(close + 1).is_some_and(|token| token.text(text) == "=>"))
+}
+
+/// The code in the holes of an interpolated string.
+fn holes(text: &str, literal: &Range<usize>) -> Result<Vec<Range<usize>>, String> {
+    let own = &text[literal.clone()];
+    let head = own.find('"').unwrap_or(0);
+    if own[head..].starts_with("\"\"\"") {
+        let is_empty = !own.contains('{');
+        return is_empty
+            .then(Vec::new)
+            .ok_or_else(|| "its body has a raw interpolated string, whose code is not read here".to_owned());
+    }
+    let (mut found, mut open, mut depth) = (Vec::new(), None, 0_usize);
+    let mut chars = own.char_indices().skip(head + 1).peekable();
+    while let Some((at, c)) = chars.next() {
+        match (c, open) {
+            ('{', None) if chars.next_if(|(_, next)| *next == '{').is_some() => {}
+            ('{', None) => (open, depth) = (Some(at + 1), 1),
+            ('{', Some(_)) => depth += 1,
+            ('}', Some(start)) => {
+                depth -= 1;
+                if depth == 0 {
+                    found.push(literal.start + start..literal.start + at);
+                    open = None;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Where the documentation of a declaration begins and ends: between what stands before it and its own first word.
+fn documentation(text: &str, name: usize) -> Option<Range<usize>> {
+    let lexed = lex(text);
+    let tokens = &lexed.tokens;
+    let at = tokens.partition_point(|token| (token.start as usize) < name);
+    let mut depth = 0_usize;
+    let before = (0..at).rev().find(|at| match tokens[*at].text(text) {
+        ")" | "]" => {
+            depth += 1;
+            false
+        }
+        "(" | "[" => {
+            depth = depth.saturating_sub(1);
+            false
+        }
+        ";" | "{" | "}" => depth == 0,
+        _ => false,
+    });
+    let from = before.map_or(0, |at| tokens[at].end as usize);
+    let docs = lexed
+        .docs
+        .iter()
+        .filter(|(start, end)| *start as usize >= from && *end as usize <= name);
+    let docs: Vec<_> = docs.collect();
+    Some(docs.first()?.0 as usize..docs.last()?.1 as usize)
+}
+
+/// What changes in the documentation of a declaration.
+fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>, gone: &[String]) -> Replacements {
+    let Some(range) = documentation(text, name) else {
+        return Vec::new();
+    };
+    let own = &text[range.clone()];
+    let mut changes = Replacements::new();
+    for (old, new) in renamed {
+        for element in ["param", "paramref"] {
+            let written = format!("<{element} name=\"{old}\"");
+            for (at, _) in own.match_indices(&written) {
+                let end = range.start + at + written.len() - 1;
+                changes.push((end - old.len()..end, new.clone()));
+            }
+        }
+    }
+    for old in gone {
+        let written = format!("<param name=\"{old}\"");
+        let Some(at) = own.find(&written) else { continue };
+        let rest = &own[at..];
+        let closed = rest.find("/>").filter(|end| !rest[..*end].contains('>'));
+        let end = closed
+            .map(|end| end + 2)
+            .or_else(|| Some(rest.find("</param>")? + "</param>".len()));
+        let Some(end) = end.map(|end| range.start + at + end) else {
+            continue;
+        };
+        let start = range.start + at;
+        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let until = text[end..].find('\n').map_or(text.len(), |next| end + next + 1);
+        let is_whole = text[line..start].trim() == "///" && text[end..until].trim().is_empty();
+        changes.push((if is_whole { line..until } else { start..end }, String::new()));
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wanted::read;
+    use super::*;
+    use producers::csharp::members::ParameterRow;
+
+    /// A class with a method with other parameters than `int count, string name`.
+    fn changed(wanted: &str, text: &str) -> Result<String, String> {
+        let row = |kind: &str, name: &str| ParameterRow {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            optional: false,
+            params: false,
+            this: false,
+        };
+        let own = [row("int", "count"), row("string", "name")];
+        let wanted = read(wanted, &own)?;
+        let names = ["count", "name"];
+        let declaration = Declaration {
+            own: &names,
+            wanted: &wanted,
+        };
+        let mut changes = declaration.replacements(text, text.find("M<").or_else(|| text.find("M(")).expect("a method"))?;
+        changes.sort_by_key(|(range, _)| range.start);
+        let mut made = text.to_owned();
+        for (range, new) in changes.into_iter().rev() {
+            made.replace_range(range, &new);
+        }
+        Ok(made)
+    }
+
+    #[test]
+    fn bodies_and_documentation_follow() {
+        let text = "class C {\n    /// <param name=\"count\">How many.</param>\n    /// <param name=\"name\">See <paramref name=\"count\"/>.</param>\n    [A(1)]\n    int M<T>(int count, string name) where T : new()\n    {\n        var x = new D { count = count, Name = this.count };\n        return F(count: count) + $\"{count:N} {{count}}\".Length; }\n    int count;\n}\n";
+        let made = changed("count -> size, name", text).expect("renamed");
+        let expected = "class C {\n    /// <param name=\"size\">How many.</param>\n    /// <param name=\"name\">See <paramref name=\"size\"/>.</param>\n    [A(1)]\n    int M<T>(int size, string name) where T : new()\n    {\n        var x = new D { count = size, Name = this.count };\n        return F(count: size) + $\"{size:N} {{count}}\".Length; }\n    int count;\n}\n";
+        assert_eq!(made, expected);
+        let made = changed("count, bool deep = false", text).expect("one goes, one comes");
+        assert!(
+            made.contains("M<T>(int count, bool deep = false)") && !made.contains("param name=\"name\""),
+            "{made}"
+        );
+    }
+
+    #[test]
+    fn what_a_body_does_may_be_in_the_way() {
+        for (body, wanted, why) in [
+            ("=> count;", "name", "uses count"),
+            ("=> $\"{count}\".Length;", "name", "uses count"),
+            ("{ int deep = 1; }", "count, name, bool deep = false", "has a deep already"),
+            ("=> all.Select(count => 1);", "count -> size, name", "something else"),
+            ("=> F(new { count });", "count -> size, name", "something else"),
+            ("{ foreach (var size in all) { } }", "count -> size, name", "has a size already"),
+        ] {
+            let text = format!("class C {{ int M(int count, string name) {body} }}");
+            let refused = changed(wanted, &text).expect_err(body);
+            assert!(refused.contains(why), "{body}: {refused}");
+        }
+        let text = "class C { int M(int count, string name) => this.count + F(name: 1); }";
+        assert!(changed("", text).is_ok());
+    }
+}

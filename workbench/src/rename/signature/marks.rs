@@ -1,0 +1,219 @@
+//! Places of a text that change, marked in the text itself: a change of one moves the others, and calls stand in arguments of calls. Changes are made
+//! from the last place to the first.
+
+use super::Change;
+use super::arguments::{Passed, Reordering};
+use super::declarations::{Declaration, Replacements};
+use super::wanted::Wanted;
+use crate::rename::lists;
+use crate::rename::lists::{Of, list_at, tokens_behind, type_arguments_end};
+use producers::csharp::lexer::Kind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a place follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It calls the member.
+    Call {
+        /// Whether an extension method is called on a value.
+        is_on_value: bool,
+    },
+    /// It declares the member.
+    Declaration,
+    /// It refers to the member in documentation.
+    Reference,
+    /// It uses the member and stays what it is.
+    Stays,
+}
+
+/// The places of files, by the bytes where their names begin.
+#[derive(Default)]
+pub(super) struct Marked {
+    pub(super) files: BTreeMap<String, BTreeMap<usize, Vec<Mark>>>,
+}
+
+impl Marked {
+    pub(super) fn add(&mut self, file: &str, at: usize, mark: Mark) {
+        let marks = self.files.entry(file.to_owned()).or_default().entry(at).or_default();
+        if !marks.contains(&mark) {
+            marks.push(mark);
+        }
+    }
+}
+
+/// A text with its places changed. Places are bytes of the text before.
+#[derive(Default)]
+pub(super) struct Rewrite {
+    pub(super) text: String,
+    /// Where code uses the member, in bytes of the new text.
+    pub(super) uses: Vec<usize>,
+    /// Places that cannot follow, and why.
+    pub(super) refused: Vec<(usize, String)>,
+    /// Arguments that are passed no more.
+    pub(super) dropped: Vec<(usize, String)>,
+    /// How many places changed.
+    pub(super) changed: usize,
+}
+
+/// What stands before each marked name while the text changes: a character that no code has.
+const MARK: char = '\u{e000}';
+
+/// Changes all places of a text.
+pub(super) fn rewrite(before: &str, marks: &BTreeMap<usize, Vec<Mark>>, change: &Change, names: &[BTreeSet<String>]) -> Rewrite {
+    let mut made = Rewrite {
+        text: before.to_owned(),
+        ..Rewrite::default()
+    };
+    if before.contains(MARK) {
+        made.refused
+            .push((0, "the file has a character that code does not have (U+E000)".to_owned()));
+        return made;
+    }
+    for at in marks.keys().rev() {
+        made.text.insert(*at, MARK);
+    }
+    let own: Vec<&str> = change.own.iter().map(|one| one.name.as_str()).collect();
+    // Names of the text before, the last first, and where their marks are now: what is behind them has changed already.
+    let mut remaining = marks.len();
+    for (at, all) in marks.iter().rev() {
+        remaining -= 1;
+        let Some((mark_at, _)) = made.text.match_indices(MARK).nth(remaining) else {
+            continue;
+        };
+        let name = mark_at + MARK.len_utf8();
+        for mark in all {
+            let found = match mark {
+                Mark::Stays => Ok((Vec::new(), Vec::new())),
+                Mark::Declaration => {
+                    let declaration = Declaration {
+                        own: &own,
+                        wanted: &change.wanted,
+                    };
+                    declaration.replacements(&made.text, name).map(|changes| (changes, Vec::new()))
+                }
+                Mark::Reference => Ok((reference(&made.text, name, change), Vec::new())),
+                Mark::Call { is_on_value } => call(&made.text, name, *is_on_value, change, names),
+            };
+            match found {
+                Ok((changes, dropped)) => {
+                    made.changed += usize::from(!changes.is_empty());
+                    made.dropped.extend(dropped.into_iter().map(|argument| (*at, argument)));
+                    replace_all(&mut made.text, changes);
+                }
+                Err(why) => made.refused.push((*at, why)),
+            }
+        }
+    }
+    let is_use = |all: &Vec<Mark>| all.iter().any(|mark| matches!(mark, Mark::Call { .. } | Mark::Stays));
+    let positions: Vec<usize> = made.text.match_indices(MARK).map(|(at, _)| at).collect();
+    // A mark that is gone stood in what is gone; then no place is told.
+    if positions.len() == marks.len() {
+        let shift = |number: usize, at: usize| at - number * MARK.len_utf8();
+        let all = positions.iter().enumerate().zip(marks.values());
+        made.uses = all
+            .filter(|(_, all)| is_use(all))
+            .map(|((number, at), _)| shift(number, *at))
+            .collect();
+    }
+    made.text.retain(|c| c != MARK);
+    for (_, argument) in &mut made.dropped {
+        argument.retain(|c| c != MARK);
+    }
+    made
+}
+
+fn replace_all(text: &mut String, mut changes: Replacements) {
+    changes.sort_by_key(|(range, _)| range.start);
+    for (range, new) in changes.into_iter().rev() {
+        text.replace_range(range, &new);
+    }
+}
+
+/// What changes of a call, and arguments that are passed no more.
+fn call(
+    text: &str,
+    name: usize,
+    is_on_value: bool,
+    change: &Change,
+    names: &[BTreeSet<String>],
+) -> Result<(Replacements, Vec<String>), String> {
+    let reordering = Reordering {
+        own: &change.own,
+        wanted: &change.wanted,
+        names,
+    };
+    let Some(open) = arguments_open(text, name) else {
+        return Err("its arguments are not found here".to_owned());
+    };
+    let list = match open {
+        Open::At(open) => list_at(text, open, Of::Arguments).ok_or("its arguments do not end")?,
+        Open::Nowhere(end) => lists::List {
+            inside: end..end,
+            pieces: Vec::new(),
+        },
+    };
+    let is_receiver = change.own.first().is_some_and(|one| one.this) && is_on_value;
+    let Passed { text: made, dropped } = reordering.passed(text, &list, is_receiver)?;
+    let Some(made) = made else { return Ok((Vec::new(), dropped)) };
+    let made = match open {
+        Open::At(_) => made,
+        Open::Nowhere(_) => format!("({made})"),
+    };
+    Ok((vec![(list.inside, made)], dropped))
+}
+
+/// Where the arguments of a call begin.
+enum Open {
+    /// At a bracket.
+    At(usize),
+    /// They are not written, and would stand here: `new T { … }`.
+    Nowhere(usize),
+}
+
+fn arguments_open(text: &str, name: usize) -> Option<Open> {
+    let (rest, tokens) = tokens_behind(text, name);
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
+    let is_new = word(0) == "new";
+    let mut at = 1;
+    if is_new && word(1) != "(" {
+        // The name of the type.
+        while tokens
+            .get(at)
+            .is_some_and(|token| token.kind == Kind::Word || token.kind == Kind::Unknown)
+            || matches!(word(at), "." | "::")
+        {
+            at += 1;
+        }
+    }
+    if word(at) == "<" {
+        at = type_arguments_end(rest, &tokens, at, false)? + 1;
+    }
+    match word(at) {
+        "(" => Some(Open::At(name + tokens[at].start as usize)),
+        "{" => Some(Open::Nowhere(name + tokens.get(at.checked_sub(1)?)?.end as usize)),
+        _ => None,
+    }
+}
+
+/// The types of parameters in a reference of documentation.
+fn reference(text: &str, name: usize, change: &Change) -> Replacements {
+    let rest = &text[name..];
+    let end = rest.find(['"', '\'', '\n']).unwrap_or(rest.len());
+    let Some(open) = rest[..end].find('(') else { return Vec::new() };
+    let Some(list) = list_at(text, name + open, Of::Parameters).filter(|list| list.pieces.len() == change.own.len()) else {
+        return Vec::new();
+    };
+    let entries: Vec<String> = change
+        .wanted
+        .iter()
+        .map(|one| match one {
+            Wanted::Kept { from, .. } => text[lists::trimmed(text, &list.pieces[*from])].to_owned(),
+            Wanted::Added(added) => added.kind.replace('<', "{").replace('>', "}"),
+        })
+        .collect();
+    let made = lists::rewritten(text, &list, &entries);
+    match made == text[list.inside.clone()] {
+        true => Vec::new(),
+        false => vec![(list.inside, made)],
+    }
+}

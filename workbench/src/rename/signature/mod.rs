@@ -1,0 +1,360 @@
+//! Other parameters for a method or a constructor: added, removed, put in another order, renamed. Its overrides, implementations, bases and parts get
+//! them, and so do all calls and references in documentation, or nothing changes.
+//!
+//! Every place is marked in its text before anything changes, so that calls in arguments of calls move with these, and what has to use the member
+//! afterwards is known.
+
+mod arguments;
+mod declarations;
+mod marks;
+mod wanted;
+
+use super::family::Family;
+use super::places::Texts;
+use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
+use crate::edit::lines::line_and_column;
+use crate::rename::excluded;
+use crate::symbols::contents::Layout;
+use crate::symbols::hierarchy::implementations;
+use crate::symbols::index::{Symbols, simple_name};
+use crate::symbols::locations::all_declarations;
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::Outputs;
+use crate::symbols::overloads::{self, parameter_types};
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::usages::{Subject, usages};
+use declarations::{parameter_names, parameters_behind};
+use engine::planning::symbol::name_of;
+use engine::seams::world::World;
+use engine::values::label::halves;
+use marks::{Mark, Marked};
+use producers::csharp::generated;
+use producers::csharp::members::ParameterRow;
+use producers::csharp::usages::{Place, UseKind};
+use std::collections::{BTreeMap, BTreeSet};
+use wanted::Wanted;
+
+/// What is known of the change before places are looked for.
+struct Change {
+    own: Vec<ParameterRow>,
+    wanted: Vec<Wanted>,
+    family: Family,
+    is_constructor: bool,
+}
+
+/// Plans other parameters for a member; the new name of `asked` is their list.
+///
+/// # Errors
+/// Outside, when outputs cannot be read; inside, what is in the way.
+pub fn change_signature<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    world: &dyn World,
+    asked: RenameRequest<'_>,
+) -> Result<Result<Plan, InTheWay>, O::Error> {
+    let mut way = InTheWay::default();
+    let Some(change) = change_of(outputs, symbols, asked, &mut way)? else {
+        return Ok(Err(way));
+    };
+    let renamed = change.paths_afterwards();
+    check_clashes(outputs, symbols, &change, &renamed, &mut way)?;
+    let mut texts = Texts::new(world);
+    let mut marked = Marked::default();
+    let names = mark_declarations(outputs, symbols, &change, (&mut texts, &mut marked), &mut way)?;
+    mark_uses(outputs, symbols, (&change, asked), (&mut texts, &mut marked), &mut way)?;
+    for place in unread_uses(world, asked.candidate, &change.family) {
+        way.add(place);
+    }
+    let layout = Layout::read(outputs)?;
+    let (mut files, mut expected, mut left, mut places) = (Vec::new(), BTreeSet::new(), Vec::new(), 0);
+    for (file, marks) in &marked.files {
+        let Some(before) = texts.of(file) else {
+            way.add(format!("{file}: it cannot be read as text"));
+            continue;
+        };
+        let made = marks::rewrite(before, marks, &change, &names);
+        for (at, why) in made.refused {
+            let (line, column) = line_and_column(before, at);
+            way.add(format!("{file}:{line}:{column}: {why}"));
+        }
+        for (at, argument) in made.dropped {
+            let line = line_and_column(before, at).0;
+            left.push(format!("{file}:{line}: `{argument}` is passed no more"));
+        }
+        for at in made.uses {
+            let (line, column) = line_and_column(&made.text, at);
+            let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            expected.insert((file.clone(), small(line), small(column)));
+        }
+        if made.text != before {
+            check_file(file, before, asked, &layout, &mut way);
+            places += made.changed;
+            files.push(Rewritten::of(file, before, made.text));
+        }
+    }
+    Ok(way.result(Plan {
+        renamed,
+        files,
+        places,
+        left,
+        expected,
+    }))
+}
+
+/// Refuses a file that may hold what is not seen, or that is made anew.
+fn check_file(file: &str, text: &str, asked: RenameRequest<'_>, layout: &Layout, way: &mut InTheWay) {
+    if asked.flawed.contains(file) {
+        way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
+    }
+    if layout.is_generated(file) || generated::is_generated(file, text) {
+        way.add(format!("{file} is generated, and its next generation would undo the change"));
+    }
+}
+
+/// What is to change; nothing where that is refused already.
+fn change_of<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    asked: RenameRequest<'_>,
+    way: &mut InTheWay,
+) -> Result<Option<Change>, O::Error> {
+    let candidate = asked.candidate;
+    let is_constructor = candidate.kind == "constructor";
+    if let Some(heir) = &candidate.inherited_by {
+        way.add(format!("{heir} inherits it: name the type that declares it"));
+    }
+    if candidate.kind != "method" && !is_constructor {
+        way.add(format!("a {} has no parameters that can be changed here", candidate.kind));
+    }
+    if candidate.member_name() == Some("Main") {
+        way.add(format!("{}: a program may begin in it", candidate.path));
+    }
+    if symbols.is_generated(candidate.key()) {
+        way.add(format!("{} is generated", candidate.key()));
+    }
+    if !way.0.is_empty() {
+        return Ok(None);
+    }
+    let rows = overloads::of(outputs, &[candidate.key()])?.into_iter().flatten();
+    let mut own = rows.filter(|one| Some(one.key.as_str()) == candidate.member());
+    let Some(own) = own.next().map(|one| one.parameters) else {
+        way.add(format!("{}: its parameters are not known", candidate.path));
+        return Ok(None);
+    };
+    let wanted = match wanted::read(asked.new, &own) {
+        Ok(wanted) => wanted,
+        Err(why) => {
+            way.add(why);
+            return Ok(None);
+        }
+    };
+    let is_same = wanted.len() == own.len() && (0..).zip(&wanted).all(|(at, one)| *one == Wanted::Kept { from: at, renamed: None });
+    if is_same {
+        way.add(format!("{} has these parameters already", candidate.path));
+        return Ok(None);
+    }
+    let family = match is_constructor {
+        true => Family {
+            paths: BTreeSet::from([candidate.path.clone()]),
+            old: simple_name(candidate.key()).to_owned(),
+            is_type: false,
+        },
+        false => Family::of(outputs, symbols, candidate, way)?,
+    };
+    let change = Change {
+        own,
+        wanted,
+        family,
+        is_constructor,
+    };
+    if is_constructor && change.own.iter().all(|one| one.optional || one.params) && change.asks_for_more() {
+        // Heirs call it where they write nothing.
+        let heirs = implementations(outputs, symbols, &Candidate::of(candidate.key(), &[]), true)?;
+        for heir in heirs {
+            way.add(format!("{} may call it without writing so", heir.path));
+        }
+    }
+    Ok(Some(change))
+}
+
+impl Change {
+    /// Whether callers have to pass something new.
+    fn asks_for_more(&self) -> bool {
+        self.wanted
+            .iter()
+            .any(|one| matches!(one, Wanted::Added(added) if !added.is_optional))
+    }
+
+    /// The paths of what changes, before and afterwards.
+    fn paths_afterwards(&self) -> BTreeMap<String, String> {
+        let afterwards = |path: &String| {
+            let Some((key, member)) = halves(path) else { return path.clone() };
+            let types = parameter_types(member);
+            let kinds = self.wanted.iter().map(|one| match one {
+                Wanted::Kept { from, .. } => types.get(*from).copied().unwrap_or_default(),
+                Wanted::Added(added) => added.kind.as_str(),
+            });
+            format!("{key}#{}({})", name_of(member), kinds.collect::<Vec<_>>().join(","))
+        };
+        self.family.paths.iter().map(|path| (path.clone(), afterwards(path))).collect()
+    }
+}
+
+/// Refuses parameters that another member of the name has.
+fn check_clashes<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    change: &Change,
+    renamed: &BTreeMap<String, String>,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    for (before, after) in renamed {
+        let (Some((key, old)), Some((_, new))) = (halves(before), halves(after)) else {
+            continue;
+        };
+        if old == new {
+            continue;
+        }
+        let plain = |member: &str| member.replace(' ', "");
+        let others = overloads::of(outputs, &[key])?.into_iter().flatten();
+        for other in others.filter(|other| other.key != old && plain(&other.key) == plain(new)) {
+            let place = all_declarations(outputs, &[&with_files(symbols, &format!("{key}#{}", other.key))])?;
+            let at = place.first().map_or_else(String::new, |(_, at)| format!("{at}: "));
+            way.add(format!("{at}there is a {key}#{} already", other.key));
+        }
+    }
+    let _ = change;
+    Ok(())
+}
+
+/// A symbol by its path, with its files.
+fn with_files(symbols: &Symbols, path: &str) -> Candidate {
+    let row = symbols.find(Candidate::of(path, &[]).key()).and_then(|at| symbols.row(at).ok());
+    Candidate::of(path, &row.map_or_else(Vec::new, |row| row.files))
+}
+
+/// Marks the declarations; the names that they give each parameter.
+fn mark_declarations<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    change: &Change,
+    (texts, marked): (&mut Texts<'_>, &mut Marked),
+    way: &mut InTheWay,
+) -> Result<Vec<BTreeSet<String>>, O::Error> {
+    let candidates: Vec<Candidate> = change.family.paths.iter().map(|path| with_files(symbols, path)).collect();
+    let mut names: Vec<BTreeSet<String>> = vec![BTreeSet::new(); change.own.len()];
+    for (path, spot) in all_declarations(outputs, &candidates.iter().collect::<Vec<_>>())? {
+        let spot: Spot = (spot.file, spot.line, spot.column);
+        let place = format!("{}:{}:{}", spot.0, spot.1, spot.2);
+        let found = texts.identifier_at(&spot).filter(|(_, word)| *word == change.family.old);
+        let list = found.and_then(|(at, _)| Some((at, parameters_behind(texts.of(&spot.0)?, at)?)));
+        let Some((at, list)) = list.filter(|(_, list)| list.pieces.len() == change.own.len()) else {
+            way.add(format!("{place}: the parameters of {path} are not found in its declaration"));
+            continue;
+        };
+        let text = texts.of(&spot.0).unwrap_or_default();
+        for (all, name) in names.iter_mut().zip(parameter_names(text, &list)) {
+            all.insert(name);
+        }
+        marked.add(&spot.0, at, Mark::Declaration);
+    }
+    if marked.files.is_empty() {
+        way.add("no declaration of it is found in the files as they are");
+    }
+    Ok(names)
+}
+
+/// Marks the uses; those that cannot follow are in the way.
+fn mark_uses<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    (change, asked): (&Change, RenameRequest<'_>),
+    (texts, marked): (&mut Texts<'_>, &mut Marked),
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    let (mut certain, mut called, mut possible) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+    let owner = simple_name(asked.candidate.key());
+    for path in &change.family.paths {
+        let found = resolve(symbols, outputs, path, &Options::default())?;
+        let Ok(subject) = Subject::of(&found) else {
+            way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
+            continue;
+        };
+        let found = usages(outputs, symbols, &subject, asked.gaps)?;
+        for label in found.unread {
+            way.add(format!("{label} could not be made, and may use it"));
+        }
+        for why in found.unseen {
+            match why.contains(excluded::SENTENCE) {
+                true => excluded::excluded_uses(outputs, texts, &change.family.old, Some(&change.own))?
+                    .into_iter()
+                    .for_each(|place| way.add(place)),
+                false => way.add(format!("possible uses: {why}")),
+            }
+        }
+        certain.extend(found.certain);
+        called.extend(found.called);
+        possible.extend(found.possible);
+    }
+    for place in &certain {
+        let told = format!("{}:{}:{}", place.file, place.line, place.column);
+        let spot: Spot = (place.file.clone(), place.line, place.column);
+        let Some((at, word)) = texts.identifier_at(&spot) else {
+            way.add(format!("{told}: this use is not found in the file: {}", place.text));
+            continue;
+        };
+        let text = texts.of(&place.file).unwrap_or_default();
+        match mark_of(text, at, place, called.contains(place)) {
+            _ if !change.is_constructor && word != change.family.old => {
+                way.add(format!("{told}: this code uses it without writing its name: {}", place.text));
+            }
+            Some(Mark::Call { .. }) => {
+                let is_on_value = change.own.first().is_some_and(|one| one.this) && stands_behind_value(text, at, owner);
+                marked.add(&place.file, at, Mark::Call { is_on_value });
+            }
+            Some(mark) => marked.add(&place.file, at, mark),
+            None => way.add(format!("{told}: it is named here without a call: {}", place.text)),
+        }
+    }
+    for (place, why) in possible {
+        if !certain.contains(&place) {
+            way.add(format!(
+                "{}:{}:{}: possible use, {why}: {}",
+                place.file, place.line, place.column, place.text
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How a use follows; none where it names the member as a value.
+fn mark_of(text: &str, at: usize, place: &Place, is_called: bool) -> Option<Mark> {
+    match place.kind {
+        UseKind::Cref => Some(Mark::Reference),
+        UseKind::Override | UseKind::Implement => Some(Mark::Stays),
+        UseKind::Call | UseKind::Construct => Some(Mark::Call { is_on_value: false }),
+        _ if is_called => Some(Mark::Call { is_on_value: false }),
+        _ => is_in_nameof(text, at).then_some(Mark::Stays),
+    }
+}
+
+/// Whether a name stands behind a value, and not behind the type that declares it.
+fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
+    let Some(head) = text[..at].trim_end().strip_suffix('.') else {
+        return false;
+    };
+    let head = head.strip_suffix('?').unwrap_or(head).trim_end();
+    let word = head
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .map_or(head, |end| &head[end..]);
+    word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
+}
+
+/// Whether a name stands in `nameof(…)`.
+fn is_in_nameof(text: &str, at: usize) -> bool {
+    let head = text[..at].trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '<' | '>' | ',' | ' ' | ':'));
+    head.strip_suffix('(').is_some_and(|head| head.trim_end().ends_with("nameof"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Other parameters in small workspaces: everything follows, or nothing changes.
+
+use super::*;
+use crate::rename::verify;
+use crate::symbols::samples::Sample;
+use engine::files::memory::MemoryWorld;
+
+const SHOP: &str = "namespace N;
+
+public interface IShop
+{
+    /// <param name=\"count\">How many; see <see cref=\"Price(int, string)\"/>.</param>
+    int Price(int count, string name = \"\");
+}
+
+public partial class Shop : IShop
+{
+    public Shop(int size) { Size = size; }
+    public int Size;
+    public virtual int Price(int count, string name) => Size * count + name.Length;
+    public int Twice() => Price(Price(1, \"a\"), \"b\") + Price(name: \"x\", count: 2);
+    public static int Sum(params int[] all) => all.Length;
+    partial void Half(int one);
+}
+public partial class Shop { partial void Half(int one) { } }
+";
+const USERS: &str = "namespace U;\r\nusing N;\r\npublic static class More { public static int Take(this Shop shop, int most, bool deep = false) => most; }\r\nclass Market : Shop {\r\n    public Market() : base(1) { }\r\n    public override int Price(int number, string name) => base.Price(number, name);\r\n}\r\nclass Go {\r\n    Shop shop = new Shop(2); IShop other; Shop third = new(3);\r\n    int Sum() => other.Price(1) + shop.Price(2, \"y\") + shop.Take(3) + More.Take(shop, 4, true);\r\n    int All() => Shop.Sum(1, 2) + Shop.Sum();\r\n    string S() => nameof(Shop.Price) + $\"{shop.Price(4, \"z\")}\";\r\n}\r\n";
+
+/// Other parameters, looked at with the new texts: the texts afterwards and what is told, or what is in the way.
+fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec<String>), Vec<String>> {
+    let files = [("src/shop.cs", SHOP), ("src/users.cs", users)];
+    let mut sample = Sample::of(&files);
+    let symbols = sample.names();
+    let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+    let candidate = found.candidate().expect("one").clone();
+    let world = MemoryWorld::new();
+    files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
+    let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let asked = RenameRequest {
+        candidate: &candidate,
+        new: list,
+        leave_possible: false,
+        gaps: &BTreeSet::new(),
+        flawed: &BTreeSet::new(),
+        sources: &sources,
+    };
+    let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let plan = change_signature(&mut sample, &symbols, &world, asked)
+        .expect("outputs")
+        .map_err(told)?;
+    let text = |(path, text): &(&str, &str)| {
+        let file = plan.files.iter().find(|file| file.path == *path);
+        file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned()
+    };
+    let after: Vec<String> = files.iter().map(text).collect();
+    let mut sample = Sample::of(&[("src/shop.cs", &after[0]), ("src/users.cs", &after[1])]);
+    let symbols = sample.names();
+    verify(&mut sample, &symbols, &plan, &BTreeSet::new())
+        .expect("outputs")
+        .map_err(told)?;
+    let [shop, users] = <[String; 2]>::try_from(after).expect("two files");
+    Ok((shop, users, plan.left))
+}
+
+#[test]
+fn callers_overrides_and_documentation_follow() {
+    let (shop, users, left) = changed(USERS, "N.Shop#Price", "bool deep := true, count -> amount, name").expect("nothing is in the way");
+    for line in [
+        "/// <param name=\"amount\">How many; see <see cref=\"Price(bool, int, string)\"/>.</param>",
+        "int Price(bool deep, int amount, string name = \"\");",
+        "public virtual int Price(bool deep, int amount, string name) => Size * amount + name.Length;",
+        "Price(true, Price(true, 1, \"a\"), \"b\") + Price(true, amount: 2, name: \"x\")",
+    ] {
+        assert!(shop.contains(line), "{line} is not in\n{shop}");
+    }
+    for line in [
+        "public override int Price(bool deep, int number, string name) => base.Price(true, number, name);",
+        "other.Price(true, 1) + shop.Price(true, 2, \"y\")",
+        "nameof(Shop.Price) + $\"{shop.Price(true, 4, \"z\")}\"",
+    ] {
+        assert!(users.contains(line), "{line} is not in\n{users}");
+    }
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn constructors_extensions_and_parts_follow() {
+    let (shop, users, _) = changed(USERS, "N.Shop#Shop(int)", "size, string label := \"none\"").expect("nothing is in the way");
+    assert!(shop.contains("public Shop(int size, string label) {"), "{shop}");
+    for line in ["base(1, \"none\")", "new Shop(2, \"none\")", "new(3, \"none\")"] {
+        assert!(users.contains(line), "{line} is not in\n{users}");
+    }
+    let (_, users, left) = changed(USERS, "U.More#Take", "shop, int least := 0, most").expect("nothing is in the way");
+    assert!(users.contains("shop.Take(0, 3) + More.Take(shop, 0, 4)"), "{users}");
+    assert_eq!(left, ["src/users.cs:10: `true` is passed no more"]);
+    let (shop, ..) = changed(USERS, "N.Shop#Half", "one -> two").expect("nothing is in the way");
+    assert!(shop.matches("partial void Half(int two)").count() == 2, "{shop}");
+}
+
+#[test]
+fn what_cannot_follow_is_told_with_its_place() {
+    let users = format!("{USERS}class Late {{ System.Func<int, string, int> F(N.Shop s) => s.Price; int G() => Lost.Price(1, \"\"); }}\n");
+    for (users, symbol, list, why) in [
+        (
+            users.as_str(),
+            "N.Shop#Price",
+            "name, count",
+            "src/users.cs:14:61: it is named here without a call",
+        ),
+        (users.as_str(), "N.Shop#Price", "name, count", "possible use"),
+        (USERS, "N.Shop#Price", "count", "its body uses name"),
+        (USERS, "N.Shop#Sum", "", "params"),
+        (USERS, "N.Shop#Size", "", "has no parameters"),
+        (USERS, "N.Shop#Price", "count, name", "already"),
+        (USERS, "N.Shop#Price", "count, name, int more", "nothing to pass"),
+    ] {
+        let told = changed(users, symbol, list).expect_err(list);
+        assert!(told.iter().any(|told| told.contains(why)), "{list}: {why} is not in {told:#?}");
+    }
+}

@@ -1,0 +1,244 @@
+//! The parameters that a member is to have, as they are asked for: `count, old -> new, bool exact = false, int depth := 0`.
+
+use crate::rename::lists::{Of, list_at, trimmed};
+use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::members::ParameterRow;
+use producers::csharp::model::Tier;
+use producers::csharp::parse;
+use std::collections::BTreeSet;
+
+/// One parameter of those that are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// One that is there.
+    Kept {
+        /// Its number before, from 0.
+        from: usize,
+        /// Its new name, if it gets one.
+        renamed: Option<String>,
+    },
+    /// A new one.
+    Added(Added),
+}
+
+/// A parameter that is new.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Added {
+    /// As it is declared, with its default value.
+    pub(super) text: String,
+    /// Its name.
+    pub(super) name: String,
+    /// Its type as keys of members write it.
+    pub(super) kind: String,
+    /// What callers pass; nothing where they leave the default value.
+    pub(super) argument: Option<String>,
+    /// Whether it has a default value.
+    pub(super) is_optional: bool,
+}
+
+/// Reads a list of parameters for a member that has others.
+///
+/// # Errors
+/// What of it is none, or cannot be.
+pub(super) fn read(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
+    let bracketed = format!("({})", list.trim().trim_start_matches('(').trim_end_matches(')'));
+    let bracketed = match list_at(&format!("({list})"), 0, Of::Parameters) {
+        Some(whole) if whole.inside.end == list.len() + 1 && !list.trim().starts_with('(') => format!("({list})"),
+        _ => bracketed,
+    };
+    let list = list_at(&bracketed, 0, Of::Parameters).ok_or("it is no list of parameters")?;
+    let mut wanted = Vec::new();
+    for piece in &list.pieces {
+        wanted.push(read_one(&bracketed[trimmed(&bracketed, piece)], own)?);
+    }
+    check_order(&wanted, own)?;
+    Ok(wanted)
+}
+
+fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
+    let number = |name: &str| own.iter().position(|one| one.name == name.trim_start_matches('@'));
+    if let Some((old, new)) = piece.split_once("->")
+        && let Some(from) = number(old.trim())
+    {
+        let new = new.trim();
+        if !is_name(new) {
+            return Err(format!("C# does not allow the name '{new}' for a parameter"));
+        }
+        return Ok(Wanted::Kept {
+            from,
+            renamed: (own[from].name != new).then(|| new.to_owned()),
+        });
+    }
+    if let Some(from) = number(piece) {
+        return Ok(Wanted::Kept { from, renamed: None });
+    }
+    let (declared, argument) = match piece.split_once(":=") {
+        Some((declared, argument)) => (declared.trim(), Some(argument.trim().to_owned())),
+        None => (piece, None),
+    };
+    let source = format!("class C__ {{ void M__({declared}) {{ }} }}");
+    let (read, _) = parse::read(&source, &BTreeSet::new(), "");
+    let member = read.types.first().and_then(|decl| decl.members.first());
+    let is_declared = lex(declared).tokens.len() > 1;
+    let (Tier::Whole, true, Some([kind])) = (read.tier, is_declared, member.map(|member| member.parameters.as_slice())) else {
+        return Err(format!(
+            "'{piece}' is neither a parameter that is there ({}) nor the declaration of one",
+            own.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
+        ));
+    };
+    let name = parameter_name(declared).unwrap_or_default().to_owned();
+    if let Some(from) = number(&name) {
+        let plain = |kind: &str| kind.replace(' ', "");
+        return match plain(kind) == plain(&own[from].kind) && argument.is_none() {
+            true => Ok(Wanted::Kept { from, renamed: None }),
+            false => Err(format!(
+                "{name} stays {}: its type is not changed here; write its name alone",
+                own[from].kind
+            )),
+        };
+    }
+    let is_optional = default_begins(declared).is_some();
+    if argument.is_none() && !is_optional {
+        return Err(format!(
+            "callers have nothing to pass for {name}: give it a default value (`{declared} = …`) or an argument (`{declared} := …`)"
+        ));
+    }
+    if declared
+        .split_whitespace()
+        .any(|word| matches!(word, "this" | "params" | "out" | "ref"))
+    {
+        return Err(format!(
+            "a new parameter that is this, params, ref or out is not added here: {declared}"
+        ));
+    }
+    Ok(Wanted::Added(Added {
+        text: declared.to_owned(),
+        name,
+        kind: kind.clone(),
+        argument,
+        is_optional,
+    }))
+}
+
+/// Refuses what C# does not allow in this order.
+fn check_order(wanted: &[Wanted], own: &[ParameterRow]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    let mut optional: Option<String> = None;
+    for (at, one) in wanted.iter().enumerate() {
+        let (name, is_optional, is_params, is_receiver) = match one {
+            Wanted::Kept { from, renamed } => {
+                let row = &own[*from];
+                let name = renamed.clone().unwrap_or_else(|| row.name.clone());
+                (name, row.optional, row.params, row.this)
+            }
+            Wanted::Added(added) => (added.name.clone(), added.is_optional, false, false),
+        };
+        if !seen.insert(name.clone()) {
+            return Err(format!("two parameters would be called {name}"));
+        }
+        if is_receiver && at > 0 {
+            return Err(format!("{name} is what the extension method is called on, and stays the first"));
+        }
+        if is_params && at + 1 < wanted.len() {
+            return Err(format!("{name} takes any number of arguments (params), and stays the last"));
+        }
+        if let (Some(before), false, false) = (&optional, is_optional, is_params) {
+            return Err(format!(
+                "{name} has no default value and would stand behind {before}, which has one"
+            ));
+        }
+        if is_optional {
+            optional = Some(name);
+        }
+    }
+    let is_kept = |at: usize| wanted.iter().any(|one| matches!(one, Wanted::Kept { from, .. } if *from == at));
+    match own.first() {
+        Some(receiver) if receiver.this && !is_kept(0) => Err(format!(
+            "{} is what the extension method is called on, and is not removed here",
+            receiver.name
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let source = format!("class C__ {{ int {text}; }}");
+    let (read, _) = parse::read(&source, &BTreeSet::new(), "");
+    let members = read.types.iter().flat_map(|decl| &decl.members);
+    read.tier == Tier::Whole && lex(text).tokens.len() == 1 && members.map(|member| member.name.as_str()).eq([text.trim_start_matches('@')])
+}
+
+/// Where the default value of a parameter begins: its `=`.
+pub(super) fn default_begins(declared: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for token in lex(declared).tokens {
+        match token.text(declared) {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "=" if depth == 0 => return Some(token.start as usize),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The name of a parameter in its declaration.
+pub(super) fn parameter_name(declared: &str) -> Option<&str> {
+    let head = &declared[..default_begins(declared).unwrap_or(declared.len())];
+    let tokens = lex(head).tokens;
+    let name = tokens.last().filter(|token| token.kind == Kind::Word)?;
+    Some(name.text(head).trim_start_matches('@'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Vec<ParameterRow> {
+        let row = |kind: &str, name: &str| ParameterRow {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            optional: name == "last",
+            params: false,
+            this: false,
+        };
+        vec![row("int", "count"), row("List<int>", "all"), row("bool", "last")]
+    }
+
+    #[test]
+    fn parameters_are_kept_renamed_and_added() {
+        let kept = |from, renamed: Option<&str>| Wanted::Kept {
+            from,
+            renamed: renamed.map(str::to_owned),
+        };
+        assert_eq!(read("all, count", &own()), Ok(vec![kept(1, None), kept(0, None)]));
+        assert_eq!(read("", &own()), Ok(Vec::new()));
+        assert_eq!(
+            read("(count -> size, List<int> all)", &own()),
+            Ok(vec![kept(0, Some("size")), kept(1, None)])
+        );
+        let Ok(found) = read("count, Dictionary<int, string> map := new()", &own()) else {
+            panic!("refused")
+        };
+        let Wanted::Added(added) = &found[1] else { panic!("{found:?}") };
+        assert_eq!((added.name.as_str(), added.argument.as_deref()), ("map", Some("new()")));
+        assert_eq!(added.kind, "Dictionary<int, string>");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (list, why) in [
+            ("nope", "neither a parameter"),
+            ("count -> class", "does not allow"),
+            ("string count", "its type is not changed"),
+            ("int depth", "nothing to pass"),
+            ("last, count", "behind last"),
+            ("count, count", "two parameters"),
+            ("count -> all, all", "two parameters"),
+            ("count,,", "neither"),
+        ] {
+            let refused = read(list, &own()).expect_err(list);
+            assert!(refused.contains(why), "{list}: {refused}");
+        }
+    }
+}

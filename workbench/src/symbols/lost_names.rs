@@ -1,0 +1,259 @@
+//! What an edit leaves without a meaning: names in its new text that mean nothing, and code elsewhere that names what the edit took away. It is looked
+//! for in the types that the edit touched and in those that name them, after the edit; whether it came with the edit is told by the texts.
+
+use super::distance::Word;
+use super::index::Symbols;
+use super::outputs::{Outputs, SymbolError, type_label};
+use super::unbound::Bound;
+use crate::edit::declared::declared_names;
+use engine::values::label::halves;
+use engine::values::table::Table;
+use producers::csharp::usages::{NOTHING, Place, UseKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Types that are looked at beside those that were touched.
+pub const MOST_READERS: usize = 200;
+
+/// Places that are named of one lost name.
+const MOST_PLACES: usize = 5;
+
+/// A file with its text before and after an edit.
+pub struct EditedFile {
+    /// Its path.
+    pub path: String,
+    /// What it held.
+    pub before: String,
+    /// What it holds.
+    pub after: String,
+}
+
+/// What is found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LostNames {
+    /// A sentence for each name, with its places: file, line and column.
+    pub lost: Vec<String>,
+    /// How many types were not looked at.
+    pub left_out: usize,
+}
+
+/// What the files no longer declare.
+#[derive(Default)]
+struct Gone {
+    /// Members by the symbols of their types.
+    members: BTreeMap<String, BTreeSet<String>>,
+    types: BTreeSet<String>,
+}
+
+impl Gone {
+    fn of(files: &[EditedFile]) -> Self {
+        let mut gone = Self::default();
+        let all = |text: fn(&EditedFile) -> &str| {
+            files
+                .iter()
+                .flat_map(move |file| declared_names(text(file)))
+                .collect::<BTreeSet<_>>()
+        };
+        let (before, after) = (all(|file| &file.before), all(|file| &file.after));
+        for name in before.difference(&after) {
+            match halves(name) {
+                None => drop(gone.types.insert(name.clone())),
+                Some((owner, member)) => {
+                    let same = |other: &String| halves(other).is_some_and(|(of, other)| of == owner && simple(other) == simple(member));
+                    // Another member may have its name.
+                    if !after.iter().any(same) {
+                        gone.members.entry(owner.to_owned()).or_default().insert(member.to_owned());
+                    }
+                }
+            }
+        }
+        // A member of a type that is gone went with it.
+        gone.members.retain(|owner, _| !gone.types.contains(owner));
+        gone
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.members.is_empty() && self.types.is_empty()
+    }
+}
+
+/// Looks for what edits of files left without a meaning.
+///
+/// # Errors
+/// When outputs cannot be read.
+pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[EditedFile]) -> Result<LostNames, O::Error> {
+    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let mut touched: BTreeSet<String> = BTreeSet::new();
+    for key in symbols.keys() {
+        let is_touched = |at| Ok::<_, SymbolError>(symbols.row(at)?.files.iter().any(|file| paths.contains(file.as_str())));
+        if symbols.find(key).map(is_touched).transpose()?.unwrap_or(false) {
+            touched.insert(key.to_owned());
+        }
+    }
+    let gone = Gone::of(files);
+    let mut found = LostNames::default();
+    let mut looked: BTreeSet<String> = touched.clone();
+    let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+    if !gone.is_nothing() {
+        let bound = Bound::read(outputs)?;
+        let readers: Vec<String> = bound.naming(&gone.members.keys().cloned().collect()).into_iter().collect();
+        found.left_out = readers.len().saturating_sub(MOST_READERS);
+        looked.extend(readers.into_iter().take(MOST_READERS));
+        for one in bound.unbound.iter().filter(|one| one.meanings.is_empty()) {
+            let is_gone = gone.types.iter().any(|gone| last_name(gone) == last_name(&one.name));
+            if is_gone {
+                found.lost.push(format!("{} names {}, which is declared no more", one.of, one.name));
+            }
+        }
+    }
+    let labels: Vec<String> = looked.iter().map(|key| type_label(key, "usages")).collect();
+    for output in outputs.read(&labels)? {
+        let Some(bytes) = output.bytes else { continue };
+        let damaged = || SymbolError::damaged().at_label(&output.label);
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        for (key, value) in table.rows() {
+            let Some((owner, name)) = halves(key) else { continue };
+            if owner != NOTHING {
+                continue;
+            }
+            let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
+            // A member that is called may be an extension method of a package, unless the edit took it away.
+            let came = |place: &Place| gone.has_member(name) || place.kind != UseKind::Call && came_with(files, place, name);
+            let all: Vec<Place> = all.into_iter().filter(came).collect();
+            if !all.is_empty() {
+                places.entry(name.to_owned()).or_default().extend(all);
+            }
+        }
+    }
+    let told: BTreeSet<String> = places
+        .into_iter()
+        .map(|(place, name)| describe_loss(&place, &name, &gone, files))
+        .collect();
+    found.lost.extend(told);
+    Ok(found)
+}
+
+impl Gone {
+    fn has_member(&self, name: &str) -> bool {
+        self.members.values().flatten().any(|member| simple(member) == name)
+    }
+}
+
+/// Whether an edit brought the word.
+fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
+    let Some(file) = files.iter().find(|file| file.path == place.file) else {
+        return false;
+    };
+    count_of_word(&file.after, name) > count_of_word(&file.before, name)
+}
+
+fn count_of_word(text: &str, name: &str) -> usize {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let alone = |at: &usize| !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part);
+    text.match_indices(name).map(|(at, _)| at).filter(alone).count()
+}
+
+/// A name that the files declare and that may have been meant.
+fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
+    let wanted = Word::new(name);
+    let declared = files.iter().flat_map(|file| declared_names(&file.after));
+    let names = declared.filter_map(|path| Some(simple(halves(&path)?.1).to_owned()));
+    let near = names.filter_map(|other| Some((wanted.edits(&other)?, other)));
+    near.filter(|(edits, _)| *edits > 0).min().map(|(_, other)| other)
+}
+
+/// What is lost of one name, with its places.
+fn describe_loss(name: &str, places: &BTreeSet<Place>, gone: &Gone, files: &[EditedFile]) -> String {
+    let shown = places.iter().take(MOST_PLACES);
+    let mut at: Vec<String> = shown
+        .map(|place| format!("{}:{}:{}", place.file, place.line, place.column))
+        .collect();
+    if places.len() > MOST_PLACES {
+        at.push(format!("{} more places", places.len() - MOST_PLACES));
+    }
+    let at = at.join(", ");
+    if gone.has_member(name) {
+        return format!("{name} is declared no more, and named at {at}");
+    }
+    match nearest(files, name) {
+        Some(near) => format!("{name} means nothing at {at} (did you mean {near}?)"),
+        None => format!("{name} means nothing at {at}"),
+    }
+}
+
+fn simple(member: &str) -> &str {
+    let end = member.find(['`', '(']).unwrap_or(member.len());
+    let name = &member[..end];
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+fn last_name(name: &str) -> &str {
+    let end = name.rsplit(['.', '+', ':']).next().unwrap_or(name);
+    end.split(['`', '<']).next().unwrap_or(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::samples::Sample;
+
+    const ID: &str = "namespace N;\npublic class Id\n{\n    public int Value;\n    public bool IsNone => Value == 0;\n    public int Twice() => Value * 2;\n}\n";
+    const USER: &str = "namespace N;\nclass User\n{\n    int M(Id id) => id.Value + id.Twice();\n    object Other => Package.Make(id: 1).Value;\n    string F(int value) { var local = nameof(value); return $\"{local}\"; }\n}\n";
+
+    /// What an edit of the first file leaves without a meaning.
+    fn lost(after: &str) -> Vec<String> {
+        let mut sample = Sample::of(&[("id.cs", after), ("user.cs", USER)]);
+        let symbols = sample.names();
+        let file = EditedFile {
+            path: "id.cs".to_owned(),
+            before: ID.to_owned(),
+            after: after.to_owned(),
+        };
+        lost_names(&mut sample, &symbols, &[file]).expect("outputs").lost
+    }
+
+    #[test]
+    fn names_that_mean_nothing_are_told_with_their_places() {
+        assert_eq!(
+            lost(&ID.replace("IsNone => Value", "IsNone => Valu")),
+            ["Valu means nothing at id.cs:5:27 (did you mean Value?)"]
+        );
+        assert_eq!(
+            lost(&ID.replace("Value * 2", "Half(this.Values)")),
+            [
+                "Half means nothing at id.cs:6:27",
+                "Values means nothing at id.cs:6:37 (did you mean Value?)"
+            ]
+        );
+        for fine in [
+            ID.replace("Value * 2", "{ }").replace(
+                "=> { }",
+                "{ if (\"\" is string text && text.Length > 0) { return text.Length; } return Value; }",
+            ),
+            ID.replace(
+                "Value * 2",
+                "System.Math.Abs(Value) + Newtonsoft.Json.Parse(Json.Of(nameof(Value)))",
+            ),
+            ID.replace(
+                "Value * 2",
+                "new System.Collections.Generic.List<int> { Value }.Where(x => x > 1).Sum(y => y)",
+            ),
+        ] {
+            assert_eq!(lost(&fine), Vec::<String>::new(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn what_went_is_told_where_it_is_named() {
+        assert_eq!(
+            lost(&ID.replace("public int Value;", "public int Number;").replace("Value ", "Number ")),
+            ["Value is declared no more, and named at user.cs:4:24"]
+        );
+        let without = ID.replace("    public int Twice() => Value * 2;\n", "");
+        assert_eq!(lost(&without), ["Twice is declared no more, and named at user.cs:4:35"]);
+        assert_eq!(
+            lost(&ID.replace("class Id", "class Key")),
+            ["N.User names Id, which is declared no more"]
+        );
+        assert_eq!(lost(&ID.replace("Twice()", "Twice(int more = 0)")), Vec::<String>::new());
+    }
+}
