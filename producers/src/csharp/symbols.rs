@@ -9,6 +9,7 @@
 
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
+use super::friends::ANY;
 use super::layout::{Layout, WrittenUsing, directory};
 use super::mentions::{Place, join_path, levels};
 use super::names::{NamedType, Names};
@@ -174,7 +175,8 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
         });
         let sees = |path: &&String| {
             let assembly = project.map_or("", |project| project.assembly.as_str()).to_lowercase();
-            friends.get(path.as_str()).is_some_and(|friends| friends.contains(&assembly))
+            let friends = friends.get(path.as_str());
+            friends.is_some_and(|friends| friends.contains(&assembly) || friends.contains(ANY))
         };
         let row = Globals {
             friends: project

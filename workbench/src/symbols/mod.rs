@@ -43,3 +43,5 @@ pub mod usages;
 #[cfg(test)]
 mod usages_tests;
 pub mod visibility;
+#[cfg(test)]
+mod visibility_tests;

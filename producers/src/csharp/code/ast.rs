@@ -427,6 +427,9 @@ pub enum Statement {
     /// What a `using` disposes of: a declaration or a value, with the keyword; that of `await using` is `await`.
     #[n(8)]
     Using(#[n(0)] Box<Statement>, #[n(1)] Word),
+    /// A value that decides what runs: the head of an `if` or a loop, a `when`.
+    #[n(9)]
+    Condition(#[n(0)] Expression),
 }
 
 /// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.

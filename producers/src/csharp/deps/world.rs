@@ -76,6 +76,14 @@ impl<'a> Candidate<'a> {
         declared.substitute(self.owner.args(), &self.methods())
     }
 
+    /// The names of its parameters; none where they are not known.
+    pub fn names(&self) -> Vec<&'a str> {
+        match self.line.names.is_empty() {
+            true => Vec::new(),
+            false => self.line.names.split(';').collect(),
+        }
+    }
+
     /// Its parameters: the word before the type (`out`, `params`, `opt`) and the type.
     pub fn parameters(&self) -> Vec<(&'a str, Shape)> {
         let read = |text: &'a str| {

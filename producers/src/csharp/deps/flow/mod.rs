@@ -5,6 +5,7 @@
 
 mod call;
 mod conversions;
+mod deferred;
 mod implied;
 mod locals;
 mod making;

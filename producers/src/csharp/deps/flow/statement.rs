@@ -32,6 +32,7 @@ impl<'f> Flow<'f, '_> {
             Statement::Expression(value) => {
                 self.value(value, None);
             }
+            Statement::Condition(value) => self.condition(value),
             Statement::Return(value) => {
                 let target = self.returns.first().cloned().unwrap_or_default();
                 let shape = self.converted(value, &target);
@@ -85,7 +86,7 @@ impl<'f> Flow<'f, '_> {
                     for (pattern, when) in labels {
                         self.pattern(pattern, &subject);
                         if let Some(when) = when {
-                            self.value(when, None);
+                            self.condition(when);
                         }
                     }
                     for statement in body {

@@ -88,7 +88,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => {
-                self.value(condition, None);
+                self.condition(condition);
                 let (first, second) = (self.value(yes, target), self.value(no, target));
                 self.joined(&[(yes, first), (no, second)], target)
             }
@@ -99,7 +99,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let locals = self.locals.len();
                     self.pattern(pattern, &subject);
                     if let Some(when) = when {
-                        self.value(when, None);
+                        self.condition(when);
                     }
                     let shape = self.value(arm, target);
                     results.push((arm, shape));
@@ -409,7 +409,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
                 self.missed(shape, name, place, None);
-                Shape::Unknown
+                // Of some enums of .NET the names are known, not their members.
+                let is_enum = of_type && shape.key().is_some_and(|key| key.starts_with('~') && self.world.kind(key) == 'e');
+                if is_enum { shape.clone() } else { Shape::Unknown }
             }
         }
     }
