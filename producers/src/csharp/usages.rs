@@ -67,7 +67,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 14)
+        ProducerId::new("csharp/usages", 15)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -105,6 +105,12 @@ impl Cursor<'_> {
                 }
                 self.end_of_statement();
             }
+            "goto" if self.ahead(1) == "case" => {
+                self.at += 2;
+                let value = self.expression();
+                list.push(Statement::Expression(value));
+                self.end_of_statement();
+            }
             "goto" | "break" | "continue" => self.end_of_statement(),
             _ if self.is_identifier() && self.ahead(1) == ":" && self.ahead(2) != ":" => self.at += 2,
             _ => {

@@ -132,7 +132,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let kind = candidate.result();
                 return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
             }
-            let generic = name.args.is_empty() || candidate.line.arity as usize == name.args.len();
+            let generic = match name.args.len() {
+                0 => candidate.is_inferable(),
+                count => candidate.line.arity as usize == count,
+            };
             generic && takes(&candidate.parameters(), args.len())
         };
         if found.iter().any(fits) {
@@ -226,6 +229,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         let Some(chosen) = chosen else { return Shape::Unknown };
+        let chosen = self.prefer_by_lambda(chosen, &all, extended, &explicit, args, &shapes);
         let other_targets = self.other_targets(&all, extended, &explicit, args, &shapes);
         let others = match self.found.uses {
             Some(_) => self.others(&chosen, all, extended, &explicit, args, &shapes),
@@ -337,6 +341,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 bindings.clone_from_slice(explicit);
             } else if !explicit.is_empty() {
                 score -= 1_000;
+            } else if !candidate.is_inferable() {
+                score -= 500;
             }
             let mut names = candidate.names();
             let mut extended = None;
@@ -399,7 +405,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 receiver: extended,
                 parameters: of_args,
             };
-            let is_best = |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, shapes);
+            let is_best = |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, (args, shapes));
             if best.as_ref().is_none_or(is_best) {
                 best = Some(found);
             }
@@ -461,7 +467,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 ) {
                     let element = match arg {
                         Shape::Array(element) => (**element).clone(),
-                        _ if arg_key == "~System.String" => Shape::of_key("~System.Char"),
+                        _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
                         _ => return None,
                     };
                     return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);

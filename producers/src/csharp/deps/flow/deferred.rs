@@ -1,6 +1,6 @@
 //! Arguments that get their type from the parameter they go to: lambdas, `new(…)`, collections.
 
-use super::call::{Bindings, NOT_CALLABLE, takes};
+use super::call::{Bindings, Chosen, NOT_CALLABLE, takes};
 use super::overload::called_with;
 use super::{CONSTRUCTOR, Flow, Local, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Name};
@@ -13,7 +13,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Expression::New(None, args, ..) = value {
             return if self.can_make(parameter, args.len()) { 0 } else { NOT_CALLABLE };
         }
-        let Expression::Lambda(names, _) = value else { return 0 };
+        let Expression::Lambda(names, ..) = value else { return 0 };
         match self.world.delegate(parameter) {
             Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
             Some(_) => -100,
@@ -58,7 +58,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Goes through a lambda that becomes a delegate of that type; what it returns.
     pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
-        let Expression::Lambda(parameters, body) = lambda else {
+        let Expression::Lambda(parameters, body, _) = lambda else {
             return Shape::Unknown;
         };
         let signature = self.world.delegate(target);
@@ -83,6 +83,75 @@ impl<'f, 'a> Flow<'f, 'a> {
         let returns = std::mem::replace(&mut self.returns, outer);
         self.locals.truncate(locals);
         returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
+    }
+
+    /// Of candidates that the arguments fit alike, the one whose delegate gives what the first lambda among them returns.
+    pub(super) fn prefer_by_lambda(
+        &mut self,
+        chosen: Chosen<'a>,
+        all: &[Candidate<'a>],
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &'f [Argument],
+        shapes: &[Option<Shape>],
+    ) -> Chosen<'a> {
+        let first = args.iter().enumerate().find_map(|(at, arg)| match &arg.value {
+            lambda @ Expression::Lambda(_, _, is_async) => Some((at, lambda, *is_async)),
+            _ => None,
+        });
+        let Some((at, lambda, is_async)) = first.filter(|_| all.len() > 1 && !self.is_trial) else {
+            return chosen;
+        };
+        let result_of = |flow: &Self, of: &Chosen<'a>| {
+            let shape = of.parameters.get(at)?.substitute(&[], &known_or_self(&of.bindings));
+            flow.world.delegate(&shape).map(|(_, result)| result)
+        };
+        let Some(own) = result_of(self, &chosen) else { return chosen };
+        let mut tied: Vec<(Chosen<'a>, Shape)> = Vec::new();
+        for one in all {
+            let other = self.choose(vec![one.clone()], receiver, explicit, args, shapes);
+            if let Some(other) = other.filter(|other| other.score == chosen.score)
+                && let Some(result) = result_of(self, &other).filter(|result| *result != own)
+            {
+                tied.push((other, result));
+            }
+        }
+        if tied.is_empty() {
+            return chosen;
+        }
+        let target = chosen.parameters[at].substitute(&[], &chosen.bindings);
+        let given = self.tried(lambda, &target);
+        if !given.is_known() {
+            return chosen;
+        }
+        let given = match is_async {
+            true => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([given])),
+            false => given,
+        };
+        let rank = |of: &Chosen<'a>, result: &Shape| -> u32 {
+            let mut bindings = of.bindings.clone();
+            let fit = self.conversion_rank(result, &given, &mut bindings).unwrap_or_default();
+            let is_same = result.substitute(&[], &bindings) == given;
+            if is_same { 10 } else { fit }
+        };
+        let mut best = (rank(&chosen, &own), chosen);
+        for (other, result) in tied {
+            let rank = rank(&other, &result);
+            if rank > best.0 {
+                best = (rank, other);
+            }
+        }
+        best.1
+    }
+
+    /// What a lambda returns as a delegate of that type, without a note of what it uses.
+    fn tried(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
+        let found = std::mem::take(&mut *self.found);
+        self.is_trial = true;
+        let given = self.lambda(lambda, target);
+        self.is_trial = false;
+        *self.found = found;
+        given
     }
 
     /// Whether `new(…)` with so many arguments can make a value of a type; true where that is not known.

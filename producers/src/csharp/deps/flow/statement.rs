@@ -81,6 +81,7 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Switch(value, sections) => {
                 let subject = self.value(value, None);
+                let outside = self.locals.len();
                 for (labels, body) in sections {
                     let locals = self.locals.len();
                     for (pattern, when) in labels {
@@ -89,11 +90,16 @@ impl<'f> Flow<'f, '_> {
                             self.condition(when);
                         }
                     }
+                    let declared = self.locals.len();
                     for statement in body {
                         self.statement(statement);
                     }
+                    // What a section declares all sections see; what its patterns declare they do not.
+                    let shared = self.locals.since(declared);
                     self.locals.truncate(locals);
+                    shared.into_iter().for_each(|local| self.locals.push(local));
                 }
+                self.locals.truncate(outside);
             }
         }
     }

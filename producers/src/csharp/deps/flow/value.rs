@@ -1,5 +1,6 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
+use super::call::numeric;
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
@@ -409,9 +410,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
                 self.missed(shape, name, place, None);
-                // Of some enums of .NET the names are known, not their members.
-                let is_enum = of_type && shape.key().is_some_and(|key| key.starts_with('~') && self.world.kind(key) == 'e');
-                if is_enum { shape.clone() } else { Shape::Unknown }
+                // Of enums of .NET the names are known, not their members; of numbers not their constants.
+                let is_own = |key: &str| key.starts_with('~') && self.world.kind(key) == 'e' || numeric(key);
+                if of_type && shape.key().is_some_and(is_own) { shape.clone() } else { Shape::Unknown }
             }
         }
     }
