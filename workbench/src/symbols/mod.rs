@@ -39,6 +39,7 @@ mod search_tests;
 pub mod source;
 pub mod state;
 pub mod unbound;
+mod unreferenced;
 pub mod usages;
 #[cfg(test)]
 mod usages_tests;

@@ -11,6 +11,7 @@ use super::meaning::{Candidate, Resolution};
 use super::mentioning::{mentioning, uncompiled};
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
+use super::unreferenced::note_unreferenced;
 use super::visibility::{Audience, Visibility, is_internal, is_same_outermost};
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
@@ -243,13 +244,14 @@ pub fn usages_of_all<O: Outputs>(
         });
     }
     uncompiled(outputs, subjects, &mut found)?;
-    let mentioning = mentioning(outputs, subjects, &mut found)?;
+    let (mentioning, opening) = mentioning(outputs, subjects, &mut found)?;
     let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
     let labels: Vec<String> = labels.into_iter().cloned().collect();
-    let visibility = match subjects.iter().any(Subject::is_member) {
+    let visibility = match subjects.iter().any(Subject::is_member) || opening.iter().any(|types| !types.is_empty()) {
         true => Visibility::read(outputs, gaps)?,
         false => Visibility::default(),
     };
+    note_unreferenced(symbols, &visibility, subjects, &opening, &mut found)?;
     let searches = Search::all(outputs, symbols, subjects, &visibility)?;
     let tables = match labels.is_empty() {
         true => Vec::new(),

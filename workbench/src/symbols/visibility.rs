@@ -95,6 +95,11 @@ impl Visibility {
         Ok(audience)
     }
 
+    /// The projects that compile a file.
+    pub fn projects_of_file(&self, file: &str) -> Vec<String> {
+        self.layout.projects_of(file).map(str::to_owned).collect()
+    }
+
     /// Whether code in a file can use what has this audience.
     pub fn sees(&self, file: &str, audience: &Audience) -> bool {
         let projects = &audience.projects;

@@ -50,6 +50,11 @@ impl Cursor<'_> {
         self.deeper(Expression::Unknown, Self::assignment)
     }
 
+    /// The condition of an arm of a `switch`: no lambda, for its `=>` ends it.
+    pub(super) fn guard(&mut self) -> Expression {
+        self.deeper(Expression::Unknown, |cursor| cursor.operators(0))
+    }
+
     fn assignment(&mut self) -> Expression {
         if let Some(lambda) = self.lambda() {
             return lambda;

@@ -77,9 +77,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let outer = std::mem::take(&mut self.returns);
         let result = signature.map(|(_, result)| result).unwrap_or_default();
         self.returns = vec![self.awaited(&result)];
-        for statement in body {
-            self.statement(statement);
-        }
+        self.statements(body);
         let returns = std::mem::replace(&mut self.returns, outer);
         self.locals.truncate(locals);
         returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
