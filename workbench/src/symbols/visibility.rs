@@ -64,7 +64,9 @@ impl Visibility {
 
     fn read_friends<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
         let damaged = || SymbolError::damaged().at_label(SYMBOLS);
-        let Some(bytes) = read_one(outputs, SYMBOLS.to_owned())? else { return Ok(()) };
+        let Some(bytes) = read_one(outputs, SYMBOLS.to_owned())? else {
+            return Ok(());
+        };
         let table = Table::open(&bytes).ok_or_else(damaged)?;
         let rows = (table.first_at_least(GLOBALS)..table.len()).map(|at| table.row(at));
         for (_, row) in rows.take_while(|(key, _)| key.starts_with(GLOBALS)) {
@@ -105,7 +107,9 @@ impl Visibility {
         let projects = &audience.projects;
         let mut own = self.layout.projects_of(file).peekable();
         let sees = |project: &str| {
-            let Some(references) = self.references.get(project) else { return true };
+            let Some(references) = self.references.get(project) else {
+                return true;
+            };
             let known = match self.friends.get(project) {
                 Some(friends) if audience.is_internal => friends,
                 _ => references,

@@ -25,7 +25,10 @@ internal class In { public class Nested { public void Deep() { } } }",
         ("C/C.csproj", &reference("")),
         ("C/c.cs", user),
         ("D/D.csproj", &project("")),
-        ("D/d.cs", "[assembly: InternalsVisibleTo(Names.All)] class Open { internal void Wide() { } }"),
+        (
+            "D/d.cs",
+            "[assembly: InternalsVisibleTo(Names.All)] class Open { internal void Wide() { } }",
+        ),
         ("E/E.csproj", &project("<ProjectReference Include=\"../D/D.csproj\" />")),
         ("E/e.cs", user),
     ]);
@@ -46,8 +49,16 @@ internal class In { public class Nested { public void Deep() { } } }",
 
 #[test]
 fn a_project_that_names_a_type_without_a_reference_is_told() {
-    let project = |items: &str| format!("<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup>{items}</Project>");
-    let reference = |condition: &str| project(&format!("<ItemGroup {condition}><ProjectReference Include=\"../A/A.csproj\" /></ItemGroup>"));
+    let project = |items: &str| {
+        format!(
+            "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup>{items}</Project>"
+        )
+    };
+    let reference = |condition: &str| {
+        project(&format!(
+            "<ItemGroup {condition}><ProjectReference Include=\"../A/A.csproj\" /></ItemGroup>"
+        ))
+    };
     let user = "using Acme.Core; namespace U; class C { void M() { new Tool().Go(); } }";
     let mut sample = Sample::of(&[
         ("A/A.csproj", &project("")),
@@ -58,7 +69,10 @@ fn a_project_that_names_a_type_without_a_reference_is_told() {
         ("C/c.cs", user),
         // It has that namespace from another project, and means something else by the name.
         ("D/D.csproj", &project("")),
-        ("D/d.cs", "using Acme.Core; namespace V { class E { void Go() { Tool(); } void Tool() { } } } namespace Acme.Core { class F { } }"),
+        (
+            "D/d.cs",
+            "using Acme.Core; namespace V { class E { void Go() { Tool(); } void Tool() { } } } namespace Acme.Core { class F { } }",
+        ),
     ]);
     let symbols = sample.names();
     for symbol in ["Tool", "Tool.Go"] {

@@ -247,7 +247,8 @@ impl<'a> Resolver<'a> {
         let mut levels_before: Vec<&str> = Vec::new();
         for level in levels(around.namespace) {
             levels_before.push(level);
-            let is_here = |using: &&MentionUsing| using.level == level && (using.alias.as_deref() == Some(&head.word.text) || opens(&using.target));
+            let is_here =
+                |using: &&MentionUsing| using.level == level && (using.alias.as_deref() == Some(&head.word.text) || opens(&using.target));
             if around.usings.iter().any(|using| is_here(&using)) {
                 break;
             }

@@ -82,7 +82,10 @@ impl<'a> Candidate<'a> {
         let parameters = || self.line.parameters.split(';');
         (0..arity).all(|at| {
             let mark = format!("!!{at}");
-            let names = |text: &str| text.match_indices(&mark).any(|(start, _)| !text[start + mark.len()..].starts_with(|c: char| c.is_ascii_digit()));
+            let names = |text: &str| {
+                text.match_indices(&mark)
+                    .any(|(start, _)| !text[start + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+            };
             parameters().any(names)
         })
     }

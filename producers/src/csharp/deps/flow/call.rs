@@ -405,7 +405,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 receiver: extended,
                 parameters: of_args,
             };
-            let is_best = |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, (args, shapes));
+            let is_best =
+                |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, (args, shapes));
             if best.as_ref().is_none_or(is_best) {
                 best = Some(found);
             }

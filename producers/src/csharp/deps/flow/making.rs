@@ -88,7 +88,9 @@ impl<'f> Flow<'f, '_> {
             Shape::Array(_) => Vec::new(),
             shape => self.members_of(shape, "Add"),
         };
-        let mut taking = found.iter().filter(|one| one.is_method() && one.line.arity == 0 && takes(&one.parameters(), count));
+        let mut taking = found
+            .iter()
+            .filter(|one| one.is_method() && one.line.arity == 0 && takes(&one.parameters(), count));
         match (taking.next(), taking.next()) {
             (Some(only), None) => only.parameters().into_iter().map(|(_, kind)| kind).collect(),
             _ if count == 1 => vec![self.world.element(shape)],

@@ -125,7 +125,10 @@ impl<'a> Flow<'_, 'a> {
         let extended = own.len().saturating_sub(args.len());
         let given = |at: usize| match at.checked_sub(extended) {
             None => receiver.filter(|shape| shape.is_known()),
-            Some(at) => shapes.get(at)?.as_ref().filter(|shape| shape.is_known() && is_exact(&args[at], shape)),
+            Some(at) => shapes
+                .get(at)?
+                .as_ref()
+                .filter(|shape| shape.is_known() && is_exact(&args[at], shape)),
         };
         let is_base = |base: &Shape, heir: &Shape| base.key().is_some_and(|key| self.world.as_base(heir, key).is_some());
         let is_generic = one.candidate.line.arity > 0;

@@ -412,7 +412,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.missed(shape, name, place, None);
                 // Of enums of .NET the names are known, not their members; of numbers not their constants.
                 let is_own = |key: &str| key.starts_with('~') && self.world.kind(key) == 'e' || numeric(key);
-                if of_type && shape.key().is_some_and(is_own) { shape.clone() } else { Shape::Unknown }
+                if of_type && shape.key().is_some_and(is_own) {
+                    shape.clone()
+                } else {
+                    Shape::Unknown
+                }
             }
         }
     }
