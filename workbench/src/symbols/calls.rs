@@ -230,7 +230,8 @@ pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overloa
 fn likeness(one: &str, other: &str) -> usize {
     let head = |written: &str| without_marks(written).split_once('<').map(|(head, _)| head.to_owned());
     match (head(one), head(other)) {
-        _ if alike(one) == alike(other) => 2,
+        // `int` and `int?` are two types, `string` and `string?` are one.
+        _ if alike(one) == alike(other) => 2 + usize::from(one.ends_with('?') == other.ends_with('?')),
         (Some(one), Some(other)) if one == other => 1,
         _ => 0,
     }

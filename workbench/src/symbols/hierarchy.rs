@@ -375,14 +375,24 @@ abstract class A<T> : I { void I.Set(int at, object value) { } public abstract v
 class B : A<string> { public override void Set(int at, string value) { } }
 interface J { T Add<T>(string key, T value); T Add<T>(string key, System.Func<string, T> make); void Add(string key, int value); }
 class C : J { public T Add<T>(string key, T value) => value; public void Add(string key, int value) { }
+public void Add(string key, int? value) { }
 public T Add<T>(string key, System.Func<string, T> make) => make(key); }
 ";
         let mut sample = Sample::of(&[("a.cs", text)]);
-        assert_eq!(rows_of(&mut sample, "I.Set", true), ["1 implements A`1#I.Set(int,object) a.cs:2:34"]);
-        assert_eq!(rows_of(&mut sample, "J#Add`1(string,T)", true), ["1 implements C#Add`1(string,T) a.cs:5:24"]);
+        assert_eq!(
+            rows_of(&mut sample, "I.Set", true),
+            ["1 implements A`1#I.Set(int,object) a.cs:2:34"]
+        );
+        assert_eq!(
+            rows_of(&mut sample, "J#Add`1(string,T)", true),
+            ["1 implements C#Add`1(string,T) a.cs:5:24"]
+        );
         let made = rows_of(&mut sample, "J#Add`1(string,System.Func<string,T>)", true);
-        assert_eq!(made, ["1 implements C#Add`1(string,System.Func<string,T>) a.cs:6:10"]);
-        assert_eq!(rows_of(&mut sample, "J#Add(string,int)", true), ["1 implements C#Add(string,int) a.cs:5:73"]);
+        assert_eq!(made, ["1 implements C#Add`1(string,System.Func<string, T>) a.cs:7:10"]);
+        assert_eq!(
+            rows_of(&mut sample, "J#Add(string,int)", true),
+            ["1 implements C#Add(string,int) a.cs:5:73"]
+        );
     }
 
     #[test]

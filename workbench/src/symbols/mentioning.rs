@@ -9,14 +9,17 @@ use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::variants::Uncompiled;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+/// By subject the labels of the usages of types, and whether the code of each names the subject's type.
+pub(super) type Mentioning = Vec<BTreeMap<String, bool>>;
+
 /// By subject the labels of the usages of the types whose code may use it, and whether that code names its type; then the types whose code opens its
 /// namespace and names it.
 pub(super) fn mentioning<O: Outputs>(
     outputs: &mut O,
     subjects: &[Subject],
     found: &mut [Usages],
-) -> Result<(Vec<BTreeMap<String, bool>>, Opening), O::Error> {
-    let mut mentioning: Vec<BTreeMap<String, bool>> = vec![BTreeMap::new(); subjects.len()];
+) -> Result<(Mentioning, Opening), O::Error> {
+    let mut mentioning: Mentioning = vec![BTreeMap::new(); subjects.len()];
     let mut opening: Opening = vec![BTreeSet::new(); subjects.len()];
     for by in ["deps", "mentions", "reach"] {
         let told = |subject: &Subject| match (by, subject.name_in_uses()) {
