@@ -391,7 +391,7 @@ public T Add<T>(string key, System.Func<string, T> make) => make(key); }
         assert_eq!(made, ["1 implements C#Add`1(string,System.Func<string, T>) a.cs:7:10"]);
         assert_eq!(
             rows_of(&mut sample, "J#Add(string,int)", true),
-            ["1 implements C#Add(string,int) a.cs:5:73"]
+            ["1 implements C#Add(string,int) a.cs:5:74"]
         );
     }
 
