@@ -21,7 +21,8 @@ workspace in signatures, bases, constraints and attributes, as (type, target, pl
 in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones, and
 those that the compiler's own record leaves undecided: it has no packages, so what stands behind their types it cannot bind. The second
 table has the uses of members and types by kind: those that are told as certain, those that are told at all, and of the certain ones those that are right
-(where the compiler binds nothing at a place, they are not counted)."""
+(where the compiler binds nothing at a place, they are not counted). The third has what `implementations` tells of members that the
+compiler says are implemented or overridden: the declarations that do so, those of them that are told, and those that are told and do not."""
 
 import argparse
 import collections
@@ -52,6 +53,9 @@ CLASSES = {
     "uses-lost": "uses of members and types that cortex does not tell",
     "uses-possible": "uses of members and types that cortex tells as possible",
     "uses-wrong": "certain uses of members and types that are others",
+    "heirs-missing": "members that implement or override one that `implementations` does not tell",
+    "heirs-wrong": "members that `implementations` tells and that do neither",
+    "heirs-unasked": "members whose implementations cannot be asked for by name (not counted)",
     "syntax": "files that the compiler finds syntax errors in",
 }
 
@@ -281,11 +285,71 @@ def compare_uses(ours, theirs, bad, row, differences):
     row["uses"] = counts
 
 
+# Members at most whose implementations are asked for, chosen by a hash of their names.
+MOST_ASKED = 1_000
+
+
+class Service:
+    """`cortex serve --stdio`, asked one question after the other."""
+
+    def __init__(self, program, target, store):
+        command = [program, "-C", str(target), "--store", str(store), "serve", "--stdio"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
+
+    def ask(self, method, params):
+        """The result, or the error."""
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+        self.process.stdin.flush()
+        while line := self.process.stdout.readline():
+            answer = json.loads(line)
+            if answer.get("id") == 1:
+                return answer.get("result"), answer.get("error")
+        sys.exit("the service ended")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def implementations(service, symbol):
+    """The places of the members that implement or override one, in all types of that name; None where the name means nothing."""
+    result, error = service.ask("implementations", {"symbol": symbol, "all": True, "limit": 1_000_000})
+    if error:
+        candidates = (error.get("data") or {}).get("candidates") or []
+        found = [implementations(service, one) for one in candidates if one != symbol] if "@" not in symbol else []
+        found = [one for one in found if one is not None]
+        return set().union(*found) if found else None
+    places = [one["place"] for one in result["implementations"] if "through" not in one and "place" in one]
+    return {(place["file"], place["line"], place["column"]) for place in places}
+
+
+def compare_heirs(service, theirs, bad, row, differences):
+    """Members that implement or override others: those of the compiler against those that `implementations` tells."""
+    bad_files = {path for _, path in bad}
+    expected = collections.defaultdict(set)
+    for record in theirs:
+        if record["k"] == "use" and record["u"] in ("implement", "override") and record["w"] == "s":
+            expected[used(dict(record, u="call"))[0]].add((record["f"], record["l"], record["c"]))
+    asked = sorted(expected, key=lambda name: hashlib.sha256(name.encode()).hexdigest())[:MOST_ASKED]
+    total = found = wrong = 0
+    for symbol in sorted(asked):
+        got = implementations(service, symbol)
+        if got is None:
+            differences["heirs-unasked"].append(symbol)
+            continue
+        there = {place for place in expected[symbol] if place[0] not in bad_files}
+        got = {place for place in got if place[0] not in bad_files}
+        total, found, wrong = total + len(there), found + len(there & got), wrong + len(got - there)
+        for kind, places in (("heirs-missing", there - got), ("heirs-wrong", got - there)):
+            differences[kind] += [f"{file}:{line}:{column}: {symbol}" for file, line, column in sorted(places)]
+    row["heirs"] = (found, total, wrong)
+
+
 def share(found, all_):
     return f"{found:,} of {all_:,} ({100 * found / all_ if all_ else 100:.2f} %)"
 
 
-def compare(name, target, ours, theirs, listed, report):
+def compare(name, target, ours, theirs, listed, report, service):
     bad = {(place(record), record["path"]) for record in theirs if record["k"] == "file" and record["syntaxErrors"]}
     we, they = Side(ours, bad), Side(theirs, bad)
     left_out = we.left_out | they.left_out
@@ -388,6 +452,7 @@ def compare(name, target, ours, theirs, listed, report):
     differences["pairs-missing"] = [f"{spot(pair, True)}: {pair[1]} → {pair[2]} ({', '.join(sorted(bodies[pair]))})" for pair in sorted(bodies.keys() - own_bodies)]
     differences["pairs-wrong"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in invented]
     compare_uses(ours, theirs, bad, row, differences)
+    compare_heirs(service, theirs, bad, row, differences)
     with open(report, "w", encoding="utf-8") as file:
         file.writelines(f"{kind} {line}\n" for kind in CLASSES for line in differences[kind])
     if listed:
@@ -437,6 +502,10 @@ def print_uses(rows):
                 if whole:
                     worst[half, what] = min(worst[half, what], 100 * part / whole)
         print(f"| {name} | {half} | " + " | ".join(cells) + " |")
+    print("\n| repository | half | implementations of members: told | wrong |\n|---|---|--:|--:|")
+    for name, half, row in rows:
+        found, total, wrong = row["heirs"]
+        print(f"| {name} | {half} | {share(found, total)} | {wrong:,} |")
     for (half, what), value in sorted(worst.items()):
         if half:
             print(f"worst of the {half} half, {what}: {value:.2f} %")
@@ -465,7 +534,10 @@ def main():
         name, target, commit = checkout(spec, work)
         ours = facts_of_cortex(args.cortex, target, work, name, args.kept)
         theirs = facts_of_compiler(ours, target, work, name)
-        row = compare(name, target, ours, owned(theirs, ours), (args.list, args.limit) if args.list else None, work / f"{name}.differences.txt")
+        service = Service(args.cortex, target, work / f"{name}.store")
+        listed = (args.list, args.limit) if args.list else None
+        row = compare(name, target, ours, owned(theirs, ours), listed, work / f"{name}.differences.txt", service)
+        service.close()
         rows.append((name, commit, half, row))
         print(f"{name}: {json.dumps(row['differences'])}", file=sys.stderr)
     print("| repository | commit | files | left out | types | headers | members | references | names in bodies | pairs in bodies |")

@@ -90,7 +90,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the number of the first row whose key is not below `key`; the number of rows if there is none.
-    pub(super) fn first_at_least(&self, key: &str) -> usize {
+    pub fn first_at_least(&self, key: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = usize::midpoint(low, high);

@@ -2,6 +2,9 @@
 
 use super::parse::tokens::Tokens;
 
+/// What stands for all assemblies, where the name of one is not written as text.
+pub(super) const ANY: &str = "*";
+
 /// The names of these assemblies in the order of the text, without keys.
 pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {
     const NAME: &str = "InternalsVisibleTo";
@@ -15,7 +18,14 @@ pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {
         opener.is_some_and(|open| tokens.is(open, "[") && tokens.is(open + 1, "assembly") && tokens.is(open + 2, ":"))
     };
     let assemblies = named.filter(is_of_assembly).filter_map(|at| {
-        let text = tokens.text(at + 2).trim_start_matches('@').strip_prefix('"')?;
+        let Some(text) = tokens.text(at + 2).trim_start_matches('@').strip_prefix('"') else {
+            return Some(ANY.to_owned());
+        };
+        let has_key = text.contains(',');
+        if !has_key && tokens.is(at + 3, "+") {
+            // What follows may be a key or the rest of the name.
+            return Some(ANY.to_owned());
+        }
         let name = text.split(['"', ',']).next()?.trim();
         (!name.is_empty()).then(|| name.to_owned())
     });
@@ -32,5 +42,15 @@ mod tests {
         let text = "using System; [assembly: InternalsVisibleTo(\"Lib.Tests\")] [assembly: A, System.Runtime.CompilerServices.InternalsVisibleToAttribute(\"Other, PublicKey=00\")]\n\
             [module: InternalsVisibleTo(\"No\")] [InternalsVisibleTo(\"No\")] class A { string s = \"InternalsVisibleTo\"; void InternalsVisibleTo(string s) { } }";
         assert_eq!(friends(&Tokens::new(text, lex(text))), ["Lib.Tests", "Other"]);
+    }
+
+    #[test]
+    fn a_name_that_is_not_text_may_be_any() {
+        for argument in ["\"A\" + Key", "Names.Tests", "$\"{Own}.Tests\""] {
+            let text = format!("[assembly: InternalsVisibleTo({argument})]");
+            assert_eq!(friends(&Tokens::new(&text, lex(&text))), [ANY], "{argument}");
+        }
+        let text = "[assembly: InternalsVisibleTo(\"A, PublicKey=\" + Key)]";
+        assert_eq!(friends(&Tokens::new(text, lex(text))), ["A"]);
     }
 }

@@ -9,6 +9,7 @@
 
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
+use super::friends::ANY;
 use super::layout::{Layout, WrittenUsing, directory};
 use super::mentions::{Place, join_path, levels};
 use super::names::{NamedType, Names};
@@ -32,7 +33,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 8)
+        ProducerId::new("csharp/symbols", 9)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -197,25 +198,30 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
     }
 }
 
-/// By path of a project the assemblies that see its internal types, in lower case.
-fn friends<'l>(files: &[(&str, Names)], layout: &'l Layout) -> BTreeMap<&'l str, BTreeSet<String>> {
+/// By path of a project the assemblies that see its internal types, in lower case; all of the workspace where the text does not say which.
+pub fn friends<'l, F: AsRef<str>>(files: &[(F, Names)], layout: &'l Layout) -> BTreeMap<&'l str, BTreeSet<String>> {
     let mut friends: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let all = || layout.projects.iter().map(|project| project.assembly.to_lowercase());
     for project in &layout.projects {
         let named = project.internals_visible_to.iter();
         let names = named.map(|name| name.split(',').next().unwrap_or_default().trim().to_lowercase());
         friends.entry(&project.path).or_default().extend(names);
     }
     for (file, names) in files.iter().filter(|(_, names)| !names.friends.is_empty()) {
+        let file = file.as_ref();
         let owner = layout.owner(file).map(|at| layout.projects[at].path.as_str());
         let also = layout
             .also(file)
             .iter()
             .filter_map(|path| layout.projects.iter().find(|project| project.path == *path));
         for path in owner.into_iter().chain(also.map(|project| project.path.as_str())) {
-            friends
-                .entry(path)
-                .or_default()
-                .extend(names.friends.iter().map(|name| name.to_lowercase()));
+            let known = friends.entry(path).or_default();
+            for name in &names.friends {
+                match name == ANY {
+                    true => known.extend(all()),
+                    false => _ = known.insert(name.to_lowercase()),
+                }
+            }
         }
     }
     friends

@@ -17,6 +17,7 @@ use producers::csharp::layout::Layout;
 use producers::csharp::mentions::Place as Evidence;
 use producers::csharp::model::{MemberKind, TypeKind};
 use producers::csharp::names::{self, Names};
+use producers::csharp::symbols::friends;
 use producers::csharp::types::{TypeRow, symbol_of};
 use producers::csharp::usages::Place;
 use serde_json::json;
@@ -191,6 +192,7 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
             linked.entry(project).or_default().push(file);
         }
     }
+    let friends = friends(&read.files, layout);
     for project in &layout.projects {
         let usings: BTreeSet<String> = project
             .usings
@@ -212,7 +214,7 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
             .collect();
         push(
             out,
-            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": project.defines, "friends": project.internals_visible_to, "usings": usings, "refs": project.references, "files": own, "linked": linked, "under": under}),
+            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": project.defines, "friends": friends.get(project.path.as_str()), "usings": usings, "refs": project.references, "files": own, "linked": linked, "under": under}),
         );
     }
     if let Some(loose) = files.remove("") {
@@ -325,9 +327,9 @@ fn uses(of: &str, table: &Table<'_>, out: &mut String) {
         };
         let owner_name = symbol_of(owner).replace('+', ".");
         let to = member.map_or(owner_name.clone(), |member| format!("{owner_name}#{member}"));
-        // These facts exclude symbols that .NET declares.
-        for place in places.iter().filter(|_| !owner.starts_with('~')) {
-            let maybe = place.elsewhere || owner == "?";
+        // A member of .NET's may be one that a type of the workspace implements.
+        for place in &places {
+            let maybe = place.elsewhere || owner == "?" || owner.starts_with('~');
             push(
                 out,
                 &json!({"k": "use", "p": of, "f": place.file, "l": place.line, "c": place.column, "to": to, "u": place.kind.as_str(), "maybe": maybe}),

@@ -206,12 +206,12 @@ fn simple(key: &str) -> Option<u8> {
 }
 
 /// What may override or implement an overload among those of another type: the one of the same parameters, or else, for type arguments may be in
-/// the place of type parameters, those of as many that could become the same.
+/// the place of type parameters, those of as many that could become the same, the likest of them. Their numbers of type parameters are equal.
 pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overload> {
     let own = parameter_types(&of.key);
     let may_be_same = |other: &&Overload| {
         let others = parameter_types(&other.key);
-        others.len() == own.len() && !own.iter().zip(others).any(|(own, other)| differ(own, other))
+        arity(&of.key) == arity(&other.key) && others.len() == own.len() && !own.iter().zip(others).any(|(own, other)| differ(own, other))
     };
     let mut found: Vec<&Overload> = among.iter().filter(may_be_same).collect();
     let same = |other: &&Overload| {
@@ -223,7 +223,24 @@ pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overloa
     if found.iter().any(same) {
         found.retain(same);
     }
+    let likeness = |other: &Overload| -> usize {
+        let others = parameter_types(&other.key);
+        own.iter().zip(others).map(|(own, other)| likeness(own, other)).sum()
+    };
+    let most = found.iter().map(|one| likeness(one)).max().unwrap_or_default();
+    found.retain(|one| likeness(one) == most);
     found
+}
+
+/// How like two types of parameters are: as written, in the type without its arguments, or not.
+fn likeness(one: &str, other: &str) -> usize {
+    let head = |written: &str| without_marks(written).split_once('<').map(|(head, _)| head.to_owned());
+    match (head(one), head(other)) {
+        // `int` and `int?` are two types, `string` and `string?` are one.
+        _ if alike(one) == alike(other) => 2 + usize::from(one.ends_with('?') == other.ends_with('?')),
+        (Some(one), Some(other)) if one == other => 1,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]

@@ -180,6 +180,7 @@ fn members<O: Outputs>(
             }
             let met = search.met(outputs, heir, from_interface && search.of_interface, heirs.is_interface(heir))?;
             let is_met = met.is_some();
+            let is_explicit = met.as_ref().is_some_and(|(path, ..)| is_explicit(path));
             if let Some((path, relation, through)) = met {
                 found.entry(path.clone()).or_insert(Implementation {
                     distance,
@@ -189,7 +190,8 @@ fn members<O: Outputs>(
                     place: None,
                 });
             }
-            if all || !is_met {
+            // Nothing overrides an explicit implementation.
+            if all && !is_explicit || !is_met {
                 here.push(heir);
             }
         }
@@ -268,6 +270,12 @@ impl Search<'_> {
         }
         Ok(None)
     }
+}
+
+/// Whether the path of a member is that of an explicit implementation.
+fn is_explicit(path: &str) -> bool {
+    let member = path.split_once('#').map_or("", |(_, member)| member);
+    short_of(member.split('(').next().unwrap_or(member)).is_some()
 }
 
 /// Simple name of the interface that an explicit implementation names.
@@ -358,6 +366,33 @@ class Q : P, J { }
         );
         assert_eq!(rows_of(&mut sample, "A#Go(int)", false), ["1 overrides B#Go(int) a.cs:8:36"]);
         assert_eq!(rows_of(&mut sample, "D.Go", true), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_overrides_an_explicit_implementation() {
+        let text = "interface I { void Set(int at, object value); }
+abstract class A<T> : I { void I.Set(int at, object value) { } public abstract void Set(int at, T value); }
+class B : A<string> { public override void Set(int at, string value) { } }
+interface J { T Add<T>(string key, T value); T Add<T>(string key, System.Func<string, T> make); void Add(string key, int value); }
+class C : J { public T Add<T>(string key, T value) => value; public void Add(string key, int value) { }
+public void Add(string key, int? value) { }
+public T Add<T>(string key, System.Func<string, T> make) => make(key); }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(
+            rows_of(&mut sample, "I.Set", true),
+            ["1 implements A`1#I.Set(int,object) a.cs:2:34"]
+        );
+        assert_eq!(
+            rows_of(&mut sample, "J#Add`1(string,T)", true),
+            ["1 implements C#Add`1(string,T) a.cs:5:24"]
+        );
+        let made = rows_of(&mut sample, "J#Add`1(string,System.Func<string,T>)", true);
+        assert_eq!(made, ["1 implements C#Add`1(string,System.Func<string, T>) a.cs:7:10"]);
+        assert_eq!(
+            rows_of(&mut sample, "J#Add(string,int)", true),
+            ["1 implements C#Add(string,int) a.cs:5:74"]
+        );
     }
 
     #[test]

@@ -88,8 +88,10 @@ fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
         Some(".ctor" | ".cctor") => simple_name(symbol.key()),
         // A finalizer bears the name of its type; a method may be called so.
         Some("Finalize") if text[start..].contains('~') => simple_name(symbol.key()),
-        Some("this[]") => "this",
-        Some(name) => short_of(name).unwrap_or(name),
+        Some(name) => match short_of(name).unwrap_or(name) {
+            "this[]" => "this",
+            short => short,
+        },
     };
     let at = start + name_in_declaration(&text[start..], name, symbol.member().is_none()).unwrap_or(0);
     let before = &text[..at];

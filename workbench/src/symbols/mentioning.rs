@@ -2,19 +2,25 @@
 
 use super::index::simple_name;
 use super::outputs::{Output, Outputs, SymbolError};
+use super::unreferenced::{Opening, opens};
 use super::usages::{IMPLIED, Subject, Usages, is_nameless};
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::variants::Uncompiled;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// By subject the labels of the usages of the types whose code may use it, and whether that code names its type.
+/// By subject the labels of the usages of types, and whether the code of each names the subject's type.
+pub(super) type Mentioning = Vec<BTreeMap<String, bool>>;
+
+/// By subject the labels of the usages of the types whose code may use it, and whether that code names its type; then the types whose code opens its
+/// namespace and names it.
 pub(super) fn mentioning<O: Outputs>(
     outputs: &mut O,
     subjects: &[Subject],
     found: &mut [Usages],
-) -> Result<Vec<BTreeMap<String, bool>>, O::Error> {
-    let mut mentioning: Vec<BTreeMap<String, bool>> = vec![BTreeMap::new(); subjects.len()];
+) -> Result<(Mentioning, Opening), O::Error> {
+    let mut mentioning: Mentioning = vec![BTreeMap::new(); subjects.len()];
+    let mut opening: Opening = vec![BTreeSet::new(); subjects.len()];
     for by in ["deps", "mentions", "reach"] {
         let told = |subject: &Subject| match (by, subject.name_in_uses()) {
             ("reach", word) => word == IMPLICIT,
@@ -27,6 +33,13 @@ pub(super) fn mentioning<O: Outputs>(
         for Output { label, bytes } in outputs.read(&[format!("//types/...:{by}")])? {
             let usages = label.strip_suffix(by).map(|package| format!("{package}usages"));
             let names = bytes.map(|bytes| Named::read(by, &bytes));
+            if let Some(Named::Words(words)) = &names {
+                let user = label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":mentions"));
+                let user = user.map(engine::values::label::unescape).unwrap_or_default();
+                for (_, opening) in subjects.iter().zip(&mut opening).filter(|(subject, _)| opens(words, subject)) {
+                    opening.insert(user.clone());
+                }
+            }
             for ((subject, mentioning), found) in subjects.iter().zip(&mut mentioning).zip(&mut *found) {
                 match (&names, &usages) {
                     _ if !told(subject) => {}
@@ -39,7 +52,7 @@ pub(super) fn mentioning<O: Outputs>(
             }
         }
     }
-    Ok(mentioning)
+    Ok((mentioning, opening))
 }
 
 /// What the code of a type names.

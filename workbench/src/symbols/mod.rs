@@ -40,7 +40,10 @@ mod search_tests;
 pub mod source;
 pub mod state;
 pub mod unbound;
+mod unreferenced;
 pub mod usages;
 #[cfg(test)]
 mod usages_tests;
 pub mod visibility;
+#[cfg(test)]
+mod visibility_tests;

@@ -11,9 +11,11 @@ use super::meaning::{Candidate, Resolution};
 use super::mentioning::{mentioning, uncompiled};
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
-use super::visibility::{Visibility, is_same_outermost};
+use super::unreferenced::note_unreferenced;
+use super::visibility::{Audience, Visibility, is_internal, is_same_outermost};
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
+use producers::csharp::hashes::Access;
 use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -242,13 +244,14 @@ pub fn usages_of_all<O: Outputs>(
         });
     }
     uncompiled(outputs, subjects, &mut found)?;
-    let mentioning = mentioning(outputs, subjects, &mut found)?;
+    let (mentioning, opening) = mentioning(outputs, subjects, &mut found)?;
     let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
     let labels: Vec<String> = labels.into_iter().cloned().collect();
-    let visibility = match subjects.iter().any(Subject::is_member) {
+    let visibility = match subjects.iter().any(Subject::is_member) || opening.iter().any(|types| !types.is_empty()) {
         true => Visibility::read(outputs, gaps)?,
         false => Visibility::default(),
     };
+    note_unreferenced(symbols, &visibility, subjects, &opening, &mut found)?;
     let searches = Search::all(outputs, symbols, subjects, &visibility)?;
     let tables = match labels.is_empty() {
         true => Vec::new(),
@@ -307,8 +310,8 @@ struct Search<'s> {
     /// Bases of .NET that declare the name.
     outside: Vec<String>,
     visibility: &'s Visibility,
-    /// The projects that compile the type that declares it.
-    projects: BTreeSet<String>,
+    /// The code that can use it.
+    audience: Audience,
 }
 
 /// What another type declares of the name.
@@ -317,8 +320,8 @@ struct Related {
     overloads: Vec<Overload>,
     /// Those that may stand for the wanted one; none where any may.
     same: Option<Vec<Overload>>,
-    /// The projects that compile it.
-    projects: BTreeSet<String>,
+    /// The code that can use it.
+    audience: Audience,
 }
 
 impl<'s> Search<'s> {
@@ -370,7 +373,7 @@ impl<'s> Search<'s> {
             overloads: Vec::new(),
             related: BTreeMap::new(),
             outside: Vec::new(),
-            projects: visibility.projects_of(symbols, declaring)?,
+            audience: visibility.audience_of(symbols, declaring)?,
             visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
@@ -384,12 +387,13 @@ impl<'s> Search<'s> {
         search.overloads = of_type(declaring, &|one| one.name == *name);
         let wanted = search.overloads.iter().find(|one| Some(&one.key) == subject.overload.as_ref());
         search.wanted = wanted.cloned();
+        search.audience.is_internal |= search.all_are(is_internal);
         for key in related {
             let overloads = of_type(key, &|one| one.name == word || short_of(&one.name) == Some(word));
             let wanted = search.wanted.as_ref().filter(|_| !overloads.is_empty());
             let same = wanted.map(|wanted| counterparts(wanted, &overloads).into_iter().cloned().collect::<Vec<_>>());
-            let projects = search.visibility.projects_of(symbols, key)?;
-            search.related.insert(key.clone(), Related { overloads, same, projects });
+            let audience = search.visibility.audience_of(symbols, key)?;
+            search.related.insert(key.clone(), Related { overloads, same, audience });
         }
         Ok(search)
     }
@@ -402,7 +406,12 @@ impl<'s> Search<'s> {
             row.transpose().map(Option::unwrap_or_default).map_err(|_| SymbolError::damaged())
         };
         if self.subject.name.is_none() {
-            found.certain.extend(places(&self.subject.key)?.into_iter().map(bare));
+            for place in places(&self.subject.key)? {
+                match place.elsewhere {
+                    true => _ = found.possible.entry(bare(place)).or_insert(Why::Elsewhere),
+                    false => _ = found.certain.insert(bare(place)),
+                }
+            }
             return Ok(());
         }
         if self.is_named {
@@ -438,11 +447,11 @@ impl<'s> Search<'s> {
         for place in places(&format!("?#{}", self.word))? {
             let own = self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), true);
             let sees_own =
-                self.visibility.sees(&place.file, &self.projects) && (!self.is_private() || is_same_outermost(user, &self.subject.key));
+                self.visibility.sees(&place.file, &self.audience) && (!self.is_private() || is_same_outermost(user, &self.subject.key));
             let fitting = self.related.values();
             let fitting = fitting.filter(|related| self.may_be_through(&place, related.same.as_deref(), true));
             let through: Vec<&Related> = fitting.collect();
-            let sees = |related: &&&Related| self.visibility.sees(&place.file, &related.projects);
+            let sees = |related: &&&Related| self.visibility.sees(&place.file, &related.audience);
             if own && sees_own || through.iter().any(|related| sees(&related)) {
                 found.note_call(&place);
                 let why = match is_near {
@@ -459,13 +468,14 @@ impl<'s> Search<'s> {
 
     /// Whether only its own type sees it.
     fn is_private(&self) -> bool {
-        let mut all = self
-            .wanted
-            .as_ref()
-            .map_or(self.overloads.as_slice(), std::slice::from_ref)
-            .iter()
-            .peekable();
-        all.peek().is_some() && all.all(|one| one.accessibility == "private")
+        self.all_are(|access| access == Access::Private)
+    }
+
+    /// Whether all overloads that are looked for have such an accessibility.
+    fn all_are(&self, is_such: impl Fn(Access) -> bool) -> bool {
+        let wanted = self.wanted.as_ref().map(std::slice::from_ref);
+        let mut all = wanted.unwrap_or(&self.overloads).iter().peekable();
+        all.peek().is_some() && all.all(|one| !one.accessibility.is_empty() && is_such(Access::parse(&one.accessibility)))
     }
 
     /// Whether a use of the name is one of the subject: for certain, maybe and why, or not.

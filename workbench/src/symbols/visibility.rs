@@ -1,4 +1,5 @@
-//! Which code can use a symbol at all: projects see what they reference, and private members are of their outermost type alone.
+//! Which code can use a symbol at all: projects see what they reference, what is internal only where they are friends of the assembly
+//! (`InternalsVisibleTo`), and private members are of their outermost type alone.
 //!
 //! A file that no project compiles sees everything, and everything sees what it declares. So does a project whose references are not all known.
 
@@ -6,11 +7,17 @@ use super::contents::Layout;
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, read_one};
 use engine::values::table::Table;
+use producers::csharp::deps::index::Globals;
+use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of references between projects.
 const REFERENCES: &str = "//index:references";
+
+/// The table that says of each project whose internal types it sees, in rows of this prefix.
+const SYMBOLS: &str = "//index:symbols";
+const GLOBALS: &str = "using:";
 
 /// Which projects see which.
 #[derive(Debug, Default)]
@@ -18,6 +25,17 @@ pub struct Visibility {
     layout: Layout,
     /// What each project sees, itself left out; of those that are not listed nothing is known.
     references: BTreeMap<String, BTreeSet<String>>,
+    /// The projects whose internal types each project sees, itself left out.
+    friends: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The code that can use a symbol: that of the projects that compile it and, unless it is internal to them, of those that reference one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audience {
+    /// The projects that compile it; none where a loose file declares it, which all code sees.
+    pub projects: BTreeSet<String>,
+    /// Whether other projects see it as friends only.
+    pub is_internal: bool,
 }
 
 impl Visibility {
@@ -29,7 +47,9 @@ impl Visibility {
         let mut visibility = Self {
             layout: Layout::read(outputs)?,
             references: BTreeMap::new(),
+            friends: BTreeMap::new(),
         };
+        visibility.read_friends(outputs)?;
         let damaged = || SymbolError::damaged().at_label(REFERENCES);
         if let Some(bytes) = read_one(outputs, REFERENCES.to_owned())? {
             for (project, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
@@ -42,31 +62,78 @@ impl Visibility {
         Ok(visibility)
     }
 
-    /// The projects that compile a type; none of a type that a loose file declares, too.
-    pub fn projects_of(&self, symbols: &Symbols, key: &str) -> Result<BTreeSet<String>, SymbolError> {
-        let Some(at) = symbols.find(key) else {
-            return Ok(BTreeSet::new());
+    fn read_friends<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
+        let damaged = || SymbolError::damaged().at_label(SYMBOLS);
+        let Some(bytes) = read_one(outputs, SYMBOLS.to_owned())? else {
+            return Ok(());
         };
-        let mut found = BTreeSet::new();
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        let rows = (table.first_at_least(GLOBALS)..table.len()).map(|at| table.row(at));
+        for (_, row) in rows.take_while(|(key, _)| key.starts_with(GLOBALS)) {
+            let row: Globals = serde_json::from_slice(row).map_err(|_| damaged())?;
+            if let Some(project) = row.project {
+                self.friends.entry(project).or_default().extend(row.friends);
+            }
+        }
+        Ok(())
+    }
+
+    /// The code that can use a type and those of its members that are not internal themselves.
+    pub fn audience_of(&self, symbols: &Symbols, key: &str) -> Result<Audience, SymbolError> {
+        let Some(at) = symbols.find(key) else {
+            return Ok(Audience::default());
+        };
+        let mut audience = Audience {
+            is_internal: is_internal_type(symbols, key),
+            ..Audience::default()
+        };
         for file in &symbols.row(at)?.files {
             let mut projects = self.layout.projects_of(file).peekable();
             if projects.peek().is_none() {
-                return Ok(BTreeSet::new());
+                return Ok(Audience::default());
             }
-            found.extend(projects.map(str::to_owned));
+            audience.projects.extend(projects.map(str::to_owned));
         }
-        Ok(found)
+        Ok(audience)
     }
 
-    /// Whether code in a file can use what these projects compile.
-    pub fn sees(&self, file: &str, projects: &BTreeSet<String>) -> bool {
+    /// The projects that compile a file.
+    pub fn projects_of_file(&self, file: &str) -> Vec<String> {
+        self.layout.projects_of(file).map(str::to_owned).collect()
+    }
+
+    /// Whether code in a file can use what has this audience.
+    pub fn sees(&self, file: &str, audience: &Audience) -> bool {
+        let projects = &audience.projects;
         let mut own = self.layout.projects_of(file).peekable();
         let sees = |project: &str| {
-            let Some(known) = self.references.get(project) else { return true };
+            let Some(references) = self.references.get(project) else {
+                return true;
+            };
+            let known = match self.friends.get(project) {
+                Some(friends) if audience.is_internal => friends,
+                _ => references,
+            };
             projects.contains(project) || projects.iter().any(|project| known.contains(project))
         };
         projects.is_empty() || own.peek().is_none() || own.any(sees)
     }
+}
+
+/// Whether this accessibility keeps other assemblies out that are no friends.
+pub fn is_internal(access: Access) -> bool {
+    matches!(access, Access::Internal | Access::PrivateProtected | Access::File | Access::Private)
+}
+
+/// Whether a type, or one that it is nested in, is internal.
+fn is_internal_type(symbols: &Symbols, key: &str) -> bool {
+    let (symbol, scope) = key.split_at(symbol_of(key).len());
+    let ends = symbol.match_indices('+').map(|(at, _)| at).chain([symbol.len()]);
+    let around = ends.filter_map(|end| {
+        let outer = &symbol[..end];
+        symbols.find(&format!("{outer}{scope}")).or_else(|| symbols.find(outer))
+    });
+    around.into_iter().any(|at| is_internal(symbols.glance(at).access))
 }
 
 /// Whether two types lie in one outermost type, so that each sees the other's private members.

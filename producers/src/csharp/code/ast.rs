@@ -247,9 +247,9 @@ pub enum Expression {
     /// `new { A = 1, b.C }`.
     #[n(9)]
     Anonymous(#[n(0)] Vec<(String, Expression)>),
-    /// A lambda or an anonymous method.
+    /// A lambda or an anonymous method, and whether it is `async`.
     #[n(10)]
-    Lambda(#[n(0)] Vec<Parameter>, #[n(1)] Vec<Statement>),
+    Lambda(#[n(0)] Vec<Parameter>, #[n(1)] Vec<Statement>, #[n(2)] bool),
     /// `(T)e`, with the place of the bracket.
     #[n(11)]
     Cast(#[n(0)] TypeRef, #[n(1)] Box<Expression>, #[n(2)] u32),
@@ -427,6 +427,9 @@ pub enum Statement {
     /// What a `using` disposes of: a declaration or a value, with the keyword; that of `await using` is `await`.
     #[n(8)]
     Using(#[n(0)] Box<Statement>, #[n(1)] Word),
+    /// A value that decides what runs: the head of an `if` or a loop, a `when`.
+    #[n(9)]
+    Condition(#[n(0)] Expression),
 }
 
 /// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.

@@ -50,6 +50,11 @@ impl Cursor<'_> {
         self.deeper(Expression::Unknown, Self::assignment)
     }
 
+    /// The condition of an arm of a `switch`: no lambda, for its `=>` ends it.
+    pub(super) fn guard(&mut self) -> Expression {
+        self.deeper(Expression::Unknown, |cursor| cursor.operators(0))
+    }
+
     fn assignment(&mut self) -> Expression {
         if let Some(lambda) = self.lambda() {
             return lambda;
@@ -377,7 +382,9 @@ impl Cursor<'_> {
         {
             self.skip_group();
         }
+        let mut is_async = false;
         while matches!(self.peek(), "async" | "static") && !matches!(self.ahead(1), "=>" | "." | "," | ")" | "=") {
+            is_async |= self.is("async");
             self.at += 1;
         }
         let parameters = match self.peek() {
@@ -395,7 +402,7 @@ impl Cursor<'_> {
                     self.at = start;
                     return None;
                 }
-                return Some(Expression::Lambda(parameters.unwrap_or_default(), self.block()));
+                return Some(Expression::Lambda(parameters.unwrap_or_default(), self.block(), is_async));
             }
             _ if self.is_identifier() && self.ahead(1) == "=>" => {
                 let name = self.take_word().text;
@@ -413,7 +420,7 @@ impl Cursor<'_> {
             self.take("ref");
             vec![Statement::Return(self.expression())]
         };
-        Some(Expression::Lambda(parameters, body))
+        Some(Expression::Lambda(parameters, body, is_async))
     }
 
     fn lambda_parameter(&mut self) -> Parameter {

@@ -245,7 +245,7 @@ impl Cursor<'_> {
             cursor.inside(|cursor| {
                 cursor.read_list(|cursor| {
                     let pattern = cursor.pattern();
-                    let when = cursor.take("when").then(|| cursor.expression());
+                    let when = cursor.take("when").then(|| cursor.guard());
                     cursor.take("=>");
                     (pattern, when, cursor.expression())
                 })

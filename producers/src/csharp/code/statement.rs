@@ -39,9 +39,12 @@ impl Cursor<'_> {
                 list.push(Statement::Block(inner));
             }
             "if" | "while" | "lock" => {
+                let decides = !self.is("lock");
                 self.at += 1;
-                if let Some(condition) = self.inside(Self::expression) {
-                    list.push(Statement::Expression(condition));
+                match self.inside(Self::expression) {
+                    Some(condition) if decides => list.push(Statement::Condition(condition)),
+                    Some(locked) => list.push(Statement::Expression(locked)),
+                    None => {}
                 }
                 let inner = self.governed();
                 list.push(Statement::Block(inner));
@@ -100,6 +103,12 @@ impl Cursor<'_> {
                     let value = self.expression();
                     list.push(Statement::Yield(value));
                 }
+                self.end_of_statement();
+            }
+            "goto" if self.ahead(1) == "case" => {
+                self.at += 2;
+                let value = self.expression();
+                list.push(Statement::Expression(value));
                 self.end_of_statement();
             }
             "goto" | "break" | "continue" => self.end_of_statement(),
@@ -268,14 +277,21 @@ impl Cursor<'_> {
         let mut inner = self
             .inside(|cursor| {
                 let mut inner = Vec::new();
+                let mut section = 0;
                 while !cursor.done() {
                     let before = cursor.at;
                     if !cursor.is(";") {
                         cursor.simple(&mut inner);
                     }
+                    if section == 1
+                        && let Some(Statement::Expression(condition)) = inner.pop_if(|last| matches!(last, Statement::Expression(_)))
+                    {
+                        inner.push(Statement::Condition(condition));
+                    }
                     while !cursor.done() && !matches!(cursor.peek(), ";" | ",") {
                         cursor.skip_group();
                     }
+                    section += usize::from(cursor.is(";"));
                     cursor.at += 1;
                     if cursor.at == before {
                         cursor.skip_group();
@@ -344,7 +360,7 @@ impl Cursor<'_> {
         if self.take("when")
             && let Some(filter) = self.inside(Self::expression)
         {
-            inner.push(Statement::Expression(filter));
+            inner.push(Statement::Condition(filter));
         }
         if self.is("{") {
             inner.extend(self.block());

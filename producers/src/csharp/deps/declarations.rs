@@ -2,7 +2,7 @@
 //!
 //! Rows: `KEY` → kind letter, namespace, identifier and direct bases of a type, and behind them result and parameters of a delegate or, of a
 //! class with extension methods, the projects that compile it there; `KEY#NAME` → a line for each member of that name that the type
-//! declares itself (`.ctor` for constructors): flags, arity, result, parameters; `.NAME` → the extension methods of that name, each behind
+//! declares itself (`.ctor` for constructors): flags, arity, result, parameters, names of these; `.NAME` → the extension methods of that name, each behind
 //! the key of its class. Each row but the last kind comes from one type alone, so that an edit of a type moves rows of that type.
 
 use super::shape::Shape;

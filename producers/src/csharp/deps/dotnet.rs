@@ -34,6 +34,10 @@ pub struct MemberLine<'a> {
     pub result: &'a str,
     /// Parameters between `;`.
     pub parameters: &'a str,
+    /// Their names between `;`; none of .NET's and of operators.
+    pub names: &'a str,
+    /// Whether it constrains its type parameters.
+    pub constrained: bool,
 }
 
 impl<'a> MemberLine<'a> {
@@ -45,6 +49,8 @@ impl<'a> MemberLine<'a> {
             arity: fields.next()?.parse().ok()?,
             result: fields.next()?,
             parameters: fields.next().unwrap_or(""),
+            names: fields.next().unwrap_or(""),
+            constrained: fields.next().is_some(),
         })
     }
 }

@@ -2,10 +2,10 @@
 
 use super::binder::{self, Binder, Bound, Surroundings};
 use super::dotnet;
-use super::index::NameIndex;
+use super::index::{Entry, NameIndex};
 use super::shape::Shape;
 use crate::csharp::code::{self, ast::Name, ast::TypeRef};
-use crate::csharp::mentions::{Place, join_path, levels};
+use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -220,12 +220,42 @@ impl<'a> Resolver<'a> {
         let meaning = match binder.bind(&self.around, &path, arity, place, true) {
             // The binder leaves what follows a type to members; here the whole path has to be a type.
             Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
+            Bound::Type(entry) if self.is_hidden_by_namespace(entry, segments) => Meaning::Nothing,
             Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
             Bound::Ambiguous(_) => Meaning::Ambiguous,
             Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),
         };
         self.known.borrow_mut().insert(asked, meaning.clone());
         meaning
+    }
+
+    /// Whether a namespace comes before a type that a using directive opens: one of that name in a namespace around, where the directive does
+    /// not stand further in.
+    fn is_hidden_by_namespace(&self, entry: &Entry, segments: &[Name]) -> bool {
+        let around = &self.around;
+        let Some(head) = segments.first().filter(|head| head.args.is_empty() && head.word.text != "global") else {
+            return false;
+        };
+        let is_opened = entry.encloser.is_none() && segments.len() == 1 && !levels(around.namespace).any(|level| level == entry.namespace);
+        if !is_opened {
+            return false;
+        }
+        let opens = |target: &str| {
+            let target = target.strip_prefix("global::").unwrap_or(target);
+            entry.namespace == target || entry.namespace.ends_with(&format!(".{target}"))
+        };
+        let mut levels_before: Vec<&str> = Vec::new();
+        for level in levels(around.namespace) {
+            levels_before.push(level);
+            let is_here =
+                |using: &&MentionUsing| using.level == level && (using.alias.as_deref() == Some(&head.word.text) || opens(&using.target));
+            if around.usings.iter().any(|using| is_here(&using)) {
+                break;
+            }
+        }
+        levels_before
+            .iter()
+            .any(|level| self.namespaces().contains(&join_path(level, &head.word.text)))
     }
 
     /// The namespaces around, and those of types that the code names and sees.

@@ -1,7 +1,8 @@
 //! `csharp/signatures`: the members of one type with their types bound, for all code that may use them.
 //!
 //! Text: first the type (key, kind letter, namespace, identifier, direct bases, of a class with extension methods the projects that
-//! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
+//! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters, of
+//! what is called with arguments the names of these, and `where` if it constrains its type parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
 
 use super::index::NameIndex;
 use super::resolve::Resolver;
@@ -20,7 +21,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 9)
+        ProducerId::new("csharp/signatures", 10)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -179,6 +180,14 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         match &parameter.kind {
             Some(written) => shape(written).write(&mut text),
             None => text.push('?'),
+        }
+    }
+    if matches!(letter, 'm' | 'x' | 'c' | 'h') && !parameters.is_empty() {
+        let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.trim_start_matches('@')).collect();
+        text.push('\t');
+        text.push_str(&names.join(";"));
+        if declared.signature.contains(" where ") {
+            text.push_str("\twhere");
         }
     }
     text.push('\n');

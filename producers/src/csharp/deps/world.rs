@@ -76,6 +76,28 @@ impl<'a> Candidate<'a> {
         declared.substitute(self.owner.args(), &self.methods())
     }
 
+    /// Whether arguments can tell all its own type parameters: each is in the type of a parameter.
+    pub fn is_inferable(&self) -> bool {
+        let arity = self.line.arity;
+        let parameters = || self.line.parameters.split(';');
+        (0..arity).all(|at| {
+            let mark = format!("!!{at}");
+            let names = |text: &str| {
+                text.match_indices(&mark)
+                    .any(|(start, _)| !text[start + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+            };
+            parameters().any(names)
+        })
+    }
+
+    /// The names of its parameters; none where they are not known.
+    pub fn names(&self) -> Vec<&'a str> {
+        match self.line.names.is_empty() {
+            true => Vec::new(),
+            false => self.line.names.split(';').collect(),
+        }
+    }
+
     /// Its parameters: the word before the type (`out`, `params`, `opt`) and the type.
     pub fn parameters(&self) -> Vec<(&'a str, Shape)> {
         let read = |text: &'a str| {

@@ -1,8 +1,9 @@
 //! Calls: which overload is meant, what its type parameters are, what lambdas get.
 
-use super::overload::called_with;
+use super::deferred::is_deferred;
+use super::overload::{called_with, placed};
 use super::{CONSTRUCTOR, Flow, Local};
-use crate::csharp::code::ast::{Argument, Expression, Name};
+use crate::csharp::code::ast::{Argument, LocalFunction, Name};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -15,14 +16,16 @@ pub(super) const NOT_CALLABLE: i64 = -50;
 pub(super) struct Chosen<'a> {
     /// How well the arguments fit.
     pub(super) score: i64,
-    candidate: Candidate<'a>,
-    bindings: Bindings,
+    pub(super) candidate: Candidate<'a>,
+    pub(super) bindings: Bindings,
+    /// The parameter of what an extension method is called on.
+    pub(super) receiver: Option<Shape>,
     /// The parameter of each argument.
-    parameters: Vec<Shape>,
+    pub(super) parameters: Vec<Shape>,
 }
 
 /// Type arguments found so far.
-type Bindings = Vec<Shape>;
+pub(super) type Bindings = Vec<Shape>;
 
 impl<'f, 'a> Flow<'f, 'a> {
     /// Goes through arguments without knowing what they are for.
@@ -47,21 +50,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Some(Local::Function(function)) => {
                 self.passed(name.word.place);
                 self.type_arguments(name);
-                let (methods, locals) = (self.methods.len(), self.locals.len());
-                for parameter in &function.type_parameters {
-                    let parameter: Rc<str> = parameter.as_str().into();
-                    self.methods.push((parameter.clone(), Shape::Variable(parameter)));
-                }
-                let targets: Vec<Shape> = function
-                    .parameters
-                    .iter()
-                    .map(|parameter| self.quiet(parameter.kind.as_ref()))
-                    .collect();
-                let result = self.quiet(Some(&function.result));
-                self.methods.truncate(methods);
-                debug_assert!(locals == self.locals.len());
-                self.arguments(args, &targets);
-                return result;
+                return self.call_local(function, name, args);
             }
             None => {}
         }
@@ -77,6 +66,33 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.nothing(text, name.word.place, super::UseKind::Name);
         }
         self.unknown_call(name, args)
+    }
+
+    /// A call of a function that the body declares.
+    fn call_local(&mut self, function: &'f LocalFunction, name: &Name, args: &'f [Argument]) -> Shape {
+        let methods = self.methods.len();
+        let given: Vec<Shape> = name.args.iter().map(|arg| self.quiet(Some(arg))).collect();
+        for (at, parameter) in function.type_parameters.iter().enumerate() {
+            let parameter: Rc<str> = parameter.as_str().into();
+            let stands_for = given.get(at).cloned().unwrap_or_else(|| Shape::Variable(parameter.clone()));
+            self.methods.push((parameter, stands_for));
+        }
+        let kinds: Vec<Shape> = function
+            .parameters
+            .iter()
+            .map(|parameter| self.quiet(parameter.kind.as_ref()))
+            .collect();
+        let result = self.quiet(Some(&function.result));
+        self.methods.truncate(methods);
+        let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let places = placed(args, &names).unwrap_or_else(|| vec![None; args.len()]);
+        for (arg, place) in args.iter().zip(places) {
+            match place.and_then(|place| kinds.get(place)) {
+                Some(target) => self.converted(&arg.value, target),
+                None => self.value(&arg.value, None),
+            };
+        }
+        result
     }
 
     /// A call of which nothing is known but what is written.
@@ -116,7 +132,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let kind = candidate.result();
                 return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
             }
-            let generic = name.args.is_empty() || candidate.line.arity as usize == name.args.len();
+            let generic = match name.args.len() {
+                0 => candidate.is_inferable(),
+                count => candidate.line.arity as usize == count,
+            };
             generic && takes(&candidate.parameters(), args.len())
         };
         if found.iter().any(fits) {
@@ -209,19 +228,20 @@ impl<'f, 'a> Flow<'f, 'a> {
                 (chosen, all, extended) = (Some(other), others, Some(value));
             }
         }
-        let Some(Chosen {
+        let Some(chosen) = chosen else { return Shape::Unknown };
+        let chosen = self.prefer_by_lambda(chosen, &all, extended, &explicit, args, &shapes);
+        let other_targets = self.other_targets(&all, extended, &explicit, args, &shapes);
+        let others = match self.found.uses {
+            Some(_) => self.others(&chosen, all, extended, &explicit, args, &shapes),
+            None => Vec::new(),
+        };
+        let Chosen {
             candidate,
             mut bindings,
             parameters,
             score,
-        }) = chosen
-        else {
-            return Shape::Unknown;
-        };
-        let others = match self.found.uses {
-            Some(_) => self.others(&candidate, all, extended, &explicit, args, &shapes),
-            None => Vec::new(),
-        };
+            ..
+        } = chosen;
         let call = called_with(name, args, &shapes, extended.is_some());
         let decided = others.is_empty();
         for owner in &others {
@@ -229,7 +249,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         self.touch(&candidate.owner);
         self.used(&candidate.owner, text, name.word.place, decided, Some(call));
+        let from = self.uses();
         self.deferred(&parameters, &mut bindings, args);
+        self.note_other_targets(from, &parameters, args, &other_targets);
         self.note_conversions(args, &shapes, &parameters, &bindings, decided && score > NOT_CALLABLE);
         let result = candidate.result();
         if let Some(target) = target
@@ -319,22 +341,37 @@ impl<'f, 'a> Flow<'f, 'a> {
                 bindings.clone_from_slice(explicit);
             } else if !explicit.is_empty() {
                 score -= 1_000;
+            } else if !candidate.is_inferable() {
+                score -= 500;
             }
+            let mut names = candidate.names();
+            let mut extended = None;
             if let Some(receiver) = receiver
                 && !parameters.is_empty()
             {
+                names.drain(..names.len().min(1));
                 let (_, first) = parameters.remove(0);
                 match self.conversion_rank(&first, receiver, &mut bindings) {
                     Some(fit) => score += 4 * i64::from(fit),
                     None => score -= 500,
                 }
+                extended = Some(first);
             }
             if !takes(&parameters, args.len()) {
                 score -= 2_000;
             }
+            let places = placed(args, &names);
+            if places.is_none() {
+                score -= 2_000;
+            }
+            let places = places.unwrap_or_else(|| vec![None; args.len()]);
             let mut of_args = Vec::with_capacity(args.len());
             for (at, arg) in args.iter().enumerate() {
-                let (word, parameter) = match parameters.get(at) {
+                let Some(place) = places[at] else {
+                    of_args.push(Shape::Unknown);
+                    continue;
+                };
+                let (word, parameter) = match parameters.get(place) {
                     Some((word, shape)) => (*word, shape.clone()),
                     None => parameters
                         .last()
@@ -348,107 +385,33 @@ impl<'f, 'a> Flow<'f, 'a> {
                     }
                     other => other.clone(),
                 };
-                if arg.name.is_none() {
-                    score += match &shapes[at] {
-                        Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
-                            Some(fit) => i64::from(fit),
-                            None if self.conversion(shape, &parameter).is_some() => -3,
-                            None => -100,
-                        },
-                        None => self.suits(&parameter, &arg.value),
-                    };
-                    if matches!(shapes[at], Some(Shape::Unknown)) {
-                        score += self.suits_group(&parameter, &arg.value);
-                    }
-                    of_args.push(parameter);
-                } else {
-                    of_args.push(Shape::Unknown);
+                score += match &shapes[at] {
+                    Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
+                        Some(fit) => i64::from(fit),
+                        None if self.conversion(shape, &parameter).is_some() => -3,
+                        None => -100,
+                    },
+                    None => self.suits(&parameter, &arg.value),
+                };
+                if matches!(shapes[at], Some(Shape::Unknown)) {
+                    score += self.suits_group(&parameter, &arg.value);
                 }
+                of_args.push(parameter);
             }
-            if best.as_ref().is_none_or(|other| score > other.score) {
-                best = Some(Chosen {
-                    score,
-                    candidate,
-                    bindings,
-                    parameters: of_args,
-                });
+            let found = Chosen {
+                score,
+                candidate,
+                bindings,
+                receiver: extended,
+                parameters: of_args,
+            };
+            let is_best =
+                |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, (args, shapes));
+            if best.as_ref().is_none_or(is_best) {
+                best = Some(found);
             }
         }
         best
-    }
-
-    /// How well a lambda or another value without a type of its own suits a parameter.
-    fn suits(&self, parameter: &Shape, value: &Expression) -> i64 {
-        let Expression::Lambda(names, _) = value else { return 0 };
-        match self.world.delegate(parameter) {
-            Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
-            Some(_) => -100,
-            None if parameter.is_known()
-                && !matches!(parameter, Shape::Method(_))
-                && !parameter.key().is_some_and(|key| key.starts_with('^')) =>
-            {
-                -100
-            }
-            None => 0,
-        }
-    }
-
-    /// Goes through the arguments that waited for their target.
-    fn deferred(&mut self, parameters: &[Shape], bindings: &mut Bindings, args: &'f [Argument]) {
-        for (arg, parameter) in args.iter().zip(parameters) {
-            if !is_deferred(&arg.value) {
-                continue;
-            }
-            if matches!(arg.value, Expression::Lambda(..)) {
-                let shape = parameter.substitute(&[], &known_or_self(bindings));
-                let given = self.lambda(&arg.value, &shape.substitute(&[], bindings));
-                if let Some((_, result)) = self.world.delegate(&shape) {
-                    let plain = self.conversion_rank(&result, &given, bindings);
-                    if plain.is_none() {
-                        // An async lambda gives a task of what it returns.
-                        let inner = self.awaited(&result);
-                        self.conversion_rank(&inner, &given, bindings);
-                    } else if let Shape::Named(key, args) = &result
-                        && key.starts_with("~System.Threading.Tasks.")
-                        && let Some(inner) = args.first()
-                    {
-                        self.conversion_rank(inner, &given, bindings);
-                    }
-                }
-            } else {
-                let shape = parameter.substitute(&[], bindings);
-                self.converted(&arg.value, &shape);
-            }
-        }
-    }
-
-    /// Goes through a lambda that becomes a delegate of that type; what it returns.
-    pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
-        let Expression::Lambda(parameters, body) = lambda else {
-            return Shape::Unknown;
-        };
-        let signature = self.world.delegate(target);
-        let locals = self.locals.len();
-        for (at, parameter) in parameters.iter().enumerate() {
-            let shape = match &parameter.kind {
-                Some(written) => self.shape_of_type(written),
-                None => signature
-                    .as_ref()
-                    .and_then(|(shapes, _)| shapes.get(at))
-                    .cloned()
-                    .unwrap_or_default(),
-            };
-            self.locals.push((&parameter.name, Local::Value(shape)));
-        }
-        let outer = std::mem::take(&mut self.returns);
-        let result = signature.map(|(_, result)| result).unwrap_or_default();
-        self.returns = vec![self.awaited(&result)];
-        for statement in body {
-            self.statement(statement);
-        }
-        let returns = std::mem::replace(&mut self.returns, outer);
-        self.locals.truncate(locals);
-        returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
     }
 
     /// Whether a value of a type can stand for a parameter, and how well; type parameters of the method are bound on the way.
@@ -505,7 +468,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 ) {
                     let element = match arg {
                         Shape::Array(element) => (**element).clone(),
-                        _ if arg_key == "~System.String" => Shape::of_key("~System.Char"),
+                        _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
                         _ => return None,
                     };
                     return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);
@@ -533,37 +496,12 @@ fn is_open(shape: &Shape) -> bool {
     shape.key().is_some_and(|key| key.starts_with('^'))
 }
 
-/// Bindings with what is still open left as it is.
-fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
-    bindings
-        .iter()
-        .enumerate()
-        .map(|(at, binding)| {
-            if binding.is_known() {
-                binding.clone()
-            } else {
-                Shape::Method(at as u32)
-            }
-        })
-        .collect()
-}
-
 /// Whether so many arguments can be given.
 pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
     let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
     let many = parameters.last().is_some_and(|(word, _)| *word == "params");
     // An extension method's receiver is counted by those who know of it.
     count >= needed && (many || count <= parameters.len())
-}
-
-/// Whether an argument gets its type from its target.
-fn is_deferred(value: &Expression) -> bool {
-    match value {
-        Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(_) => true,
-        Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
-        Expression::Conditional(_, yes, no) => is_deferred(yes) || is_deferred(no),
-        _ => false,
-    }
 }
 
 pub(super) fn numeric(key: &str) -> bool {

@@ -3,6 +3,7 @@
 use super::implied::call_of;
 use super::{Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Expression};
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -44,6 +45,26 @@ impl<'f, 'a> Flow<'f, 'a> {
             if let Some(shape) = shape {
                 self.note_conversion(&arg.value, shape, &parameter.substitute(&[], bindings), certain);
             }
+        }
+    }
+
+    /// A value that decides what runs.
+    pub(super) fn condition(&mut self, value: &'f Expression) {
+        let shape = self.value(value, None);
+        if !self.note_conversion(value, &shape, &predefined("bool"), true)
+            && let Some(place) = value.first_place()
+            && let Some(decides) = self.own_members(&shape, "op_True").first()
+        {
+            let call = call_of(std::slice::from_ref(&shape), false);
+            self.used(&decides.owner, "op_True", place, true, Some(call));
+        }
+    }
+
+    /// Members of a name of a type of the workspace.
+    fn own_members(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
+        match shape.is_known() && !self.is_outside(shape) {
+            true => self.members_of(shape, name),
+            false => Vec::new(),
         }
     }
 

@@ -38,6 +38,11 @@ impl<'f> Locals<'f> {
         }
     }
 
+    /// Those that were declared since there were `len`.
+    pub(super) fn since(&self, len: usize) -> Vec<(&'f str, Local<'f>)> {
+        self.all[len.min(self.all.len())..].to_vec()
+    }
+
     /// The types of those that were declared since there were `len`.
     pub(super) fn types_declared_since(&self, len: usize) -> Vec<Shape> {
         let value = |(_, local): &(&str, Local<'f>)| match local {

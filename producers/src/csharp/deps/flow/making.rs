@@ -1,5 +1,6 @@
 //! Values that are made: objects with their initialisers, arrays.
 
+use super::call::takes;
 use super::{Flow, NOWHERE, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, TypeRef};
 use crate::csharp::deps::resolve::predefined;
@@ -67,12 +68,7 @@ impl<'f> Flow<'f, '_> {
                     self.converted(value, &target);
                 }
                 Initializer::Element(values, place) => {
-                    let targets: Vec<Shape> = if values.len() == 1 {
-                        vec![self.world.element(shape)]
-                    } else {
-                        let element = self.world.element(shape);
-                        element.args().to_vec()
-                    };
+                    let targets = self.added_types(shape, values.len());
                     let given: Vec<Shape> = values
                         .iter()
                         .enumerate()
@@ -83,6 +79,22 @@ impl<'f> Flow<'f, '_> {
                     }
                 }
             }
+        }
+    }
+
+    /// The types of the values that one entry of a collection's initialiser adds: those of the method `Add` that takes so many, if there is one.
+    fn added_types(&self, shape: &Shape, count: usize) -> Vec<Shape> {
+        let found = match shape {
+            Shape::Array(_) => Vec::new(),
+            shape => self.members_of(shape, "Add"),
+        };
+        let mut taking = found
+            .iter()
+            .filter(|one| one.is_method() && one.line.arity == 0 && takes(&one.parameters(), count));
+        match (taking.next(), taking.next()) {
+            (Some(only), None) => only.parameters().into_iter().map(|(_, kind)| kind).collect(),
+            _ if count == 1 => vec![self.world.element(shape)],
+            _ => self.world.element(shape).args().to_vec(),
         }
     }
 

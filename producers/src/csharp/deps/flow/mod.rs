@@ -5,6 +5,7 @@
 
 mod call;
 mod conversions;
+mod deferred;
 mod implied;
 mod locals;
 mod making;
@@ -182,6 +183,8 @@ pub struct Flow<'f, 'a> {
     /// Namespaces whose extension methods are visible, types opened with `using static`.
     opened: BTreeSet<String>,
     statics: Vec<Shape>,
+    /// Whether the code is gone through to learn a type only.
+    is_trial: bool,
     found: &'f mut UsesFound,
 }
 
@@ -235,6 +238,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             initializes: true,
             opened,
             statics,
+            is_trial: false,
             found,
         };
         for (name, written) in &facts.constraints {

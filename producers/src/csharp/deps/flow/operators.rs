@@ -1,7 +1,7 @@
 //! Operators, assignments and queries.
 
 use super::{Flow, UseKind, implied};
-use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Operator, Word};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 
@@ -66,7 +66,10 @@ impl<'f> Flow<'f, '_> {
             let name = short.filter(|_| left.key().is_some_and(|key| !key.starts_with(['~', '^'])))?;
             self.operator(name, &sides, &[left, right], sign.place)
         });
-        if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
+        if given.is_none() && short.is_some() {
+            self.note_conversion(sides[0], left, &predefined("bool"), true);
+            self.note_conversion(sides[1], right, &predefined("bool"), true);
+        } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
             // An operator of the language, or of .NET, takes what one side converts to.
             _ = self.note_conversion(sides[0], left, right, true) || self.note_conversion(sides[1], right, left, true);
         }
@@ -91,7 +94,10 @@ impl<'f> Flow<'f, '_> {
         let given = implied::unary_name(&sign.text).and_then(|name| self.operator(name, &[inner], &[&shape], sign.place));
         match given {
             Some(given) => given,
-            None if sign.text == "!" => predefined("bool"),
+            None if sign.text == "!" => {
+                self.note_conversion(inner, &shape, &predefined("bool"), true);
+                predefined("bool")
+            }
             None => shape,
         }
     }
@@ -107,9 +113,7 @@ impl<'f> Flow<'f, '_> {
             Expression::Tuple(parts) => {
                 let shape = self.value(right, None);
                 let shapes = self.deconstructed(&shape, parts.len(), sign.place);
-                for (part, shape) in parts.iter().zip(&shapes) {
-                    self.assigned(&part.value, Some(shape));
-                }
+                self.assign_parts(parts, &shapes, Some(right));
                 shape
             }
             _ => {
@@ -130,6 +134,25 @@ impl<'f> Flow<'f, '_> {
                     }
                 }
                 if target.is_known() { target } else { shape }
+            }
+        }
+    }
+
+    /// Assigns parts of a tuple, with the conversions of the values that stand there for them.
+    fn assign_parts(&mut self, parts: &'f [Argument], shapes: &[Shape], right: Option<&'f Expression>) {
+        for (at, (part, shape)) in parts.iter().zip(shapes).enumerate() {
+            let value = match right {
+                Some(Expression::Tuple(values)) => values.get(at).map(|value| &value.value),
+                _ => None,
+            };
+            if let Expression::Tuple(inner) = &part.value {
+                let shapes = self.parts(shape, inner.len());
+                self.assign_parts(inner, &shapes, value);
+                continue;
+            }
+            let target = self.assigned(&part.value, Some(shape));
+            if let Some(value) = value {
+                self.note_conversion(value, shape, &target, true);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a call tells of the overload that it means, for readers who know all overloads of a name.
 
-use super::call::{NOT_CALLABLE, numeric};
+use super::call::{Chosen, NOT_CALLABLE, numeric};
 use super::{Call, Flow};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
@@ -67,13 +67,14 @@ impl<'a> Flow<'_, 'a> {
     /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
     pub(super) fn others(
         &self,
-        chosen: &Candidate<'a>,
+        picked: &Chosen<'a>,
         all: Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
         explicit: &[Shape],
         args: &[Argument],
         shapes: &[Option<Shape>],
     ) -> Vec<Shape> {
+        let chosen = &picked.candidate;
         let own = chosen.parameters();
         let is_positional = args.iter().all(|arg| arg.name.is_none());
         let given: Vec<Option<&Shape>> = receiver.map(Some).into_iter().chain(shapes.iter().map(Option::as_ref)).collect();
@@ -91,15 +92,81 @@ impl<'a> Flow<'_, 'a> {
             if same || known || hidden || of_all || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
                 continue;
             }
+            let may_mean = |other: &Chosen<'a>| other.score > NOT_CALLABLE && !self.is_better(picked, other, receiver, (args, shapes));
             if self
                 .choose(vec![other], receiver, explicit, args, shapes)
-                .is_some_and(|other| other.score > NOT_CALLABLE)
+                .as_ref()
+                .is_some_and(may_mean)
             {
                 found.push(owner);
             }
         }
         found
     }
+
+    /// Whether the language prefers one candidate to another: each argument goes to the same type, or to one that is nearer to it; of two that take
+    /// the same types the one goes first that has no type parameters, then the one that takes just these arguments. What constrains its type
+    /// parameters may not take part, and unknown arguments decide nothing.
+    pub(super) fn is_better(
+        &self,
+        one: &Chosen<'a>,
+        other: &Chosen<'a>,
+        receiver: Option<&Shape>,
+        (args, shapes): (&[Argument], &[Option<Shape>]),
+    ) -> bool {
+        if one.candidate.line.constrained || one.score <= NOT_CALLABLE {
+            return false;
+        }
+        let types = |of: &Chosen<'a>| -> Vec<Shape> {
+            let all = of.receiver.iter().chain(&of.parameters);
+            all.map(|parameter| parameter.substitute(&[], &of.bindings)).collect()
+        };
+        let (own, others) = (types(one), types(other));
+        let extended = own.len().saturating_sub(args.len());
+        let given = |at: usize| match at.checked_sub(extended) {
+            None => receiver.filter(|shape| shape.is_known()),
+            Some(at) => shapes
+                .get(at)?
+                .as_ref()
+                .filter(|shape| shape.is_known() && is_exact(&args[at], shape)),
+        };
+        let is_base = |base: &Shape, heir: &Shape| base.key().is_some_and(|key| self.world.as_base(heir, key).is_some());
+        let is_generic = one.candidate.line.arity > 0;
+        let mut is_nearer = false;
+        for (at, (own, others)) in own.iter().zip(&others).enumerate() {
+            if own == others {
+                continue;
+            }
+            let Some(given) = given(at) else { return false };
+            let is_identical = !is_generic && given == own;
+            let is_heir = !numeric(own.key().unwrap_or_default()) && is_base(others, own) && !is_base(own, others);
+            if !is_identical && !is_heir {
+                return false;
+            }
+            is_nearer = true;
+        }
+        if is_nearer || own.len() != others.len() {
+            return own.len() == others.len();
+        }
+        let is_plain = |of: &Chosen<'a>| {
+            let parameters = of.candidate.parameters();
+            parameters.len() == own.len() && !parameters.iter().any(|(word, _)| *word == "params")
+        };
+        match (is_generic, other.candidate.line.arity > 0) {
+            (false, true) => true,
+            (false, false) => is_plain(one) && !is_plain(other),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an argument is of just this type: what operators make of numbers is not followed.
+fn is_exact(arg: &Argument, shape: &Shape) -> bool {
+    let is_computed = matches!(
+        arg.value,
+        Expression::Operation(..) | Expression::Unary(..) | Expression::Conditional(..) | Expression::Switch(..) | Expression::Assign(..)
+    );
+    !is_computed || !shape.key().is_some_and(numeric)
 }
 
 /// Whether what is given is of the very types of a candidate's parameters, and not of those of another one. Numbers are left out: what
@@ -113,6 +180,19 @@ fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given:
             })
     };
     arity == 0 && !given.is_empty() && is_exact(own) && !is_exact(others)
+}
+
+/// The parameter that each argument goes to, by number; none where its name is not known. `None` where no parameter has such a name.
+pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usize>>> {
+    let place = |(at, arg): (usize, &Argument)| match &arg.name {
+        None => Some(Some(at)),
+        Some(_) if names.is_empty() => Some(None),
+        Some(name) => {
+            let name = name.trim_start_matches('@');
+            names.iter().position(|own| *own == name).map(Some)
+        }
+    };
+    args.iter().enumerate().map(place).collect()
 }
 
 /// What a call tells of the overload that it means.

@@ -12,19 +12,27 @@ impl<'f> Flow<'f, '_> {
         let target = self.awaited(result);
         // A result of an async method is the argument of its task; which one is meant the value itself tells.
         self.returns = vec![if constructor { Shape::Unknown } else { target }];
-        for statement in body {
-            self.statement(statement);
-        }
+        self.statements(body);
         self.returns = outer;
         self.locals.truncate(locals);
     }
 
     fn block(&mut self, body: &'f [Statement]) {
         let locals = self.locals.len();
+        self.statements(body);
+        self.locals.truncate(locals);
+    }
+
+    /// Statements of one scope: the functions among them are known before they are declared.
+    pub(super) fn statements(&mut self, body: &'f [Statement]) {
+        for statement in body {
+            if let Statement::Function(function) = statement {
+                self.locals.push((&function.name, Local::Function(function)));
+            }
+        }
         for statement in body {
             self.statement(statement);
         }
-        self.locals.truncate(locals);
     }
 
     pub(super) fn statement(&mut self, statement: &'f Statement) {
@@ -32,6 +40,7 @@ impl<'f> Flow<'f, '_> {
             Statement::Expression(value) => {
                 self.value(value, None);
             }
+            Statement::Condition(value) => self.condition(value),
             Statement::Return(value) => {
                 let target = self.returns.first().cloned().unwrap_or_default();
                 let shape = self.converted(value, &target);
@@ -55,9 +64,7 @@ impl<'f> Flow<'f, '_> {
                     self.split(&element, names, keyword.place);
                 }
                 self.declare(designation, &element);
-                for statement in body {
-                    self.statement(statement);
-                }
+                self.statements(body);
                 self.locals.truncate(locals);
             }
             Statement::Function(function) => self.function(function),
@@ -80,19 +87,23 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Switch(value, sections) => {
                 let subject = self.value(value, None);
+                let outside = self.locals.len();
                 for (labels, body) in sections {
                     let locals = self.locals.len();
                     for (pattern, when) in labels {
                         self.pattern(pattern, &subject);
                         if let Some(when) = when {
-                            self.value(when, None);
+                            self.condition(when);
                         }
                     }
-                    for statement in body {
-                        self.statement(statement);
-                    }
+                    let declared = self.locals.len();
+                    self.statements(body);
+                    // What a section declares all sections see; what its patterns declare they do not.
+                    let shared = self.locals.since(declared);
                     self.locals.truncate(locals);
+                    shared.into_iter().for_each(|local| self.locals.push(local));
                 }
+                self.locals.truncate(outside);
             }
         }
     }

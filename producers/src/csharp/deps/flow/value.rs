@@ -1,5 +1,6 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
+use super::call::numeric;
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
@@ -88,7 +89,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => {
-                self.value(condition, None);
+                self.condition(condition);
                 let (first, second) = (self.value(yes, target), self.value(no, target));
                 self.joined(&[(yes, first), (no, second)], target)
             }
@@ -99,7 +100,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let locals = self.locals.len();
                     self.pattern(pattern, &subject);
                     if let Some(when) = when {
-                        self.value(when, None);
+                        self.condition(when);
                     }
                     let shape = self.value(arm, target);
                     results.push((arm, shape));
@@ -409,7 +410,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
                 self.missed(shape, name, place, None);
-                Shape::Unknown
+                // Of enums of .NET the names are known, not their members; of numbers not their constants.
+                let is_own = |key: &str| key.starts_with('~') && self.world.kind(key) == 'e' || numeric(key);
+                if of_type && shape.key().is_some_and(is_own) {
+                    shape.clone()
+                } else {
+                    Shape::Unknown
+                }
             }
         }
     }

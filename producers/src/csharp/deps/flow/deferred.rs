@@ -1,0 +1,272 @@
+//! Arguments that get their type from the parameter they go to: lambdas, `new(…)`, collections.
+
+use super::call::{Bindings, Chosen, NOT_CALLABLE, takes};
+use super::overload::called_with;
+use super::{CONSTRUCTOR, Flow, Local, Use, UseKind};
+use crate::csharp::code::ast::{Argument, Expression, Name};
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+
+impl<'f, 'a> Flow<'f, 'a> {
+    /// How well a lambda or another value without a type of its own suits a parameter.
+    pub(super) fn suits(&self, parameter: &Shape, value: &Expression) -> i64 {
+        if let Expression::New(None, args, ..) = value {
+            return if self.can_make(parameter, args.len()) { 0 } else { NOT_CALLABLE };
+        }
+        let Expression::Lambda(names, ..) = value else { return 0 };
+        match self.world.delegate(parameter) {
+            Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
+            Some(_) => -100,
+            None if parameter.is_known()
+                && !matches!(parameter, Shape::Method(_))
+                && !parameter.key().is_some_and(|key| key.starts_with('^')) =>
+            {
+                -100
+            }
+            None => 0,
+        }
+    }
+
+    /// Goes through the arguments that waited for their target.
+    pub(super) fn deferred(&mut self, parameters: &[Shape], bindings: &mut Bindings, args: &'f [Argument]) {
+        for (arg, parameter) in args.iter().zip(parameters) {
+            if !is_deferred(&arg.value) {
+                self.bind_group(parameter, bindings, &arg.value);
+                continue;
+            }
+            if matches!(arg.value, Expression::Lambda(..)) {
+                let shape = parameter.substitute(&[], &known_or_self(bindings));
+                let given = self.lambda(&arg.value, &shape.substitute(&[], bindings));
+                if let Some((_, result)) = self.world.delegate(&shape) {
+                    let plain = self.conversion_rank(&result, &given, bindings);
+                    if plain.is_none() {
+                        // An async lambda gives a task of what it returns.
+                        let inner = self.awaited(&result);
+                        self.conversion_rank(&inner, &given, bindings);
+                    } else if let Shape::Named(key, args) = &result
+                        && key.starts_with("~System.Threading.Tasks.")
+                        && let Some(inner) = args.first()
+                    {
+                        self.conversion_rank(inner, &given, bindings);
+                    }
+                }
+            } else {
+                let shape = parameter.substitute(&[], bindings);
+                self.converted(&arg.value, &shape);
+            }
+        }
+    }
+
+    /// Goes through a lambda that becomes a delegate of that type; what it returns.
+    pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
+        let Expression::Lambda(parameters, body, _) = lambda else {
+            return Shape::Unknown;
+        };
+        let signature = self.world.delegate(target);
+        let locals = self.locals.len();
+        for (at, parameter) in parameters.iter().enumerate() {
+            let shape = match &parameter.kind {
+                Some(written) => self.shape_of_type(written),
+                None => signature
+                    .as_ref()
+                    .and_then(|(shapes, _)| shapes.get(at))
+                    .cloned()
+                    .unwrap_or_default(),
+            };
+            self.locals.push((&parameter.name, Local::Value(shape)));
+        }
+        let outer = std::mem::take(&mut self.returns);
+        let result = signature.map(|(_, result)| result).unwrap_or_default();
+        self.returns = vec![self.awaited(&result)];
+        self.statements(body);
+        let returns = std::mem::replace(&mut self.returns, outer);
+        self.locals.truncate(locals);
+        returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
+    }
+
+    /// Binds what the result of a method tells of type parameters, where its name stands for a delegate.
+    fn bind_group(&self, parameter: &Shape, bindings: &mut Bindings, value: &Expression) {
+        let Expression::Name(name) = value else { return };
+        if bindings.iter().all(Shape::is_known) || !name.args.is_empty() {
+            return;
+        }
+        let Some((wanted, result)) = self.world.delegate(parameter) else {
+            return;
+        };
+        let given = match self.find_local(&name.word.text) {
+            Some(Local::Function(function)) if function.type_parameters.is_empty() => self.quiet(Some(&function.result)),
+            Some(_) => return,
+            None => {
+                let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
+                let group = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
+                let mut fitting = group.iter().filter(|one| one.is_method() && one.parameters().len() == wanted.len());
+                match (fitting.next(), fitting.next()) {
+                    (Some(only), None) if only.line.arity == 0 => only.result(),
+                    _ => return,
+                }
+            }
+        };
+        self.conversion_rank(&result, &given, bindings);
+    }
+
+    /// Of candidates that the arguments fit alike, the one whose delegate gives what the first lambda among them returns.
+    pub(super) fn prefer_by_lambda(
+        &mut self,
+        chosen: Chosen<'a>,
+        all: &[Candidate<'a>],
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &'f [Argument],
+        shapes: &[Option<Shape>],
+    ) -> Chosen<'a> {
+        let first = args.iter().enumerate().find_map(|(at, arg)| match &arg.value {
+            lambda @ Expression::Lambda(_, _, is_async) => Some((at, lambda, *is_async)),
+            _ => None,
+        });
+        let Some((at, lambda, is_async)) = first.filter(|_| all.len() > 1 && !self.is_trial) else {
+            return chosen;
+        };
+        let result_of = |flow: &Self, of: &Chosen<'a>| {
+            let shape = of.parameters.get(at)?.substitute(&[], &known_or_self(&of.bindings));
+            flow.world.delegate(&shape).map(|(_, result)| result)
+        };
+        let Some(own) = result_of(self, &chosen) else { return chosen };
+        let mut tied: Vec<(Chosen<'a>, Shape)> = Vec::new();
+        for one in all {
+            let other = self.choose(vec![one.clone()], receiver, explicit, args, shapes);
+            if let Some(other) = other.filter(|other| other.score == chosen.score)
+                && let Some(result) = result_of(self, &other).filter(|result| *result != own)
+            {
+                tied.push((other, result));
+            }
+        }
+        if tied.is_empty() {
+            return chosen;
+        }
+        let target = chosen.parameters[at].substitute(&[], &chosen.bindings);
+        let given = self.tried(lambda, &target);
+        if !given.is_known() {
+            return chosen;
+        }
+        let given = match is_async {
+            true => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([given])),
+            false => given,
+        };
+        let rank = |of: &Chosen<'a>, result: &Shape| -> u32 {
+            let mut bindings = of.bindings.clone();
+            let fit = self.conversion_rank(result, &given, &mut bindings).unwrap_or_default();
+            let is_same = result.substitute(&[], &bindings) == given;
+            if is_same { 10 } else { fit }
+        };
+        let mut best = (rank(&chosen, &own), chosen);
+        for (other, result) in tied {
+            let rank = rank(&other, &result);
+            if rank > best.0 {
+                best = (rank, other);
+            }
+        }
+        best.1
+    }
+
+    /// What a lambda returns as a delegate of that type, without a note of what it uses.
+    fn tried(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
+        let found = std::mem::take(&mut *self.found);
+        self.is_trial = true;
+        let given = self.lambda(lambda, target);
+        self.is_trial = false;
+        *self.found = found;
+        given
+    }
+
+    /// Whether `new(…)` with so many arguments can make a value of a type; true where that is not known.
+    fn can_make(&self, target: &Shape, count: usize) -> bool {
+        let is_own = target.key().is_some_and(|key| !key.starts_with(['~', '^']));
+        if !is_own {
+            return true;
+        }
+        let mut found = Vec::new();
+        self.world.declared(target, CONSTRUCTOR, &mut found);
+        let is_value = self.is_value_type(target);
+        found.iter().any(|one| takes(&one.parameters(), count)) || count == 0 && (is_value || found.is_empty())
+    }
+
+    /// The parameters of each `new(…)` among the arguments, one list for each candidate that these fit.
+    pub(super) fn other_targets(
+        &self,
+        all: &[Candidate<'a>],
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) -> Vec<Vec<Shape>> {
+        if all.len() < 2 || !args.iter().any(|arg| matches!(arg.value, Expression::New(None, ..))) {
+            return Vec::new();
+        }
+        let fitting = all
+            .iter()
+            .filter_map(|one| self.choose(vec![one.clone()], receiver, explicit, args, shapes))
+            .filter(|one| one.score > NOT_CALLABLE);
+        fitting.map(|one| one.parameters).collect()
+    }
+
+    /// Says of each `new(…)` among the arguments that it may make what another candidate takes, if one does.
+    pub(super) fn note_other_targets(&mut self, from: usize, parameters: &[Shape], args: &[Argument], others: &[Vec<Shape>]) {
+        for (at, arg) in args.iter().enumerate() {
+            let Expression::New(None, given, _, place) = &arg.value else {
+                continue;
+            };
+            let own = parameters.get(at).and_then(Shape::key);
+            let mut found: Vec<&Shape> = Vec::new();
+            for other in others.iter().filter_map(|other| other.get(at)) {
+                if other.key().is_some() && other.key() != own && !found.iter().any(|known| known.key() == other.key()) {
+                    found.push(other);
+                }
+            }
+            if found.is_empty() {
+                continue;
+            }
+            for used in self.found.uses.iter_mut().flat_map(|uses| uses.iter_mut().skip(from)) {
+                used.certain &= used.place != *place;
+            }
+            for other in found {
+                let call = called_with(&Name::default(), given, &[], false);
+                self.used(other, CONSTRUCTOR, *place, false, Some(call));
+                if let (Some(uses), Some(key)) = (&mut self.found.uses, other.key()) {
+                    uses.push(Use {
+                        place: *place,
+                        owner: key.into(),
+                        member: None,
+                        certain: false,
+                        kind: UseKind::Name,
+                        call: None,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Bindings with what is still open left as it is.
+fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
+    bindings
+        .iter()
+        .enumerate()
+        .map(|(at, binding)| {
+            if binding.is_known() {
+                binding.clone()
+            } else {
+                Shape::Method(at as u32)
+            }
+        })
+        .collect()
+}
+
+/// Whether an argument gets its type from its target.
+pub(super) fn is_deferred(value: &Expression) -> bool {
+    match value {
+        Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(_) => true,
+        Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
+        Expression::Conditional(_, yes, no) => is_deferred(yes) || is_deferred(no),
+        _ => false,
+    }
+}
