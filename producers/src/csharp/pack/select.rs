@@ -85,9 +85,8 @@ pub struct Selection {
     pub filter: String,
     /// Files of other languages, from an index.
     pub indexed: Vec<String>,
-    /// The types, and the files as [`file_key`] writes them, in the order in which they are dropped for the budget: dependencies before matched
-    /// types,
-    /// then those that the fewest types name, then the deepest, then the last by name.
+    /// Keys of types and files ([`file_key`]), in the order in which the budget drops them: dependencies, files, matched types. Types with the
+    /// fewest references are first, then the deepest, then the last by name.
     pub least: Vec<String>,
     /// Types whose summary is requested.
     pub semantic: Vec<String>,
@@ -344,7 +343,7 @@ impl<'i> World<'i> {
         });
         let matched = least.partition_point(|number| why[number] != Why::Matched);
         let mut least = keys(least);
-        // No type names a file, so files come last among the matched.
+        // No type names a file, so files are the first of the matched.
         least.splice(matched..matched, files.iter().rev().map(|(path, _)| file_key(path)));
         let known_by = |index: bool| {
             files
