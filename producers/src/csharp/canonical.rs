@@ -3,7 +3,7 @@
 //! The text is a pure function of the tokens, and lexing it gives the tokens back, so no two sequences share a text. Spacing:
 //! * no space after `(` `[` `.` `::` `?.` `..` `~` `!` or a unary operator, none before `)` `]` `,` `;` `.` `::` `?.` `++` `--`;
 //! * none around the brackets of type arguments, none before a nullable `?`, none between a name and `(`, `[` or `<`;
-//! * none before `:` but that of a conditional or a constraint, none around `->`;
+//! * none before `:` except in a conditional or a constraint, none around `->`;
 //! * a space after `,` and `;`, around `{`, `}`, binary operators, `=>` and `=`, the `?` and `:` of a conditional, and between words;
 //! * keywords that take an expression (`return (x)`, `if (x)`, `in (a, b)`) keep the space before a bracket;
 //! * a space where two adjacent tokens would read as another token; a line end after a literal that only its line ends.
@@ -180,7 +180,7 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
     roles
 }
 
-/// Whether `<` follows `delegate*` or `delegate* unmanaged[Cdecl]`; no other type arguments follow `*` or `]`.
+/// Whether the `<` at `index` follows `delegate*` or `delegate* unmanaged[Cdecl]`; places such as `operator <T>` do not exist.
 fn is_operator_angle(source: &str, tokens: &[Token], index: usize) -> bool {
     matches!(tokens[index - 1].text(source), "*" | "]")
         && tokens[..index].iter().rev().take(8).any(|token| token.text(source) == "delegate")
@@ -204,7 +204,7 @@ fn is_unary(source: &str, tokens: &[Token], roles: &[Role], index: usize) -> boo
         Kind::Punctuation => match before.text(source) {
             ")" | "]" | "}" | "++" | "--" => false,
             ">" => roles[index - 1] != Role::Angle,
-            // `int?*` and `x! + 1` have a left operand; after `!`, an operator is more often binary than unary.
+            // After a nullable `?`, as in `int?*`, an operator has a left operand.
             "?" => roles[index - 1] == Role::Conditional,
             _ => true,
         },

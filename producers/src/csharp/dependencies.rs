@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One row of `//index:dependencies`. Fields stand in the order of their names.
+/// One row of `//index:dependencies`. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyRow {
     /// Types named only in bodies, sorted.

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// One row of `//index:graph`. Fields stand in the order of their names.
+/// One row of `//index:graph`. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphRow {
     /// Types that its structure names, sorted; empty for a type in a group, since the group has the dependencies.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One row of `//index:groups`. Fields stand in the order of their names.
+/// One row of `//index:groups`. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GroupRow {
     /// Types outside the group that the structure of a member names.

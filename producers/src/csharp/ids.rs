@@ -7,7 +7,7 @@
 use super::model::{Member, MemberKind, TypeKind};
 use std::collections::BTreeMap;
 
-/// The 32 symbols of our Base32.
+/// The 32 symbols of this Base32 form.
 pub const ALPHABET: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
 
 /// Form of identifiers: alphabet, and the lengths to try in order. Tests force collisions with a small alphabet.

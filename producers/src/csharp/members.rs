@@ -23,7 +23,7 @@ use engine::values::table::{Table, write_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A row: one member. Fields stand in the order of their names.
+/// A row: one member. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberRow {
@@ -70,7 +70,7 @@ pub struct MemberRow {
     pub xml_doc_hash: String,
 }
 
-/// A parameter of a member. Fields stand in the order of their names.
+/// A parameter of a member. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterRow {
     /// Type as written, including modifiers such as `ref`.

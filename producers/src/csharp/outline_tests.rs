@@ -362,7 +362,7 @@ fn outline_facts_keep_to_the_published_schema() {
     }
 }
 
-/// Returns the violations of the schema in a value. Supports only the keywords of our schema; panics on any other.
+/// Returns the violations of a schema in a value. Supports only the keywords of the published schema; panics on any other.
 fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (keyword, rule) in schema.as_object().expect("a schema") {

@@ -244,7 +244,7 @@ impl Update<'_> {
         }
     }
 
-    /// The types that global usings name, by an alias or for their members.
+    /// Returns the types that global usings name, by an alias or for their static members.
     fn global_targets(&self) -> Option<Vec<GlobalTarget>> {
         let mut targets = Some(Vec::new());
         self.moves.last().rows_from("using:", &mut |key, value| {
@@ -269,7 +269,7 @@ impl Update<'_> {
         targets
     }
 
-    /// Finds the ancestors of the types that moved, and of all whose bases may mean something else. Who writes an alias has the type as its base.
+    /// Binds the ancestors of the changed types, and of all types whose bases may have another meaning. An alias counts as a name of its target.
     fn bind_heirs(&mut self, keys: &BTreeSet<String>, targets: &[GlobalTarget]) -> Option<()> {
         let mut open: Vec<String> = self.shifted.iter().cloned().collect();
         let mut seen: FxHashSet<String> = self.shifted.iter().cloned().collect();

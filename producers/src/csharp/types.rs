@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One row of `//index:types`. Fields stand in the order of their names, so that the JSON has sorted keys.
+/// One row of `//index:types`. Fields are in alphabetical order, so the JSON has sorted keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeRow {
     /// Accessibility in effect, as C# writes it.

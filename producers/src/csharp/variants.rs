@@ -25,7 +25,7 @@ const MOST_BRANCHES: usize = 256;
 /// Maximum number of symbols tried in one branch's conditions.
 const MOST_SYMBOLS: usize = 8;
 
-/// A type or member not compiled under the symbols in effect. Fields stand in the order of their names.
+/// A type or member not compiled under the symbols in effect. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Variant {
     /// Namespace and path of the type or of the member's declaring type.
@@ -45,7 +45,7 @@ pub struct Variant {
     pub summary: String,
 }
 
-/// Contents of a file not compiled under the symbols in effect. Fields stand in the order of their names.
+/// Contents of a file not compiled under the symbols in effect. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncompiled {
     /// Declarations in inactive branches, sorted.

@@ -69,7 +69,7 @@ fn long_and_deep_code_ends() {
         "$\"{".repeat(2_000),
         "a[".repeat(5_000) + &"]".repeat(5_000),
         "(a)".repeat(5_000),
-        // The bracket that closes the block must not match an inner one.
+        // Statements without their brackets: the next token closes the enclosing block.
         "foreach".to_owned(),
         "( foreach ) { using }".to_owned(),
     ] {

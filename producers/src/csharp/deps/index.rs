@@ -5,7 +5,7 @@ use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A type declared under a simple name. Fields stand in the order of their names.
+/// A type declared under a simple name. Fields are in alphabetical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Accessibility in effect.

@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use world::World;
 
-/// Dependencies of one type. Fields stand in the order of their names.
+/// Dependencies of one type. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependencies {
     /// Targets of the using aliases that its declarations name; filled for declarations only.

@@ -65,7 +65,7 @@ impl Name {
     }
 }
 
-/// Returns a symbol without arity marks: `A.List`1+Node` without the backtick and its number.
+/// Returns a symbol without arity marks: `A.List+Node` for ``A.List`1+Node``.
 fn without_arity(symbol: &str) -> String {
     let mut parts = symbol.split('`');
     let first = parts.next().unwrap_or_default().to_owned();

@@ -70,7 +70,7 @@ pub enum Why {
     DependencyOf(Vec<String>),
 }
 
-/// The output of [`Select`]. Fields stand in the order of their names.
+/// The output of [`Select`]. Fields are in alphabetical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// Token budget of the pack.
