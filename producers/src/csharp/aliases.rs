@@ -1,40 +1,40 @@
-//! Which types were renamed or moved between two states of a workspace: the knowledge behind the seed's `aliases.json` (000 §3).
+//! Detects types that were renamed or moved between two states of a workspace, for the seed's `aliases.json` (000 §3).
 //!
-//! A type that went away and one that came are the same type if they say the same, their names left aside: structure and implementation
-//! both under the name that it has in its namespace (another namespace), else both, else the implementation alone (a new base, a new
-//! attribute), else the structure alone (a new body). Each is used only where it names one old and one new type; what could be two is no alias.
-//! A nested type goes with the type around it. A type too small to be recognised by what it says is so by its place as
-//! well: it says the same in the same files, where no other type went away and no other came. Pure: where the two states come from is for the caller to know.
+//! A removed type and an added type are the same type if their texts without names are equal. The comparisons run in this order: structure and
+//! implementation with an equal name within the namespace (another namespace); structure and implementation; the implementation alone (a new
+//! base or attribute); the structure alone (a new body). A match counts only if it pairs exactly one old and one new type. A nested type follows
+//! its enclosing type. A type too small to compare matches by its files too: equal text in files without another removed or added type.
+//! Pure: the caller provides the two states.
 
 use super::types::{TypeRow, symbol_of};
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a type says without its names.
+/// Digests by which a type is recognized when its names change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Type identifier.
     pub id: String,
-    /// Digest of the implementation, names left aside; `None` when there is too little of it to recognise a type by.
+    /// Digest of the implementation without names; `None` if the text is too short to identify a type.
     pub implementation: Option<String>,
-    /// Digest of the structure, names left aside; `None` when there is too little of it.
+    /// Digest of the structure without names; `None` if the text is too short.
     pub structure: Option<String>,
-    /// Digest of files, kind, structure and implementation, names left aside, of a type that alone went away or came in its files; `None`
-    /// for others and for types without members.
+    /// Digest of files, kind, structure and implementation without names, for a type that is the only removed or added one in its files; `None`
+    /// for other types and for types without members.
     pub place: Option<String>,
-    /// What it is called in its namespace.
+    /// Name within its namespace.
     pub name: String,
-    /// Digest of structure and implementation, names left aside, however little that is.
+    /// Digest of structure and implementation without names, also of a short text.
     pub text: String,
-    /// Its files, one a line.
+    /// Paths of its files, one per line.
     pub files: String,
 }
 
-/// Fewest bytes of a text behind which a type is recognised.
+/// Minimum bytes of a text that identifies a type.
 const LEAST: usize = 120;
 
-/// The identity of the type `key` from the outputs of `csharp/structure` and `csharp/impl`.
+/// Returns the identity of the type `key` from the outputs of `csharp/structure` and `csharp/impl`.
 pub fn identity(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) -> Identity {
     let texts = [structure, implementation].map(|text| nameless(&String::from_utf8_lossy(text), symbol_of(key)));
     let digest = |text: &str| (text.len() >= LEAST && text.lines().count() > 1).then(|| Digest::of(text.as_bytes()).to_string());
@@ -49,7 +49,7 @@ pub fn identity(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8
     }
 }
 
-/// What recognises a small type that alone went away or came in its files, from the outputs of `csharp/structure` and `csharp/impl`.
+/// Returns [`Identity::place`] of a lone removed or added type of its files, from the outputs of `csharp/structure` and `csharp/impl`.
 pub fn fingerprint(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) -> Option<String> {
     let [structure, implementation] = [structure, implementation].map(|text| nameless(&String::from_utf8_lossy(text), symbol_of(key)));
     let members = structure.lines().count().max(implementation.lines().count()) > 1;
@@ -58,7 +58,7 @@ pub fn fingerprint(key: &str, row: &TypeRow, structure: &[u8], implementation: &
     members.then(|| Digest::of(text.concat().as_bytes()).to_string())
 }
 
-/// The types of `changed` that share no file with another of them.
+/// Returns the types of `changed` that share no file with another type of `changed`.
 pub fn types_with_own_file<'r>(changed: &BTreeMap<&'r str, &TypeRow>) -> BTreeSet<&'r str> {
     let mut by_file: BTreeMap<&str, usize> = BTreeMap::new();
     for file in changed.values().flat_map(|row| &row.files) {
@@ -68,7 +68,7 @@ pub fn types_with_own_file<'r>(changed: &BTreeMap<&'r str, &TypeRow>) -> BTreeSe
     changed.iter().filter(|(_, row)| alone(row)).map(|(key, _)| *key).collect()
 }
 
-/// The text without identifiers of members (they hold the type's name) and with `_` for the type's own name.
+/// Returns the text without member identifiers (which contain the type's name) and with `_` for the type's own name.
 fn nameless(text: &str, symbol: &str) -> String {
     let simple = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
     let simple = simple.split('`').next().unwrap_or(simple);
@@ -97,7 +97,7 @@ fn nameless(text: &str, symbol: &str) -> String {
     out
 }
 
-/// Old identifiers of types that went away, and the identifiers of those they became. States are by key of `//index:types`.
+/// Maps the identifiers of removed types to those of the types that replace them. Both states are keyed as in `//index:types`.
 pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Identity>) -> BTreeMap<String, String> {
     let mut gone: Vec<&Identity> = before
         .iter()
@@ -148,7 +148,7 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
     found
 }
 
-/// Types nested in one that has another name now, which say the same.
+/// Pairs nested types whose enclosing type was renamed and whose text without names is unchanged.
 fn nested(
     before: &BTreeMap<String, Identity>,
     after: &BTreeMap<String, Identity>,
@@ -186,7 +186,7 @@ mod tests {
         world.keys().into_iter().map(one).collect()
     }
 
-    /// The states of two texts as a builder sees them: types that went or came by themselves have a place.
+    /// Compares the states of two texts; a type that is the only removed or added one in its files gets a place.
     fn small(before: &str, after: &str) -> Vec<(String, String)> {
         let states = [before, after].map(|text| {
             let (syntax, _) = super::super::parse::read(text, &BTreeSet::new(), "a.cs");
@@ -226,14 +226,14 @@ mod tests {
         assert_eq!(small(small_type, &with("Small", "Tiny")), pair("N.Small", "N.Tiny"));
         let code = "namespace N; enum Color { Red }";
         assert_eq!(small(code, &code.replace("Color", "Hue")), pair("N.Color", "N.Hue"));
-        // Says something else: another body, another member, another kind.
+        // Another text: a changed body, member or kind.
         assert_eq!(small(small_type, &with("Small { int a", "Tiny { int a = 2")), []);
         assert_eq!(small(small_type, &with("Small { int a", "Tiny { int b")), []);
         assert_eq!(small(small_type, &with("class Small", "struct Tiny")), []);
-        // Not alone: two went, or two came.
+        // Not alone: two types removed, or two added.
         assert_eq!(small(small_type, &with("Small", "Tiny").replace("class Keep { }", "")), []);
         assert_eq!(small(small_type, &format!("{} class More {{ }}", with("Small", "Tiny"))), []);
-        // Nothing to recognise it by, and nothing that happened.
+        // Too little text to recognize, and no change at all.
         assert_eq!(small(small_type, &with("Keep", "Kept")), []);
         assert_eq!(small(small_type, small_type), []);
     }

@@ -1,8 +1,8 @@
 //! `csharp/api`: the public API of the whole workspace as one Markdown text, small enough to be read at once.
 //!
-//! By namespace: each public type with its bases, its members indented below, first sentences of documentation behind an em dash (left
-//! out with the parameter `docs = false`). Each type's lines are its row of `//index:api-sections`; what is left to do here is to leave out
-//! types that lie in hidden ones, and to join the lines.
+//! Grouped by namespace: each public type with its bases, its members indented below, and the first sentence of documentation behind an em
+//! dash (omitted with the parameter `docs = false`). Each type's lines are its row of `//index:api-sections`; this producer only omits types
+//! nested in hidden types and joins the lines.
 
 use super::api_sections::Section;
 use super::structure::{check_flags, flag};
@@ -43,7 +43,7 @@ impl Producer for Api {
     }
 }
 
-/// Whether all types around a visible one are visible.
+/// Whether all enclosing types of a visible type are visible.
 fn is_visible(key: &str, visible: Table<'_>) -> bool {
     let symbol = symbol_of(key);
     let scope = &key[symbol.len()..];

@@ -1,10 +1,10 @@
-//! `csharp/api-sections`: what `//index:api` says of each type, as one table: type → its lines. It is a fold, so that an edit of a type
-//! reads that type alone.
+//! `csharp/api-sections`: the lines of each type in `//index:api` as one table: type → lines. It is a fold, so an edit of a type re-reads only
+//! that type.
 //!
-//! A row is there for each type that is public or protected. Its first line is the namespace; the second is the declaration; `= A, B` holds the
-//! names of an enum; a line that is indented is a member. Documentation stands behind a tab. What stands here is public unless it says
-//! `protected`, so the word is left out; a sentence that another overload already has is shown as `″`; attributes that only speak to compilers
-//! and debuggers are left out. Hashes and identifiers are in the outlines of the types.
+//! The table has a row for each public or protected type. The first line is the namespace, the second the declaration. `= A, B` lists the names
+//! of an enum; an indented line is a member. Documentation follows a tab. Declarations are public unless marked `protected`, so `public` is
+//! omitted. A sentence that another overload already has is written as `″`. Attributes that concern only compilers and debuggers are omitted,
+//! as are hashes and identifiers, which the outlines contain.
 
 use super::outline_info::{self, Info, InfoMember};
 use super::structure::check_flags;
@@ -15,7 +15,7 @@ use engine::values::table::write_table;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Attributes that change nothing for a caller.
+/// Attributes without meaning for a caller.
 const NO_API: [&str; 14] = [
     "AggressiveInlining",
     "AsyncStateMachine",
@@ -71,7 +71,7 @@ impl Fold for ApiSections {
     }
 }
 
-/// The lines of a type as its row holds them.
+/// The lines of a type, as its row contains them.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The type's namespace.
@@ -80,13 +80,13 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Reads a row; `None` when it is none.
+    /// Reads a row; `None` if the bytes are no row.
     pub fn read(row: &'a str) -> Option<Self> {
         let (namespace, lines) = row.split_once('\n')?;
         Some(Self { namespace, lines })
     }
 
-    /// Adds the lines to a text, with or without documentation. Without it the names of an enum share a line.
+    /// Appends the lines to a text, with or without documentation. Without it, the names of an enum share a line.
     pub fn write(&self, text: &mut String, docs: bool) {
         let enum_names = self.lines.lines().nth(1).and_then(|line| line.strip_prefix("= "));
         for line in self.lines.lines().filter(|line| !line.starts_with("= ")) {
@@ -107,7 +107,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The row of one type, if others see it.
+/// Returns the row of one type if other assemblies can see the type.
 fn row(input: &Input) -> Result<Option<(String, String)>, Failure> {
     let info = outline_info::read(input)?;
     let is_visible = matches!(info.accessibility.as_str(), "public" | "protected" | "protected internal");
@@ -144,7 +144,7 @@ fn lines(info: &Info) -> String {
         push_line(&mut text, &format!("= {}", names.join(", ")), "");
     }
     let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-    // Nested types stand on lines of their own.
+    // Nested types have rows of their own.
     for member in info.members.iter().filter(|member| !member.hidden && !member.key.starts_with('+')) {
         let is_first = member.summary.is_empty() || seen.insert((&member.name, &member.summary));
         push_line(
@@ -156,7 +156,7 @@ fn lines(info: &Info) -> String {
     text
 }
 
-/// Adds a line. Line ends and tabs, which separate, become spaces.
+/// Appends a line. Line ends and tabs are separators, so they become spaces.
 fn push_line(text: &mut String, line: &str, doc: &str) {
     let plain = |c: char| if matches!(c, '\t' | '\n' | '\r') { ' ' } else { c };
     text.extend(line.chars().map(plain));

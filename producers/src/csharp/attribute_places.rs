@@ -1,12 +1,12 @@
-//! Where attributes stand among the tokens of a file.
+//! Finds the tokens that spell given attributes.
 
 use super::lexer::{Token, lex};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// For each of the texts the stretches of tokens within `range` that spell it, in the order of the file. A text that is nowhere spelled so has none.
-/// Takes time by the length of the range and the number of different lengths of texts.
+/// Returns, for each text, the token ranges within `range` that spell it, in file order; an empty list if none does. Time is proportional to
+/// the length of the range times the number of distinct token counts of the texts.
 pub fn find<'t>(texts: &'t [String], tokens: &[Token], source: &str, range: &Range<usize>) -> BTreeMap<&'t str, Vec<Range<usize>>> {
     if texts.is_empty() {
         return BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Chains, nests and lists of any length: what the producers look at and give grows with the text, whatever its shape.
+//! Chains, nests and lists of any length: the work and the output of the producers grow linearly with the text, whatever its shape.
 
 use super::fixture::World;
 use super::lexer::LOOKS;
@@ -23,7 +23,7 @@ fn each(count: usize, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect()
 }
 
-/// What follows what, over and over.
+/// Chains of repeated suffixes or operators.
 const CHAINS: &[(&str, Shape)] = &[
     ("calls", |n| method(&format!("a(){};", ".a()".repeat(n)))),
     ("calls of nothing known", |n| method(&format!("zz(){};", ".qq()".repeat(n)))),
@@ -54,7 +54,7 @@ const CHAINS: &[(&str, Shape)] = &[
     }),
 ];
 
-/// What stands in what.
+/// Nested constructs.
 const NESTS: &[(&str, Shape)] = &[
     ("brackets", |n| method(&format!("var q = {};", nest("f(", "1", ")", n)))),
     ("casts", |n| method(&format!("var q = {};", nest("(A)(", "b", ")", n)))),
@@ -95,7 +95,7 @@ const NESTS: &[(&str, Shape)] = &[
     ("texts that nothing closes", |n| method(&"$\"{".repeat(n))),
 ];
 
-/// What stands beside what.
+/// Lists of repeated elements.
 const LISTS: &[(&str, Shape)] = &[
     ("arguments", |n| method(&format!("f(1{});", ", x".repeat(n)))),
     ("statements", |n| method(&"f(x);".repeat(n))),
@@ -153,7 +153,7 @@ const OUTPUTS: &[&str] = &[
     "outline",
 ];
 
-/// Looks at tokens, and bytes of all outputs together.
+/// Returns the number of token reads, and the total bytes of all outputs.
 fn cost(text: &str) -> (u64, u64) {
     let before = LOOKS.get();
     let world = World::of_texts(&[("a.cs", text)]);

@@ -1,12 +1,12 @@
-//! Which bracket matches which, in text that may be broken.
+//! Matches brackets in text that may be malformed.
 
 use super::lexer::{Kind, Token};
 
-/// Mate of a bracket that has none.
+/// Mate of an unmatched bracket.
 pub(crate) const NO_MATE: u32 = u32::MAX;
 
-/// For every token the index of the bracket that matches it, and the deepest nesting. A brace closes whatever round or square bracket
-/// was left open inside it; the other brackets close only their like.
+/// Returns, for every token, the index of the matching bracket, and the deepest nesting. A brace closes all round and square brackets left
+/// open inside it; the other brackets close only their own kind.
 pub(crate) fn mates(text: &str, tokens: &[Token]) -> (Vec<u32>, u32) {
     let byte = |index: usize| text.as_bytes()[tokens[index].start as usize];
     let mut mates = vec![NO_MATE; tokens.len()];

@@ -1,18 +1,18 @@
-//! Canonical text of a token sequence: what hashes and readers see instead of layout.
+//! Canonical text of a token sequence: hashes and readers see it instead of the source's layout.
 //!
 //! The text is a pure function of the tokens, and lexing it gives the tokens back, so no two sequences share a text. Spacing:
 //! * no space after `(` `[` `.` `::` `?.` `..` `~` `!` or a unary operator, none before `)` `]` `,` `;` `.` `::` `?.` `++` `--`;
 //! * none around the brackets of type arguments, none before a nullable `?`, none between a name and `(`, `[` or `<`;
-//! * none before `:` but that of a conditional or a constraint, none around `->`;
+//! * none before `:` except in a conditional or a constraint, none around `->`;
 //! * a space after `,` and `;`, around `{`, `}`, binary operators, `=>` and `=`, the `?` and `:` of a conditional, and between words;
 //! * keywords that take an expression (`return (x)`, `if (x)`, `in (a, b)`) keep the space before a bracket;
-//! * where two tokens without a space would read as another token, a space is put; after a literal that only its line ends, a line end.
+//! * a space where two adjacent tokens would read as another token; a line end after a literal that only its line ends.
 //!
-//! Whether `<` opens type arguments and whether `?` belongs to a conditional is told by the tokens around it, in one pass with a stack.
+//! One pass with a stack decides from the adjacent tokens whether `<` opens type arguments and whether `?` belongs to a conditional.
 
 use super::lexer::{Kind, Token};
 
-/// What the brackets and question marks of a token sequence are.
+/// Role of a bracket, question mark or colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Role {
     #[default]
@@ -45,12 +45,12 @@ pub fn write(source: &str, tokens: &[Token], out: &mut String) {
     }
 }
 
-/// Whether this is the colon of `where T : …`.
+/// Whether `index` is the colon of `where T : …`.
 fn names_constrained(source: &str, tokens: &[Token], index: usize) -> bool {
     index >= 2 && tokens[index].text(source) == ":" && tokens[index - 2].text(source) == "where"
 }
 
-/// Whether this is the bracket after the symbol of `operator +(…)`.
+/// Whether `index` is the bracket after the symbol of `operator +(…)`.
 fn names_operator(source: &str, tokens: &[Token], index: usize) -> bool {
     tokens[index].text(source) == "("
         && index > 1
@@ -62,14 +62,14 @@ fn names_operator(source: &str, tokens: &[Token], index: usize) -> bool {
             .is_some_and(|token| token.text(source) == "operator")
 }
 
-/// The canonical text of `tokens`.
+/// Returns the canonical text of `tokens`.
 pub fn text(source: &str, tokens: &[Token]) -> String {
     let mut out = String::with_capacity(tokens.len() * 5);
     write(source, tokens, &mut out);
     out
 }
 
-/// For every token whether it is a bracket of a type argument list.
+/// Returns for every token whether it is a bracket of a type argument list.
 pub fn angles(source: &str, tokens: &[Token]) -> Vec<bool> {
     roles(source, tokens).into_iter().map(|role| role == Role::Angle).collect()
 }
@@ -77,11 +77,11 @@ pub fn angles(source: &str, tokens: &[Token]) -> Vec<bool> {
 fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
     let bytes = source.as_bytes();
     let mut roles = vec![Role::Plain; tokens.len()];
-    // `<` and brackets that may still turn out to enclose type arguments; cleared by whatever no type can hold.
+    // `<` and brackets that may still enclose type arguments; a token that no type contains clears the list.
     let mut open: Vec<usize> = Vec::new();
-    // `?` that may be answered by `:`, with the bracket depth it stands at.
+    // Each `?` that a `:` may complete, with its bracket depth.
     let mut questions: Vec<(usize, u32)> = Vec::new();
-    // How many are open inside the attribute of a type parameter.
+    // Length of `open` inside the attribute of a type parameter.
     let mut attribute: Option<usize> = None;
     let mut depth = 0_u32;
     for (index, token) in tokens.iter().enumerate() {
@@ -93,7 +93,7 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
         if attribute.is_some_and(|level| open.len() < level) {
             attribute = None;
         }
-        // Attributes of type parameters hold any values.
+        // Attributes of type parameters may contain any value.
         if attribute.is_some() && !(len == 1 && matches!(first, b'(' | b')' | b'[' | b']')) {
             continue;
         }
@@ -119,7 +119,7 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
                 depth += 1;
                 if !open.is_empty() {
                     open.push(index);
-                    // Behind these stands no array mark.
+                    // After `<` or `,`, a `[` opens an attribute, not an array rank.
                     let in_list = matches!(bytes[tokens[index - 1].start as usize], b'<' | b',');
                     if first == b'[' && in_list && attribute.is_none() {
                         attribute = Some(open.len());
@@ -180,7 +180,7 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
     roles
 }
 
-/// `delegate*<int, void>`, `operator <T>`-like places do not exist; `delegate* unmanaged[Cdecl]<…>` does.
+/// Whether the `<` at `index` follows `delegate*` or `delegate* unmanaged[Cdecl]`; places such as `operator <T>` do not exist.
 fn is_operator_angle(source: &str, tokens: &[Token], index: usize) -> bool {
     matches!(tokens[index - 1].text(source), "*" | "]")
         && tokens[..index].iter().rev().take(8).any(|token| token.text(source) == "delegate")
@@ -204,7 +204,7 @@ fn is_unary(source: &str, tokens: &[Token], roles: &[Role], index: usize) -> boo
         Kind::Punctuation => match before.text(source) {
             ")" | "]" | "}" | "++" | "--" => false,
             ">" => roles[index - 1] != Role::Angle,
-            // `int?*` and `x! + 1` have an operand; `!` before an operator is rarer than after a value.
+            // After a nullable `?`, as in `int?*`, an operator has a left operand.
             "?" => roles[index - 1] == Role::Conditional,
             _ => true,
         },
@@ -212,7 +212,7 @@ fn is_unary(source: &str, tokens: &[Token], roles: &[Role], index: usize) -> boo
     }
 }
 
-/// Keywords after which an expression begins.
+/// Whether an expression follows the keyword.
 fn takes_operand(word: &str) -> bool {
     matches!(
         word,
@@ -241,7 +241,7 @@ fn takes_operand(word: &str) -> bool {
     )
 }
 
-/// Keywords between which and a bracket stands a space.
+/// Whether a space separates the keyword from a bracket.
 fn keeps_bracket_apart(word: &str) -> bool {
     takes_operand(word)
         || matches!(
@@ -307,7 +307,7 @@ fn wants_space((left, a, left_role, unary): (Kind, &str, Role, bool), (right, b,
             ":" if right_role != Role::Conditional => return false,
             ".." => return left == Kind::Punctuation && matches!(a, "," | "{" | "}" | ";" | "=" | "=>"),
             "*" if left == Kind::Word && is_predefined(a) || a == "*" && !unary => return false,
-            // `>` `>` of a shift, `>` `=` of a comparison.
+            // `>` `>` of a shift and `>` `=` of a comparison are one operator.
             ">" if a == ">" && left_role != Role::Angle => return false,
             "=" if a == ">" && left_role != Role::Angle => return false,
             _ => {}
@@ -348,7 +348,7 @@ fn is_predefined(word: &str) -> bool {
     )
 }
 
-/// Whether two tokens without a space between them would not be read as these two tokens.
+/// Whether two tokens without a space between them would be read as other tokens.
 fn glues(left: Kind, a: &str, right: Kind, b: &str) -> bool {
     let (Some(last), Some(first)) = (a.chars().next_back(), b.chars().next()) else {
         return false;
@@ -399,7 +399,7 @@ mod tests {
         lex(source).tokens.iter().map(|token| token.text(source).to_owned()).collect()
     }
 
-    /// Source that is canonical already.
+    /// Texts that are already canonical.
     #[test]
     fn spacing() {
         for source in [
@@ -439,7 +439,7 @@ mod tests {
     }
 
     proptest! {
-        /// No two token sequences share a text: lexing the text gives the tokens back.
+        /// Distinct token sequences have distinct texts: lexing the text returns the tokens.
         #[test]
         fn lexing_undoes_writing(source in r#"([a-c<>=?:.,;!&|+*/%^~(){}\[\]@$"'\\#\- \n]|=>|\?\?|\.\.|::|"x"|@"|\$"|"""|1|\.5|1e|0x|é|new|where|int|operator){0,24}"#) {
             let text = canonical(&source);

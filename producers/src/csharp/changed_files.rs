@@ -1,4 +1,4 @@
-//! What a table made of the names of all files looks at when few of them moved: these files as they were and are, and whatever else is asked for.
+//! Reads only the changed files, before and after, to update a table made of the names of all files.
 
 use super::layout::Layout;
 use super::mentions::join_path;
@@ -7,17 +7,17 @@ use engine::seams::producer::Input;
 use engine::seams::update::{Moves, TableView};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files whose names moved, or whose project did.
+/// Files whose names or project changed.
 pub struct ChangedFiles<'m> {
     moves: &'m dyn Moves,
-    /// Their names when the last table was made, by path.
+    /// Their names in the last table, by path.
     pub before: BTreeMap<String, Names>,
     /// Their names now.
     pub now: BTreeMap<String, Names>,
 }
 
 impl<'m> ChangedFiles<'m> {
-    /// Finds them; `None` when a project moved, which may reach all files, or bytes are not at hand.
+    /// Finds the changed files; `None` if a project changed (it may affect all files) or bytes are missing.
     pub fn find(moves: &'m dyn Moves) -> Option<Self> {
         if !moves.changed_inputs("projects")?.is_empty() {
             return None;
@@ -49,23 +49,23 @@ impl<'m> ChangedFiles<'m> {
         Some(changed)
     }
 
-    /// All of them, as they were and as they are.
+    /// Returns the names of all changed files, before and after.
     pub fn versions(&self) -> impl Iterator<Item = &Names> {
         self.before.values().chain(self.now.values())
     }
 
-    /// Their paths.
+    /// Returns the paths of all changed files.
     pub fn paths(&self) -> BTreeSet<&str> {
         self.before.keys().chain(self.now.keys()).map(String::as_str).collect()
     }
 
-    /// Symbols of the types that they declare or declared.
+    /// Returns the symbols of the types that the changed files declare or declared.
     pub fn symbols(&self) -> BTreeSet<String> {
         let types = self.versions().flat_map(|names| &names.types);
         types.map(|named| join_path(&named.namespace, &named.path)).collect()
     }
 
-    /// The present names of files, in the order of their paths; files that are gone are left out.
+    /// Returns the present names of `files`, in path order, without deleted files.
     pub fn names_of<'f>(&self, files: impl IntoIterator<Item = &'f str>) -> Option<Vec<(&'f str, Names)>> {
         let mut found = Vec::new();
         for file in files {
@@ -80,7 +80,7 @@ impl<'m> ChangedFiles<'m> {
         Some(found)
     }
 
-    /// The projects, and the owners of these files alone.
+    /// Returns a layout of all projects and of the owners of `files` only.
     pub fn layout<'f>(&self, files: impl IntoIterator<Item = &'f str>) -> Option<Layout> {
         let mut projects = Vec::new();
         for (path, digest) in self.moves.present("projects") {
@@ -111,7 +111,7 @@ impl<'m> ChangedFiles<'m> {
     }
 }
 
-/// The present names of a file, if it is a source.
+/// Returns the present names of a file; `Some(None)` if it is no source file.
 fn names_of(moves: &dyn Moves, file: &str) -> Option<Option<Names>> {
     match moves.digest("names", file) {
         Some(digest) => read(moves, &digest).map(Some),
@@ -123,7 +123,7 @@ fn read(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Na
     names::decode(&moves.bytes(digest)?).ok()
 }
 
-/// Whether a table has a row whose key begins with `start` and that `wanted` accepts.
+/// Whether a table has a row whose key begins with `start` and which `wanted` accepts.
 pub fn has_row(table: &dyn TableView, start: &str, mut wanted: impl FnMut(&str, &[u8]) -> bool) -> Option<bool> {
     let mut found = false;
     table.rows_from(start, &mut |key, value| {

@@ -1,7 +1,7 @@
-//! `csharp/complete`: one type as a whole, the parts of a partial type merged.
+//! `csharp/complete`: one type with its partial declarations merged.
 //!
-//! Line numbers are dropped here: layout ends at this node. Of each file only the row of the one type is read, so that an edit of
-//! another type does not reach it. It does not know projects: the rule chose the files.
+//! The output has no line numbers, so changes of layout end at this node. The producer reads only this type's row of each file, so an edit of
+//! another type does not affect it. It does not know projects: the rule chooses the files.
 
 use super::hashes::{after_modifiers, signature, type_access};
 use super::ids::member_key;
@@ -39,7 +39,7 @@ pub struct Complete {
     /// Attributes of all parts, sorted.
     #[n(7)]
     pub attributes: Vec<String>,
-    /// Header without leading modifiers, from the part that says most.
+    /// Header without leading modifiers, from the part with the longest header.
     #[n(8)]
     pub header: String,
     /// Bases of all parts, each once, in order.
@@ -54,24 +54,24 @@ pub struct Complete {
     /// Documentation of all parts, one after the other.
     #[n(12)]
     pub doc: String,
-    /// The parts, by file and then in written order.
+    /// The parts, by file, then in source order.
     #[n(13)]
     pub parts: Vec<Part>,
     /// Members of all parts, in the order of parts.
     #[n(14)]
     pub members: Vec<PlacedMember>,
-    /// The `#if` condition that all its parts stand under, `""` when there is none.
+    /// The `#if` condition that all parts share; `""` without one.
     #[n(15)]
     pub condition: String,
-    /// The header with the attributes of parameters and type parameters; empty when there are none.
+    /// Header with the attributes of parameters and type parameters; empty without such attributes.
     #[n(16)]
     pub attributed: String,
-    /// Types declared directly inside it, by name.
+    /// Types declared directly inside the type, by name.
     #[n(17)]
     pub nested: Vec<Nested>,
 }
 
-/// The head of a type inside another, its parts merged.
+/// The head of a nested type, its parts merged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub struct Nested {
     /// Simple name with its arity mark.
@@ -86,12 +86,12 @@ pub struct Nested {
     /// Union of the modifiers of its parts, sorted.
     #[n(3)]
     pub modifiers: Vec<String>,
-    /// Header without leading modifiers, from the part that says most.
+    /// Header without leading modifiers, from the part with the longest header.
     #[n(4)]
     pub header: String,
 }
 
-/// What surrounds one part and decides what its names mean.
+/// The context of one part; it decides the meaning of the part's names.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Part {
     /// Its file.
@@ -100,7 +100,7 @@ pub struct Part {
     /// Using directives of the file.
     #[n(1)]
     pub usings: Vec<Using>,
-    /// Types around it, outermost first: path without namespace, and type parameters.
+    /// Enclosing types, outermost first.
     #[n(2)]
     pub enclosing: Vec<Enclosing>,
     /// Names in its header.
@@ -108,7 +108,7 @@ pub struct Part {
     pub names: Vec<super::model::NameUse>,
 }
 
-/// A type around a part.
+/// An enclosing type of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Enclosing {
     /// Symbol path without namespace.
@@ -122,7 +122,7 @@ pub struct Enclosing {
     pub kind: TypeKind,
 }
 
-/// A member and the part it stands in.
+/// A member and the part that declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct PlacedMember {
     /// Index into [`Complete::parts`].
@@ -131,7 +131,7 @@ pub struct PlacedMember {
     /// The member; its span is empty.
     #[n(1)]
     pub member: Member,
-    /// Of a partial member: the other parts that declare it, as indexes like `part`.
+    /// Indexes (like `part`) of the other parts that declare a partial member.
     #[n(2)]
     pub others: Option<Vec<u32>>,
 }
@@ -163,15 +163,15 @@ impl Producer for CompleteType {
 /// Reads the blob of [`CompleteType`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`CompleteType`].
 pub fn read(input: &Input) -> Result<Complete, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("a merged type cannot be decoded: {error}")))
 }
 
-/// Merges the parts of `symbol`: the rows of the tables of its files, and the using directives of the same files.
+/// Merges the parts of `symbol` from its rows in the tables of its files, with the using directives of the same files.
 ///
 /// # Errors
-/// When a row cannot be decoded or no file declares the type.
+/// If a row cannot be decoded or no file declares the type.
 pub fn complete(symbol: &str, parts: &[Input], usings: &[Input]) -> Result<Complete, Failure> {
     let mut found = Vec::new();
     for (part, usings) in parts.iter().zip(usings) {
@@ -286,7 +286,7 @@ impl Complete {
             enclosing: enclosing.to_vec(),
             names: decl.names,
         });
-        // A member that stands under no condition of its own stands under that of its part.
+        // A member without a condition has the condition of its part.
         let of_part = decl.condition;
         self.members.extend(decl.members.into_iter().map(|member| PlacedMember {
             part,
@@ -303,12 +303,12 @@ impl Complete {
         }));
     }
 
-    /// The signature for readers: accessibility and API modifiers in fixed order, then the header.
+    /// Returns the signature for readers: accessibility and API modifiers in fixed order, then the header.
     pub fn signature(&self) -> String {
         signature(&self.header, &[], &self.api_modifiers())
     }
 
-    /// The signature with the attributes of parameters and type parameters in their places; empty when there are none.
+    /// Returns the signature with attributes on parameters and type parameters; empty without such attributes.
     pub fn attributed(&self) -> String {
         if self.attributed.is_empty() {
             String::new()
@@ -317,7 +317,7 @@ impl Complete {
         }
     }
 
-    /// API modifiers with the accessibility in effect first.
+    /// Returns the API modifiers, with the effective accessibility first.
     pub fn api_modifiers(&self) -> Vec<String> {
         let access = self.access.split(' ');
         super::hashes::api_modifiers(access.chain(self.modifiers.iter().map(String::as_str)))
@@ -333,7 +333,7 @@ fn append(doc: &mut String, more: &str) {
     }
 }
 
-/// Joins the defining and the implementing part of partial members.
+/// Joins the defining and the implementing declaration of partial members.
 fn join_partial_members(members: Vec<PlacedMember>) -> Vec<PlacedMember> {
     let mut joined: Vec<PlacedMember> = Vec::with_capacity(members.len());
     let mut at_key: BTreeMap<String, usize> = BTreeMap::new();
@@ -361,7 +361,7 @@ fn join(one: &mut Member, other: Member) {
     if one.body.is_empty() {
         one.body = other.body;
     } else {
-        // The part without a body defines the parameter names that callers see.
+        // The declaration without a body defines the parameter names that callers see.
         one.signature = other.signature;
         one.attributed = other.attributed;
         if !other.body.is_empty() {

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 /// Deepest nesting of `!` and parentheses in a condition; deeper conditions are false.
 const CONDITION_DEPTH: u32 = 64;
 
-/// The symbols of a condition.
+/// Returns the symbols that a condition names.
 pub(crate) fn symbols_of_condition(condition: &str) -> impl Iterator<Item = &str> {
     condition
         .split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !matches!(*word, "" | "true" | "false"))
 }
 
-/// Value of a condition; `None` for what is none.
+/// Evaluates a condition; `None` if the text is no condition.
 pub(crate) fn evaluate(text: &str, defined: &BTreeSet<&str>) -> Option<bool> {
     let mut condition = Condition {
         text,

@@ -1,5 +1,5 @@
-//! `csharp/conflicts`: the seed's `hash_conflicts.log` (000 §3.3): identifiers that had to be made longer, one line each, grouped by
-//! the short form that they share. Empty when there is none.
+//! `csharp/conflicts`: the seed's `hash_conflicts.log` (000 §3.3). It lists the identifiers that had to be lengthened, one per line, grouped by
+//! their common short form. Empty without conflicts.
 
 use super::structure::check_flags;
 use super::types::TypeRow;
@@ -23,7 +23,7 @@ impl Producer for Conflicts {
         let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let mut lines = Vec::new();
-        // Hardly a row is read: these bytes stand in no text within a row.
+        // Decode few rows: these bytes occur in no string of a row.
         let is_widened = |value: &[u8]| memchr::memmem::find(value, br#""widened":true"#).is_some();
         for (key, value) in table.rows().filter(|(_, value)| is_widened(value)) {
             let row: TypeRow =

@@ -1,6 +1,6 @@
-//! References in documentation, `cref="…"`: the names in them, and the types and members that these mean.
+//! References in documentation, `cref="…"`: the names in them, and the types and members that the names refer to.
 //!
-//! A reference of the form `T:A.B` is an identifier and names nothing by the rules of C#. Operators are not looked for.
+//! A reference of the form `T:A.B` is an identifier, not a name by the rules of C#. References to operators are not resolved.
 
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::NameIndex;
@@ -9,14 +9,14 @@ use super::deps::world::World;
 use super::mentions::Place;
 use std::ops::Range;
 
-/// A reference, as read.
+/// A parsed reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
-    /// The names on its path.
+    /// Names of its path.
     pub path: Vec<Name>,
-    /// Whether parameters are written: it names what can be called.
+    /// Whether parameters are written: the reference is to something callable.
     pub has_parameters: bool,
-    /// The dotted names in its parameters: types.
+    /// Dotted names of types in its parameters.
     pub parameters: Vec<Vec<Name>>,
 }
 
@@ -25,13 +25,13 @@ pub struct Reference {
 pub struct Name {
     /// The name; `this[]` for an indexer.
     pub word: String,
-    /// The byte where it stands in the reference.
+    /// Byte of the name in the reference.
     pub at: usize,
-    /// How many type arguments follow.
+    /// Number of its type arguments.
     pub arity: u32,
 }
 
-/// The references in a text of documentation: where each stands, without its quotes.
+/// Returns the byte ranges of the references in a documentation text, without quotes.
 pub fn references(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -52,14 +52,14 @@ pub fn references(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Every simple name in the references of a text of documentation.
+/// Returns all simple names in the references of a documentation text.
 pub fn names_in_documentation(text: &str) -> impl Iterator<Item = String> + '_ {
     let read = references(text).into_iter().filter_map(|range| read(&text[range]));
     read.flat_map(|found| found.path.into_iter().chain(found.parameters.into_iter().flatten()))
         .map(|name| name.word)
 }
 
-/// Reads a reference; `None` for an identifier such as `T:A.B` and for what names nothing.
+/// Parses a reference; `None` for an identifier such as `T:A.B` and for a text without a name.
 pub fn read(text: &str) -> Option<Reference> {
     let is_identifier = text.as_bytes().get(1) == Some(&b':') && !text.starts_with(|c: char| !c.is_ascii_alphabetic());
     if is_identifier && !text[2..].starts_with(':') {
@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Option<Reference> {
     })
 }
 
-/// Where the parameters begin: the first bracket that stands in no type arguments.
+/// Returns the start of the parameters: the first bracket outside type arguments.
 fn parameters_at(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     text.char_indices().find_map(|(at, c)| {
@@ -96,10 +96,10 @@ fn parameters_at(text: &str) -> Option<usize> {
     })
 }
 
-/// Type arguments within type arguments that are read.
+/// Maximum nesting of type arguments that are parsed.
 const DEEPEST: u32 = 16;
 
-/// The dotted names of a text that begins at the byte `from` of the reference, names in type arguments behind those around them.
+/// Returns the dotted names of a text that begins at byte `from` of the reference; names in type arguments follow the name around them.
 fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
     let (mut found, mut inner) = (Vec::new(), Vec::new());
     let (mut path, mut at): (Vec<Name>, usize) = (Vec::new(), 0);
@@ -146,7 +146,7 @@ fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
     found
 }
 
-/// The byte of the brace that closes the one at `open`, or the end.
+/// Returns the byte of the brace that closes the one at `open`, or the end.
 fn closing(text: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     let close = text[open..].char_indices().find(|(_, c)| {
@@ -160,7 +160,7 @@ fn closing(text: &str, open: usize) -> usize {
     close.map_or(text.len(), |(at, _)| open + at)
 }
 
-/// Commas between type arguments.
+/// Counts the commas between type arguments.
 fn commas(arguments: &str) -> u32 {
     let mut depth = 0_i32;
     let is_between = |c: &char| {
@@ -170,31 +170,31 @@ fn commas(arguments: &str) -> u32 {
     u32::try_from(arguments.chars().filter(is_between).count()).unwrap_or(0)
 }
 
-/// What a name in a reference means: a type, or a member that a type declares; the type `?` where that cannot be told.
+/// The type or the declared member that a name in a reference refers to; the type `?` if it is undecided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meaning {
     /// Key of the type.
     pub owner: String,
     /// The member.
     pub member: Option<String>,
-    /// The byte of the name in the reference.
+    /// Byte of the name in the reference.
     pub at: usize,
 }
 
-/// What surrounds a reference.
+/// The context of a reference.
 pub struct Scope<'s, 'w> {
-    /// Key of the type that it documents, or whose member it does.
+    /// Key of the documented type, or of the type that declares the documented member.
     pub own: &'s str,
-    /// What surrounds the names of its part.
+    /// Surroundings of the names in the part.
     pub around: &'s Surroundings<'s>,
-    /// The symbols of the names.
+    /// Symbols of the names.
     pub index: &'s NameIndex,
-    /// What types declare.
+    /// Declarations of types.
     pub world: &'s World<'w>,
 }
 
 impl Scope<'_, '_> {
-    /// What the names of a reference mean.
+    /// Returns the types and members that the names of a reference refer to.
     pub fn meanings(&self, reference: &Reference) -> Vec<Meaning> {
         let mut found = Vec::new();
         for path in &reference.parameters {
@@ -207,7 +207,7 @@ impl Scope<'_, '_> {
         }
         let of_types = self.types(path, &mut found);
         match of_types.last() {
-            // Parameters behind the name of a type are those of its constructor.
+            // Parameters after a type's name are those of its constructor.
             Some((used, key)) if *used == path.len() && reference.has_parameters => found.push(constructor(key, last.at)),
             Some((used, key)) if used + 1 == path.len() => {
                 let is_constructor = simple_name(key) == last.word && self.declaring(key, &last.word).is_empty();
@@ -221,7 +221,7 @@ impl Scope<'_, '_> {
         found
     }
 
-    /// Notes the types that a path goes through; how many names each uses up, and its key.
+    /// Adds the types on a path to `found`. Returns, for each, how many names it uses and its key.
     fn types(&self, path: &[Name], found: &mut Vec<Meaning>) -> Vec<(usize, String)> {
         let binder = Binder { index: self.index };
         let mut bound = Vec::new();
@@ -229,7 +229,7 @@ impl Scope<'_, '_> {
             let words: Vec<&str> = path[..used].iter().map(|name| name.word.as_str()).collect();
             let last = &path[used - 1];
             if let Bound::Type(entry) = binder.bind(self.around, &words.join("."), last.arity, Place::Signature, true)
-                // What follows the name of a type may be a member or its constructor; the first name may be an alias.
+                // After a type's name, a name may be a member or the constructor; the first name may be an alias.
                 && (used == 1 || simple_name(&entry.key) == last.word)
                 && bound.last().is_none_or(|(_, outer)| *outer != entry.key)
             {
@@ -244,7 +244,7 @@ impl Scope<'_, '_> {
         bound
     }
 
-    /// Notes a member of the type itself, of those around it or of their bases.
+    /// Adds a member of the type itself, of an enclosing type or of a base of these. Returns whether one is found.
     fn own_member(&self, name: &Name, found: &mut Vec<Meaning>) -> bool {
         let scope = self.own.find('@').map_or("", |mark| &self.own[mark..]);
         let outer = self.around.enclosing.iter().rev().skip(1);
@@ -271,7 +271,7 @@ impl Scope<'_, '_> {
         self.note(declaring, name, found);
     }
 
-    /// Keys of the types that declare a member of that name, as seen from a type; also of .NET.
+    /// Returns the keys of the types, including .NET's, that declare a member `name` visible through the type `key`.
     fn declaring(&self, key: &str, name: &str) -> Vec<String> {
         let candidates = self.world.lookup(&Shape::of_key(key), name);
         let mut keys: Vec<String> = candidates.iter().filter_map(|one| one.owner.key().map(str::to_owned)).collect();
@@ -305,7 +305,7 @@ fn is_unknown(shape: &Shape) -> bool {
     !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'))
 }
 
-/// The name of a type in its key.
+/// Returns the simple name of a type from its key.
 fn simple_name(key: &str) -> &str {
     let symbol = super::types::symbol_of(key);
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);

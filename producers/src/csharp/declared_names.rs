@@ -1,25 +1,25 @@
-//! Which words of a declaration name a type: not the name that is declared, nor those of parameters; and what stands before a nested type's name.
+//! Decides which words of a declaration name a type (not the declared name or a parameter's), and finds the qualifiers of a nested type's name.
 
 use super::lexer::{Kind, Token, lex};
 use super::types::symbol_of;
 use std::ops::Range;
 
-/// Tokens of declarations, and the text that they are of.
+/// Tokens of declarations, with their text.
 #[derive(Clone, Copy)]
 pub struct Words<'t> {
-    /// The text.
+    /// Source text.
     pub text: &'t str,
     /// Its tokens.
     pub tokens: &'t [Token],
 }
 
 impl<'t> Words<'t> {
-    /// The text of a token; empty where there is none.
+    /// Returns the text of a token; empty past the end.
     fn at(self, at: usize) -> &'t str {
         self.tokens.get(at).map_or("", |token| token.text(self.text))
     }
 
-    /// The word at a token, without `@`; empty if it is none.
+    /// Returns the word at a token, without `@`; empty if the token is no word.
     pub fn identifier_at(self, at: usize) -> &'t str {
         let text = self.at(at);
         match self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word) {
@@ -28,7 +28,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Whether a word is what a parameter, or an element of a tuple, is called: it stands behind its type.
+    /// Whether a word is the name of a parameter or of a tuple element: it follows a type.
     pub fn is_name_of_parameter(self, at: usize) -> bool {
         const MODIFIERS: [&str; 7] = ["in", "out", "params", "readonly", "ref", "scoped", "this"];
         let before = at.checked_sub(1).map_or("", |before| self.at(before));
@@ -37,14 +37,14 @@ impl<'t> Words<'t> {
         matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
     }
 
-    /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute, which stands in square
-    /// brackets and in none within these. `first` is where the declaration begins.
+    /// Whether a type's name at a token calls a constructor: the name of a base with arguments, or of an attribute. `first` is the first token
+    /// of the declaration.
     pub fn is_constructed(self, at: usize, first: usize) -> bool {
         self.at(at + 1) == "(" || matches!(self.at(at + 1), "," | "]") && self.is_attribute(at, first)
     }
 
-    /// Whether a type's name at a token is that of an attribute: it stands in square brackets and in none within these, and no name follows, as
-    /// one of a parameter of an indexer would. `first` is where the declaration begins.
+    /// Whether a type's name at a token is an attribute's: directly in square brackets and not followed by a name, as the type of an indexer's
+    /// parameter is. `first` is the first token of the declaration.
     pub fn is_attribute(self, at: usize, first: usize) -> bool {
         let before = at.checked_sub(1).map_or("", |before| self.at(before));
         if !matches!(self.at(at + 1), "," | "]" | "(" | "<") || !matches!(before, "[" | ":" | "," | "." | "::") {
@@ -62,8 +62,8 @@ impl<'t> Words<'t> {
         false
     }
 
-    /// The token that is the name which a member or a delegate declares: the last such word outside of all brackets, before constraints and
-    /// initialisers.
+    /// Returns the token of the name that a member or delegate declares: the last such word outside all brackets, before constraints and
+    /// initializers.
     pub fn declared_by_member(self, header: Range<usize>, name: &str) -> Option<usize> {
         let (mut depth, mut found) = (0_usize, None);
         for at in header {
@@ -79,7 +79,7 @@ impl<'t> Words<'t> {
         found
     }
 
-    /// The token that is the name of the type which a header declares.
+    /// Returns the token of the name of the type that a header declares.
     pub fn declared_by_type(self, mut header: Range<usize>, name: &str) -> Option<usize> {
         header.find(|&at| {
             let before = at.checked_sub(1).map_or("", |before| self.identifier_at(before));
@@ -87,7 +87,7 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// Tokens of a member before its body, its accessors or its value.
+    /// Returns the tokens of a member before its body, accessors or value.
     pub fn header_of_member(self, member: Range<usize>) -> Range<usize> {
         let mut depth = 0_usize;
         let end = member.clone().find(|&at| {
@@ -102,7 +102,7 @@ impl<'t> Words<'t> {
         member.start..end.unwrap_or(member.end)
     }
 
-    /// The lists of attributes on accessors: what follows a member's header, without brackets around.
+    /// Returns the attribute lists on accessors, without brackets; `rest` follows the member's header.
     pub fn accessor_attributes(self, rest: Range<usize>) -> Vec<Range<usize>> {
         if self.at(rest.start) != "{" {
             return Vec::new();
@@ -125,7 +125,7 @@ impl<'t> Words<'t> {
         found
     }
 
-    /// The types around a nested type that stand before its name at a token, as `Outer` in `Outer.Inner`: their keys and tokens.
+    /// Returns keys and tokens of the enclosing types written before a nested type's name, as `Outer` in `Outer.Inner`.
     pub fn qualifiers(self, key: &str, at: usize, first: usize) -> Vec<(String, usize)> {
         let (symbol, project) = key.split_at(symbol_of(key).len());
         let (mut symbol, mut at, mut found) = (symbol, at, Vec::new());
@@ -133,7 +133,7 @@ impl<'t> Words<'t> {
             let Some(dot) = at.checked_sub(1).filter(|&dot| dot > first && self.at(dot) == ".") else {
                 break;
             };
-            // What stands before may have type arguments.
+            // The qualifier may have type arguments.
             let mut depth = 0_usize;
             let name = (first..dot).rev().find(|&before| {
                 match self.at(before) {
@@ -154,7 +154,7 @@ impl<'t> Words<'t> {
         found
     }
 
-    /// The token that says which operator or conversion a member is.
+    /// Returns the token that identifies an operator or conversion.
     fn operator_sign(&self, header: Range<usize>) -> Option<usize> {
         let keyword = header.clone().find(|at| self.at(*at) == "operator")?;
         let before = keyword.checked_sub(1).filter(|at| matches!(self.at(*at), "implicit" | "explicit"));
@@ -163,8 +163,8 @@ impl<'t> Words<'t> {
     }
 }
 
-/// Where in the text of a declaration the name stands that it declares, or else where its first token does. The name of an operator is its sign,
-/// that of a conversion `implicit` or `explicit`.
+/// Returns the byte of the name in a declaration's text, or of its first token. The name of an operator is its sign, of a conversion
+/// `implicit` or `explicit`.
 pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usize> {
     let tokens = lex(text).tokens;
     let words = Words { text, tokens: &tokens };
@@ -184,7 +184,7 @@ pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usiz
 mod tests {
     use super::*;
 
-    /// The header of a member with marks: `^` before a word that names the type `Foo`.
+    /// Returns a member's header with `^` before each word that names the type `Foo`.
     fn marked(text: &str) -> String {
         let tokens = lex(text).tokens;
         let words = Words { text, tokens: &tokens };

@@ -1,31 +1,31 @@
-//! Default values of parameters and values of constants, put where readers look for them.
+//! Adds default values of parameters and values of constants to the signatures that readers see.
 //!
-//! Signatures leave them out, because they are implementation (seed 000 §3.3): a body begins with a line `name = value` for each parameter that
-//! has a default value, and the body of a constant or an enum member is its value.
+//! Signatures omit values because values are implementation (seed 000 §3.3): a body begins with a line `name = value` per parameter with a
+//! default value; the body of a constant or enum member is its value.
 
 use super::hashes::one_line;
 use super::model::{Member, MemberKind};
 
-/// Longest value in characters that is shown whole.
+/// Maximum characters of a value shown in full.
 const LONGEST: usize = 80;
 
-/// The default values at the head of a body: name and value of each parameter that has one.
+/// Returns the default values at the head of a body: parameter name and value.
 fn pairs(body: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     body.lines()
         .map_while(move |line| line.split_once(" = ").filter(|(name, _)| is_name(name)))
 }
 
-/// Number of default values at the head of a body.
+/// Counts the default values at the head of a body.
 pub(super) fn count(body: &str) -> u32 {
     pairs(body).count() as u32
 }
 
-/// The signature with the default values of its parameters, which stand at the head of `body`.
+/// Returns the signature with the default values from the head of `body`.
 pub(super) fn with_defaults(signature: &str, body: &str) -> String {
     let mut text = signature.to_owned();
     let mut end = text.len();
-    // From the last on: a tuple before the list may have elements of the same names.
+    // From last to first: a tuple before the list may have elements with the same names.
     for (name, value) in pairs(body).collect::<Vec<_>>().into_iter().rev() {
         if let Some(at) = parameter_end(&text[..end], name) {
             text.insert_str(at, &format!(" = {}", display_value(value)));
@@ -35,7 +35,7 @@ pub(super) fn with_defaults(signature: &str, body: &str) -> String {
     text
 }
 
-/// Where the last parameter of a name ends.
+/// Returns the end of the last parameter with this name.
 fn parameter_end(signature: &str, name: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut found = None;
@@ -56,7 +56,7 @@ fn parameter_end(signature: &str, name: &str) -> Option<usize> {
     found
 }
 
-/// The signature of a member with the default values of its parameters, or with its value. `ordinal` is that of an enum member without one.
+/// Returns a member's signature with its default values or its value. `ordinal` is the value of an enum member without a written one.
 pub(super) fn with_values(signature: &str, member: &Member, ordinal: Option<i128>) -> String {
     match member.kind {
         MemberKind::Constant | MemberKind::EnumMember if !member.body.is_empty() => {
@@ -68,7 +68,7 @@ pub(super) fn with_values(signature: &str, member: &Member, ordinal: Option<i128
     }
 }
 
-/// The values of enum members that have none written, as far as those before are plain numbers; `None` for all other members.
+/// Returns the implied values of enum members, as long as the preceding values are plain numbers; `None` for all other members.
 pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Option<i128>> {
     let mut next = Some(0_i128);
     members
@@ -76,7 +76,7 @@ pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Opt
             if member.kind != MemberKind::EnumMember {
                 return None;
             }
-            // What follows a member that may not be compiled has one value or another.
+            // After a conditionally compiled member, the next value is undecided.
             let value = match (member.condition.is_empty(), member.has_value) {
                 (false, _) => None,
                 (true, true) => number(&member.body),
@@ -88,7 +88,7 @@ pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Opt
         .collect()
 }
 
-/// A literal number.
+/// Parses a literal number.
 fn number(text: &str) -> Option<i128> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits.trim_start()));
     let digits = digits.replace('_', "").to_ascii_lowercase();
@@ -101,7 +101,7 @@ fn number(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// A value on one line, cut where it is long.
+/// Returns a value on one line, truncated if long.
 fn display_value(value: &str) -> String {
     let line = one_line(value);
     match line.char_indices().nth(LONGEST) {

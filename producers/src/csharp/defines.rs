@@ -1,15 +1,15 @@
-//! The symbols for `#if` that a producer reads a file under: its parameter `defines` and its input of that name, a JSON list
-//! (`//files/P:defines`: those that are defined for the file and that it mentions). Behind the symbols stands a list for each further set
-//! that another project compiles the file under: the path of the project, then its symbols.
+//! The `#if` symbols under which a producer reads a file: its parameter `defines`, and its input of that name, a JSON list
+//! (`//files/P:defines`: the symbols that are defined for the file and occur in it). After the symbols, a list follows for each other set under
+//! which another project compiles the file: the project's path, then its symbols.
 
 use engine::seams::producer::{Failure, Inputs, ParamError, Params};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The symbols.
+/// Returns the symbols from the parameter and the input.
 ///
 /// # Errors
-/// When the input is not a list of symbols.
+/// If the input is not a list of symbols.
 pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
     let mut symbols: BTreeSet<String> = strings_of(inputs.params.get("defines").unwrap_or(&Value::Null))
         .map(str::to_owned)
@@ -20,19 +20,19 @@ pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
     Ok(symbols)
 }
 
-/// The symbols of a file as `//files/P:defines` holds them.
+/// The symbols of a file as in `//files/P:defines`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSymbols {
-    /// Those that its project defines.
+    /// Symbols that its own project defines.
     pub own: Vec<String>,
-    /// Paths of other projects that compile it with other ones, and these.
+    /// Other projects that compile the file with other symbols: path and symbols.
     pub others: Vec<(String, BTreeSet<String>)>,
 }
 
-/// Reads them.
+/// Parses the symbols of a file.
 ///
 /// # Errors
-/// When the bytes are no list of symbols.
+/// If the bytes are no list of symbols.
 pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
     Ok(symbols)
 }
 
-/// Writes them: `own`, and by the symbols of each further set the path of its project.
+/// Serializes `own`, and for each further set of symbols the path of its project.
 pub fn write(own: &[String], others: &BTreeMap<Vec<String>, String>) -> Vec<u8> {
     let of_project = |(symbols, project): (&Vec<String>, &String)| -> Value {
         let list = std::iter::once(project).chain(symbols);
@@ -66,10 +66,10 @@ pub fn write(own: &[String], others: &BTreeMap<Vec<String>, String>) -> Vec<u8> 
     super::types::json(&items)
 }
 
-/// The further sets that other projects compile the file under.
+/// Returns the further symbol sets under which other projects compile the file.
 ///
 /// # Errors
-/// When the input is not a list of symbols.
+/// If the input is not a list of symbols.
 pub fn others(inputs: &Inputs<'_>) -> Result<Vec<(String, BTreeSet<String>)>, Failure> {
     let mut others = Vec::new();
     for input in inputs.all("defines") {
@@ -81,7 +81,7 @@ pub fn others(inputs: &Inputs<'_>) -> Result<Vec<(String, BTreeSet<String>)>, Fa
 /// Checks that `defines` is the only parameter and a list of symbols.
 ///
 /// # Errors
-/// Everything that is wrong with the parameters.
+/// All errors in the parameters.
 pub fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let wrong = |param: &str, message: String, hint: &str| ParamError {
         param: param.to_owned(),

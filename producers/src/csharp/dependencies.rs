@@ -1,6 +1,6 @@
 //! `csharp/dependencies`: which types each type depends on, as one table: symbol path → {"body", "structure"}.
 //!
-//! It repeats what `//types/T:deps` says without its evidence, for those who must look at all types at once.
+//! It repeats `//types/T:deps` without evidence, for readers that need all types at once.
 
 use super::deps;
 use super::structure::check_flags;
@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One row of `//index:dependencies`. Fields stand in the order of their names.
+/// One row of `//index:dependencies`. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyRow {
-    /// Types that only bodies name, sorted.
+    /// Types named only in bodies, sorted.
     pub body: Vec<String>,
-    /// Types that declarations name, sorted.
+    /// Types named in declarations, sorted.
     pub structure: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl DependencyRow {
     /// Reads the row of a type.
     ///
     /// # Errors
-    /// When it is not one of ours.
+    /// If the bytes are no such row.
     pub fn read(key: &str, row: &[u8]) -> Result<Self, Failure> {
         serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
     }
@@ -68,7 +68,7 @@ impl Fold for DependencyTable {
     }
 }
 
-/// The row of one type.
+/// Returns the row of one type.
 fn row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
     let deps::Dependencies { own, body, structure, .. } = deps::read(input)?;
     Ok((own, json(&DependencyRow { body, structure })))

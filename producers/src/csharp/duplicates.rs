@@ -1,5 +1,5 @@
-//! What `//index:types` says of types that are declared more than once: one message for all of a kind, with the folder that most copies lie in
-//! and what leaves it out.
+//! Messages of `//index:types` about types declared more than once: one message per kind, with the folder that contains most copies and the
+//! setting that excludes it.
 
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How a type is declared more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// In several projects or files, each with a type of its own.
+    /// In several projects or files, each of which declares its own type.
     Apart,
     /// Several times in one project, without `partial`.
     Merged,
@@ -19,22 +19,22 @@ pub enum Kind {
 /// A type that is declared more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate<'a> {
-    /// How.
+    /// Kind of duplication.
     pub kind: Kind,
     /// Its namespace and path.
     pub symbol: &'a str,
     /// Its keys, or the files of its parts.
     pub candidates: Vec<String>,
-    /// What is said of it when it is the only one of its kind.
+    /// Message if it is the only duplicate of its kind.
     pub message: String,
     /// Files that may be copies.
     pub files: BTreeSet<&'a str>,
-    /// Whether its declarations may all be left out: no project compiles any.
+    /// Whether all declarations may be excluded, because no project compiles any.
     pub is_loose: bool,
 }
 
-/// One message for each kind of duplicates. `projects`: folders that no advice may take out, those of project files and of what generators write for a
-/// project.
+/// Returns one message per kind of duplicate. `projects`: folders that no advice may exclude, those of project files and of the output that
+/// generators write for a project.
 pub fn summaries(duplicates: &[Duplicate<'_>], projects: &BTreeSet<&str>) -> Vec<Diagnostic> {
     let mut by_kind: BTreeMap<Kind, Vec<&Duplicate<'_>>> = BTreeMap::new();
     for duplicate in duplicates {
@@ -68,7 +68,7 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Dia
             message.push_str(&format!("; {held} of them are in {folder}"));
             let glob = format!("\"{}/**\"", escaped(folder));
             let exclude = format!("if these are copies, add {glob} to exclude under [sources.csharp]");
-            // What no project compiles may be what a generator writes for one.
+            // Files that no project compiles may be generated for one.
             let hint = match all.iter().any(|one| one.is_loose) {
                 true => format!(
                     "if a project compiles them, as it does generated code, add {glob} to include under [producer.project.params.projects.\"PATH.csproj\"]; {exclude}"
@@ -81,8 +81,8 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Dia
     }
 }
 
-/// The folder to leave out: the deepest that holds half of the duplicates, or else the one that holds most; never one that holds all that there is
-/// of a type which a project compiles, or a project. What each of several projects compiles is a part of all of them, and no copy.
+/// Returns the folder to exclude: the deepest with half of the duplicates, otherwise the one with most. It never contains a project, or all
+/// files of a type that a project compiles. A type that several projects each compile is no copy.
 fn folder<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> Option<(&'a str, usize)> {
     let mut held: BTreeMap<&str, usize> = BTreeMap::new();
     for duplicate in all.iter().filter(|one| one.is_loose || one.kind != Kind::Apart) {
@@ -104,11 +104,11 @@ fn folder<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> Option<(&'a 
     held.retain(|folder, _| !holds_project(folder));
     let depth = |folder: &str| folder.matches('/').count();
     let most = |(folder, held): &(&str, usize)| (2 * held >= all.len(), if 2 * held >= all.len() { depth(folder) } else { 0 }, *held);
-    // Of equals the first by name.
+    // Ties go to the first by name.
     held.into_iter().rev().max_by_key(most)
 }
 
-/// A path as a glob that means nothing but it.
+/// Escapes a path for use as a glob.
 fn escaped(folder: &str) -> String {
     let mut glob = String::with_capacity(folder.len());
     for c in folder.chars() {

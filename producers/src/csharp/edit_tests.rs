@@ -1,4 +1,4 @@
-//! Which edit of a text moves which hash (seed 000 §3.3), over the whole chain from text to digest.
+//! Which edit of a text changes which hash (seed 000 §3.3), over the whole chain from text to digest.
 
 use super::fixture::World;
 use super::parse::read;
@@ -96,7 +96,7 @@ fn which_edit_of_the_text_moves_which_hash() {
             "impl",
         ),
         ("at.ToString()", "at.ToString(\"D\")", "impl"),
-        // What others see.
+        // Declarations that other code sees.
         (
             "public int Size { get; private set; }",
             "public int Size { get; set; }",
@@ -192,7 +192,7 @@ fn kind_name_and_arity_make_the_identifier() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Members in any order, in one part or several, in any layout: the same three hashes.
+    /// Any order of members, any number of parts and any layout give the same three hashes.
     #[test]
     fn order_parts_and_layout_move_nothing(keys in proptest::collection::vec(any::<(u32, bool, u8)>(), MEMBERS.len())) {
         let mut order: Vec<(u32, bool, u8, &str)> = keys.iter().zip(MEMBERS).map(|((key, second, gap), member)| (*key, *second, *gap, member)).collect();

@@ -1,10 +1,10 @@
-//! Names with Unicode escapes as the names that they are: `\u0041bc` is `Abc`.
+//! Decodes names with Unicode escapes: `\u0041bc` is `Abc`.
 
 use super::keywords::{is_infix, is_reserved};
 use super::lexer::{Kind, Token};
 
-/// The text with every escaped name put plainly, blanks behind it, and the tokens cut to it; nothing where no name has escapes. No byte
-/// moves: an escape is longer than what it stands for.
+/// Returns the text with escaped names decoded and padded with blanks, and trims the tokens to match; `None` if no name has escapes. Byte
+/// offsets stay valid: an escape is longer than its character.
 pub(crate) fn plain_names(text: &str, tokens: &mut [Token]) -> Option<String> {
     let mut plain: Option<String> = None;
     let mut done = 0;
@@ -26,7 +26,7 @@ pub(crate) fn plain_names(text: &str, tokens: &mut [Token]) -> Option<String> {
     plain
 }
 
-/// The name that a word with escapes stands for; one that would be a keyword gets the `@` that keeps it a name.
+/// Decodes the escapes of a word; a result that would be a keyword gets `@`.
 fn decoded(word: &str) -> Option<String> {
     let mut name = String::with_capacity(word.len());
     let mut rest = word;

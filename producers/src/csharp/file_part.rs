@@ -1,7 +1,7 @@
-//! `csharp/file-part`: a type's part of one file as it is written: the lines of its headers and members there (seed 001, `FilePart`).
+//! `csharp/file-part`: the source lines of a type's headers and members in one file (seed 001, `FilePart`).
 //!
-//! Its input is the type's row of `csharp/lines`, so an edit of another type of the file does not reach it. Its output has no line numbers:
-//! what is written above the part ends here.
+//! Its input is the type's row of `csharp/lines`, so an edit of another type in the file does not affect it. Its output has no line numbers,
+//! so edits above the part leave the output unchanged.
 
 use super::lines;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};

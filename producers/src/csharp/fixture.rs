@@ -1,4 +1,4 @@
-//! Declarations built by hand, for tests of everything above the parser.
+//! Hand-built declarations for tests of the layers above the parser.
 
 use super::model::{Member, MemberKind, NamePlace, NameUse, Span, Syntax, Tier, TypeDecl, TypeKind, Using};
 use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, RowSource};
@@ -110,7 +110,7 @@ pub(crate) fn run(producer: &dyn Producer, key: &str, params: &str, roles: Vec<(
     run_with(producer, &[("type", key)], params, roles)
 }
 
-/// Runs a producer under variables of its rule.
+/// Runs a producer with variables of its rule.
 pub(crate) fn run_with(
     producer: &dyn Producer,
     vars: &[(&str, &str)],
@@ -128,7 +128,7 @@ pub(crate) fn run_with(
     producer.produce(&Inputs::bare("//t:t", &params, &by_role, &vars, &cancel))
 }
 
-/// A whole workspace run through the producers, as the ruleset wires them.
+/// A workspace run through the producers, wired as in the ruleset.
 pub(crate) struct World {
     syntax: Vec<Input>,
     sources: Vec<Input>,
@@ -166,7 +166,7 @@ impl World {
         }
     }
 
-    /// A workspace of these texts, read by the parser.
+    /// Parses a workspace from these texts.
     pub(crate) fn of_texts(files: &[(&str, &str)]) -> Self {
         let read = |text: &str, path: &str| super::parse::read(text, &Default::default(), path).0;
         let syntax: Vec<(&str, Syntax)> = files.iter().map(|(path, text)| (*path, read(text, path))).collect();
@@ -176,14 +176,14 @@ impl World {
         }
     }
 
-    /// The parts of a type as the ruleset gives them.
+    /// Returns the parts of a type, as the ruleset provides them.
     fn parts(&self, key: &str) -> Vec<Input> {
         let files = self.row(key).files;
         let is_part = |input: &&Input| files.iter().any(|file| **file == *input.item);
         self.syntax.iter().filter(is_part).cloned().collect()
     }
 
-    /// The lines of a type as the ruleset gives them.
+    /// Returns the lines of a type, as the ruleset provides them.
     fn lines(&self, key: &str) -> Vec<Input> {
         let lines = |part: Input| {
             let source = self
@@ -217,23 +217,23 @@ impl World {
         serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
     }
 
-    /// The table `//index:declarations`.
+    /// Returns the table `//index:declarations`.
     fn declarations(&self) -> Vec<u8> {
         let roles = vec![("members", self.each("signatures"))];
         let made = run(&super::deps::declarations::Declarations, "", "{}", roles);
         made.expect("declarations").bytes.to_vec()
     }
 
-    /// The types whose documentation a type may inherit, with what they say.
+    /// Returns the documentation of the types from which a type may inherit.
     pub(crate) fn inherited(&self, deps: &Input) -> Vec<Input> {
         let deps = super::deps::read(deps).expect("dependencies");
         let docs = |base: &String| blob(base, self.output("xmldoc", base).bytes);
         deps.doc_bases.iter().map(docs).collect()
     }
 
-    /// The declarations that a type reaches, and what it reaches by them, as the ruleset gives them.
+    /// Returns the declarations that a type reaches, and the output of [`super::deps::Reach`], as the ruleset provides them.
     fn reached(&self, key: &str) -> (Input, Input) {
-        /// Rows, and which of them were asked for.
+        /// A table, and the rows read from it.
         struct RecordedRows<'a>(engine::values::table::Table<'a>, RefCell<BTreeMap<String, Vec<u8>>>);
         impl RowSource for RecordedRows<'_> {
             fn get(&self, key: &str) -> Option<Arc<[u8]>> {
@@ -274,7 +274,7 @@ impl World {
         blob("", engine::values::table::write_table(&rows))
     }
 
-    /// Output of the chain's producer `name` for the type `key`.
+    /// Returns the output of the chain's producer `name` for the type `key`.
     pub(crate) fn output(&self, name: &str, key: &str) -> Output {
         let one = |name: &str| vec![blob("", self.output(name, key).bytes)];
         let row = || vec![Self::slice(&self.types, &[key.to_owned()])];
@@ -371,7 +371,7 @@ impl World {
         run(producer, key, params, roles).unwrap_or_else(|failure| panic!("{name} of {key}: {failure:?}"))
     }
 
-    /// What a type's declarations mention, and the rows that decide what it means.
+    /// Returns the mentions of a type's declarations, and the symbol rows that decide their meaning.
     fn api_names(&self, key: &str) -> Vec<(&'static str, Vec<Input>)> {
         let mentions = self.output("api-mentions", key).bytes;
         let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
@@ -385,7 +385,7 @@ impl World {
         Digest::of(&self.output(name, key).bytes)
     }
 
-    /// The table `//index:dependencies`.
+    /// Returns the table `//index:dependencies`.
     pub(crate) fn dependencies(&self) -> Input {
         let roles = vec![("deps", self.each("deps"))];
         blob(
@@ -396,7 +396,7 @@ impl World {
         )
     }
 
-    /// One input per type, as list roles get them.
+    /// Returns one input per type, as list roles receive them.
     pub(crate) fn each(&self, name: &str) -> Vec<Input> {
         self.keys().iter().map(|key| blob(key, self.output(name, key).bytes)).collect()
     }

@@ -1,4 +1,4 @@
-//! Folds of tables: whatever inputs come, go and change, in whatever order, the table is that of the inputs that are there.
+//! Folds of tables: after any sequence of added, removed and changed inputs, the table equals that of the present inputs.
 
 use super::api_sections::ApiSections;
 use super::dependencies::DependencyTable;
@@ -11,7 +11,7 @@ use engine::values::table::write_table;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Types that share names of members, constructors and extension methods, as they are and edited.
+/// Types that share names of members, constructors and extension methods, original and edited.
 const TEXTS: [&str; 2] = [
     "namespace N { public class A { public int Id; public A() {} public A(int id) {} public B Next() => null; } public class A<T> { public T Id; }
      public class B : A { public string Id; public void A() {} } public delegate int D(A a); public record R(int Id) : S; public record S { public int Id { get; } }
@@ -26,7 +26,7 @@ fn inputs(role: &str) -> Vec<Vec<Input>> {
     worlds.iter().map(|world| world.each(role)).collect()
 }
 
-/// Goes through states of the inputs, each a version per item or none, and compares.
+/// Folds a sequence of states (one version per item or none) and compares the tables.
 fn compare<P: Producer + Fold>(producer: &P, role: &str, states: &[Vec<u8>]) -> Result<(), TestCaseError> {
     let versions = inputs(role);
     let mut items: Vec<String> = versions.iter().flatten().map(|input| input.item.to_string()).collect();

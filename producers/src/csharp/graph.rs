@@ -1,9 +1,9 @@
 //! `csharp/graph`: groups, depths and reference counts over all types.
 //!
-//! Groups are the strongly connected components, of more than one type, over *structure* references: invalidation follows structure
-//! (seed 000 §5.2), so only such a cycle makes types depend on each other's knowledge. Depth is the shortest way to a leaf over the
-//! same references (seed 000 §7); a type without references is a leaf, and so is a group that refers to nothing outside itself.
-//! References count the types that name a type anywhere, bodies included. All linear, nothing recursive.
+//! Groups are the strongly connected components of more than one type over *structure* references. Invalidation follows structure (seed 000
+//! §5.2), so only such a cycle makes types depend on each other's knowledge. Depth is the shortest path to a leaf over the same references (seed
+//! 000 §7). A leaf is a type without references, or a group without references to other types. A type's reference count is the number of types
+//! that name it, bodies included. All steps are linear and none is recursive.
 
 use super::dependencies::DependencyRow;
 use super::ids::group_id;
@@ -19,23 +19,23 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// One row of `//index:graph`. Fields stand in the order of their names.
+/// One row of `//index:graph`. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphRow {
-    /// Types that its structure names, sorted; none for a type in a group, whose dependencies are the group's business.
+    /// Types that its structure names, sorted; empty for a type in a group, since the group has the dependencies.
     #[serde(default)]
     pub dependencies: Vec<String>,
-    /// Shortest way to a leaf.
+    /// Length of the shortest path to a leaf.
     pub depth: u32,
-    /// For a type in a group: the first of its types, which tells without a look at the group that there is one.
+    /// For a type in a group: the group's first type, so that readers need not load the group.
     #[serde(default)]
     pub first: Option<String>,
     /// Group of mutually dependent types.
     pub group: Option<String>,
-    /// For a type in a group: the types outside that its structure names, sorted.
+    /// For a type in a group: the types outside the group that its structure names, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// How many types name it.
+    /// Number of types that name it.
     pub references: u32,
 }
 
@@ -103,7 +103,7 @@ impl Producer for Graph {
     }
 }
 
-/// Names of the groups with more than one type.
+/// Returns the names of the groups with more than one type.
 fn group_names(groups: &[usize], table: Table<'_>) -> Result<FxHashMap<usize, String>, Failure> {
     let mut members: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     for (at, group) in groups.iter().enumerate() {
@@ -124,7 +124,7 @@ fn group_names(groups: &[usize], table: Table<'_>) -> Result<FxHashMap<usize, St
     Ok(names)
 }
 
-/// Component and depth of every node of a graph given as lists of successors.
+/// Returns component and depth of every node of a graph, given as lists of successors.
 fn measure(successors: &[Vec<usize>]) -> (Vec<usize>, Vec<u32>) {
     let mut graph: DiGraph<(), (), usize> = DiGraph::with_capacity(successors.len(), successors.len());
     for _ in successors {
@@ -270,7 +270,7 @@ mod tests {
         );
     }
 
-    /// Groups by identifier, from who names whom in a signature.
+    /// Returns the groups by identifier; `names` lists which type names which in a signature.
     fn groups(names: &[(&str, &str)]) -> BTreeMap<String, Vec<String>> {
         let mut types: Vec<_> = ["A", "B", "C", "D", "E"].map(|name| decl("N", name)).into();
         for (from, to) in names {
@@ -336,7 +336,7 @@ mod tests {
             1,
             "the other group is what it was"
         );
-        // Split again, the two are those of before.
+        // Split again, the groups equal the earlier ones.
         assert_eq!(groups(&pairs), two);
         assert_eq!(members(&groups(&pairs[..3])), ["AB"]);
     }

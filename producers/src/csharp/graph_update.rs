@@ -1,7 +1,7 @@
-//! Updates `//index:graph` from its last version when no other type names what changed: a new type, an unused type, or method bodies.
+//! Updates `//index:graph` from its last version if no other type names the changed type: a new type, an unused type, or method bodies.
 //!
-//! Groups and depths follow from all structures together. A type that no other names is in no group and no depth follows from its own, so that
-//! its row and the counts of the types that it names are all that changes. Where another is touched, the whole is measured again.
+//! Groups and depths depend on all structures together. But a type that no other type names is in no group, and no other depth depends on it.
+//! So only its row and the counts of the types that it names change. In all other cases, the whole graph is rebuilt.
 
 use super::dependencies::DependencyRow;
 use super::graph::{Graph, GraphRow};
@@ -22,12 +22,12 @@ impl TableUpdate for Graph {
             if types.before.row(key)?.is_some() != types.now.row(key)?.is_some() {
                 moved.insert(key.clone());
             } else if last(key)?.is_none_or(|row| row.group.is_some()) {
-                // The name of a group is made of the identifiers of its types.
+                // A group's name is a hash of its types' identifiers.
                 return None;
             }
         }
         let mut counted: BTreeMap<String, i64> = BTreeMap::new();
-        // Types that came, went, or have another structure, and what they name now.
+        // Types that were added, removed or changed in structure, with the names in their present structure.
         let mut shaped: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
         for key in &moved {
             let before = known_names(&*types.before, &*named.before, key)?;
@@ -74,18 +74,18 @@ impl TableUpdate for Graph {
     }
 }
 
-/// The table of a role as it was and is.
+/// The old and new table of a role.
 pub struct Versions<'m> {
-    /// As it was.
+    /// The old table.
     pub before: Box<dyn TableView + 'm>,
-    /// As it is.
+    /// The new table.
     pub now: Box<dyn TableView + 'm>,
-    /// Keys of the rows that they do not have in common.
+    /// Keys of the rows that differ between the two.
     pub changed: BTreeSet<String>,
 }
 
 impl<'m> Versions<'m> {
-    /// Finds them; `None` when one is not at hand.
+    /// Opens both tables; `None` if one is missing.
     pub fn of(moves: &'m dyn Moves, role: &str) -> Option<Self> {
         let now = moves.digest(role, "")?;
         let before = match moves.changed_inputs(role)? {
@@ -101,7 +101,7 @@ impl<'m> Versions<'m> {
     }
 }
 
-/// The types of the workspace that a type names; `None` within for one that is none.
+/// Returns the workspace types that a type names; `Some(None)` if `key` is no type.
 fn known_names(types: &dyn TableView, named: &dyn TableView, key: &str) -> Option<Option<DependencyRow>> {
     if types.row(key)?.is_none() {
         return Some(None);

@@ -1,6 +1,6 @@
 //! `csharp/groups`: the groups of mutually dependent types as a table, group → {"dependencies", "types"}.
 //!
-//! A group is summarised as one (seed 000 §7): its row says whom it is about and what they depend on outside of it.
+//! A group is summarized as one unit (seed 000 §7): its row lists its types and their dependencies outside the group.
 
 use super::graph::GraphRow;
 use super::graph_update::Versions;
@@ -13,10 +13,10 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One row of `//index:groups`. Fields stand in the order of their names.
+/// One row of `//index:groups`. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GroupRow {
-    /// Types outside that the structure of some member names.
+    /// Types outside the group that the structure of a member names.
     pub dependencies: BTreeSet<String>,
     /// Its members.
     pub types: BTreeSet<String>,
@@ -56,13 +56,13 @@ impl Producer for Groups {
     }
 }
 
-/// Whether a type is in a group. Most are in none, and say so in bytes that no text within a row can hold.
+/// Whether a type is in a group. Searches the bytes, without decoding: no string within a row can contain these.
 fn is_grouped(row: &[u8]) -> bool {
     memchr::memmem::find(row, br#""group":null"#).is_none()
 }
 
 impl TableUpdate for Groups {
-    /// No row changes while every type that moved is in no group, or in the one that it was in with the same types outside.
+    /// Keeps all rows if each changed type is in no group, or in the same group with the same outside types.
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
         let graph = Versions::of(moves, "graph")?;
         for key in &graph.changed {

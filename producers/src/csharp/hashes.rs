@@ -1,13 +1,13 @@
-//! The normal forms behind structureHash and implHash (seed 000 §3.3): who can see a member, how modifiers and signatures are
-//! written, which members count in order.
+//! Normal forms for structureHash and implHash (seed 000 §3.3): accessibility of members, notation of modifiers and signatures, and the members
+//! whose order counts.
 //!
-//! Decisions: modifiers are put into one fixed order; `partial`, `async`, `extern` and `unsafe` are no API and go to impl; the
-//! accessibility in effect is written out even where C# lets it be left out. Parameter *names* stay in the structure, because named
-//! arguments make them API; they are not in identifiers (seed 000 §4.4).
+//! Decisions: modifiers have one fixed order. `partial`, `async`, `extern` and `unsafe` are no API and belong to impl. The effective
+//! accessibility is always written, even if implicit in C#. Parameter *names* belong to the structure, because named arguments make them API;
+//! they are not part of identifiers (seed 000 §4.4).
 
 use super::model::{Member, MemberKind, TypeKind};
 
-/// Modifiers in the order in which signatures are written.
+/// Modifiers in the order of written signatures.
 const ORDER: [&str; 21] = [
     "public",
     "protected",
@@ -32,21 +32,21 @@ const ORDER: [&str; 21] = [
     "partial",
 ];
 
-/// Modifiers that say how something is made, not what it offers.
+/// Modifiers that concern the implementation, not the API.
 const NOT_API: [&str; 4] = ["partial", "async", "extern", "unsafe"];
 
-/// Who can see a declaration.
+/// Code that can see a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// Everyone.
+    /// All code.
     Public,
-    /// Heirs and the own assembly.
+    /// Derived types and the own assembly.
     ProtectedInternal,
-    /// Heirs.
+    /// Derived types.
     Protected,
     /// The own assembly.
     Internal,
-    /// Heirs in the own assembly.
+    /// Derived types in the own assembly.
     PrivateProtected,
     /// The own file.
     File,
@@ -55,7 +55,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// As C# writes it.
+    /// Returns the C# keywords.
     pub fn as_csharp(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -68,7 +68,7 @@ impl Access {
         }
     }
 
-    /// Reads [`Access::as_csharp`]; anything else is private.
+    /// Parses [`Access::as_csharp`]; any other text is private.
     pub fn parse(words: &str) -> Self {
         let all = [
             Self::Public,
@@ -81,7 +81,7 @@ impl Access {
         all.into_iter().find(|access| access.as_csharp() == words).unwrap_or(Self::Private)
     }
 
-    /// Whether it belongs to the accessible API.
+    /// Whether the declaration belongs to the accessible API.
     pub fn is_api(self, include_internal: bool) -> bool {
         match self {
             Self::Public | Self::ProtectedInternal | Self::Protected => true,
@@ -91,7 +91,7 @@ impl Access {
     }
 }
 
-/// The accessibility written among `modifiers`.
+/// Returns the accessibility written among `modifiers`.
 pub fn written_access(modifiers: &[String]) -> Option<Access> {
     let has = |word: &str| modifiers.iter().any(|modifier| modifier == word);
     Some(match (has("public"), has("protected"), has("internal"), has("private")) {
@@ -106,7 +106,7 @@ pub fn written_access(modifiers: &[String]) -> Option<Access> {
     })
 }
 
-/// Accessibility of a type: written, else by where it stands (`encloser`: kind of the type around it).
+/// Returns the accessibility of a type: as written, otherwise the default for its `encloser` (kind of the enclosing type).
 pub fn type_access(modifiers: &[String], encloser: Option<TypeKind>) -> Access {
     written_access(modifiers).unwrap_or(match encloser {
         None => Access::Internal,
@@ -115,7 +115,7 @@ pub fn type_access(modifiers: &[String], encloser: Option<TypeKind>) -> Access {
     })
 }
 
-/// Accessibility of a member of a type of kind `owner`. Explicit implementations and finalizers are nobody's API.
+/// Returns the accessibility of a member in a type of kind `owner`. Explicit implementations and finalizers belong to no API.
 pub fn member_access(member: &Member, owner: TypeKind) -> Access {
     if is_explicit(member) || member.kind == MemberKind::Finalizer || member.name == ".cctor" {
         return Access::Private;
@@ -134,12 +134,12 @@ pub fn is_explicit(member: &Member) -> bool {
     !member.name.starts_with('.') && member.name.contains('.')
 }
 
-/// Modifiers of the API in fixed order.
+/// Returns the API modifiers in fixed order.
 pub fn api_modifiers<'a>(modifiers: impl Iterator<Item = &'a str>) -> Vec<String> {
     ordered(modifiers.filter(|modifier| !NOT_API.contains(modifier)))
 }
 
-/// Modifiers of the implementation (`async`, `unsafe`, `extern`) in fixed order; `partial` is layout and left out everywhere.
+/// Returns the implementation modifiers (`async`, `unsafe`, `extern`) in fixed order; `partial` is layout and always omitted.
 pub fn impl_modifiers<'a>(modifiers: impl Iterator<Item = &'a str>) -> Vec<String> {
     ordered(modifiers.filter(|modifier| NOT_API.contains(modifier) && *modifier != "partial"))
 }
@@ -152,7 +152,7 @@ fn ordered<'a>(modifiers: impl Iterator<Item = &'a str>) -> Vec<String> {
     words
 }
 
-/// A signature with its leading modifiers in fixed order: `words` instead of those written.
+/// Returns a signature with `words` instead of its written leading modifiers.
 pub fn signature(written: &str, modifiers: &[String], words: &[String]) -> String {
     let rest = after_modifiers(written, modifiers);
     if words.is_empty() {
@@ -162,7 +162,7 @@ pub fn signature(written: &str, modifiers: &[String], words: &[String]) -> Strin
     }
 }
 
-/// What stands behind the leading modifiers.
+/// Returns the text after the leading modifiers.
 pub fn after_modifiers<'a>(written: &'a str, modifiers: &[String]) -> &'a str {
     let mut rest = written.trim_start();
     while let Some((word, tail)) = rest.split_once(' ') {
@@ -174,8 +174,8 @@ pub fn after_modifiers<'a>(written: &'a str, modifiers: &[String]) -> &'a str {
     rest
 }
 
-/// Whether a member's place among the others is part of its meaning: fields (layout, order of initialisers) and whatever has an
-/// initialiser of its own.
+/// Whether a member's position among the others is part of its meaning: fields (layout, initialization order) and other members with an
+/// initializer.
 pub fn order_counts(member: &Member) -> bool {
     match member.kind {
         MemberKind::Field => true,
@@ -184,7 +184,7 @@ pub fn order_counts(member: &Member) -> bool {
     }
 }
 
-/// Whether a body is (or ends in) an initialiser rather than an expression body or accessors.
+/// Whether a body is (or ends with) an initializer, not an expression body or accessors.
 fn has_initialiser(body: &str) -> bool {
     let behind = body
         .rfind('}')
@@ -199,7 +199,7 @@ fn has_initialiser(body: &str) -> bool {
     behind.starts_with('=') && !behind.starts_with("=>")
 }
 
-/// Runs of white space become one space, none at the ends.
+/// Replaces each run of white space with one space and trims the ends.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {

@@ -1,22 +1,21 @@
-//! Identifiers of types and members (seed 000 §4.4), and how digests are shown (seed 000 §3.3).
+//! Identifiers of types and members (seed 000 §4.4), and the display of digests (seed 000 §3.3).
 //!
-//! Hashes are blake3 over tagged, length-prefixed fields, so that no two different descriptions share their bytes. Base32 uses the
-//! 32 symbols `23456789abcdefghijkmnpqrstuvwxyz`: without `0`, `1`, `l` and `o`, no two of them look alike (in the upper case of
-//! displayed hashes the `I` has neither `1` nor `L` beside it). Where two identifiers of 8 characters meet, both become 12
-//! characters long, and so on: which one was there first never matters.
+//! Hashes are BLAKE3 over tagged, length-prefixed fields, so distinct descriptions have distinct bytes. Base32 uses the 32 symbols
+//! `23456789abcdefghijkmnpqrstuvwxyz`: without `0`, `1`, `l` and `o`, no two look alike (in upper-case hashes, `I` has neither `1` nor `L`
+//! beside it). If two identifiers of 8 characters collide, both get 12 characters, and so on, independent of their order.
 
 use super::model::{Member, MemberKind, TypeKind};
 use std::collections::BTreeMap;
 
-/// The 32 symbols of our Base32.
+/// The 32 symbols of this Base32 form.
 pub const ALPHABET: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
 
-/// How identifiers are written: alphabet and the lengths tried one after the other. Tests make collisions with a small one.
+/// Form of identifiers: alphabet, and the lengths to try in order. Tests force collisions with a small alphabet.
 #[derive(Clone, Copy, Debug)]
 pub struct IdForm {
     /// Symbols; each takes 5 bits of the hash, modulo their number.
     pub alphabet: &'static [u8],
-    /// Lengths from the usual one to the longest.
+    /// Lengths, from the usual to the longest.
     pub lengths: &'static [usize],
 }
 
@@ -32,25 +31,25 @@ pub const MEMBER_FORM: IdForm = IdForm {
     lengths: &[6, 10, 20, 51],
 };
 
-/// An identifier as given out.
+/// An assigned identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identifier {
-    /// Its text, without prefix.
+    /// Text without prefix.
     pub text: String,
-    /// Whether it had to be made longer than usual.
+    /// Whether it is longer than usual.
     pub widened: bool,
 }
 
 impl IdForm {
-    /// Writes the beginning of a hash as `length` symbols.
+    /// Writes the first bits of a hash as `length` symbols.
     fn write(&self, hash: &[u8; 32], length: usize) -> String {
         (0..length)
             .map(|at| self.alphabet[five_bits(hash, at) as usize % self.alphabet.len()] as char)
             .collect()
     }
 
-    /// Gives every hash an identifier: the usual length where it is unique, else the next length at which it is. The order of
-    /// `hashes` does not matter; equal hashes get equal identifiers.
+    /// Assigns each hash an identifier of the usual length, or of the next length at which it is unique. Independent of the order of `hashes`;
+    /// equal hashes get equal identifiers.
     pub fn assign(&self, hashes: &[[u8; 32]]) -> Vec<Identifier> {
         let mut given: Vec<Option<Identifier>> = vec![None; hashes.len()];
         let mut open: Vec<usize> = (0..hashes.len()).collect();
@@ -82,7 +81,7 @@ impl IdForm {
     }
 }
 
-/// The 5 bits of `hash` at position `at`, most significant first.
+/// Returns the 5 bits of `hash` at position `at`, most significant first.
 fn five_bits(hash: &[u8; 32], at: usize) -> u8 {
     let bit = at * 5;
     let byte = |index: usize| u16::from(hash.get(index).copied().unwrap_or(0));
@@ -90,7 +89,7 @@ fn five_bits(hash: &[u8; 32], at: usize) -> u8 {
     (pair >> (11 - bit % 8)) as u8 & 31
 }
 
-/// A digest as the seed's files show it: 8 Base32 symbols in upper case.
+/// Returns a digest as in the seed's files: 8 Base32 symbols in upper case.
 pub fn short_hash(digest: &engine::values::digest::Digest) -> String {
     TYPE_FORM.write(&digest.0, 8).to_ascii_uppercase()
 }
@@ -105,8 +104,8 @@ fn tagged_hash(tag: &str, fields: &[&str]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// The hash behind a type's identifier: its full name, kind and arity, and, only where the workspace has several types of that name,
-/// the project (or file) that tells them apart.
+/// Returns the hash of a type's identifier: full name, kind and arity. If several types of the workspace share the name, the project (or
+/// file) is added.
 pub fn type_hash(symbol: &str, kind: TypeKind, arity: usize, scope: Option<&str>) -> [u8; 32] {
     let arity = arity.to_string();
     let mut fields = vec![symbol, kind_word(kind), &arity];
@@ -114,8 +113,8 @@ pub fn type_hash(symbol: &str, kind: TypeKind, arity: usize, scope: Option<&str>
     tagged_hash("cortex type 1", &fields)
 }
 
-/// The hash behind a member's identifier: declaring type, name, arity and parameter types with their ref kinds. Accessibility and
-/// parameter names are not in it, so that neither changes the identifier.
+/// Returns the hash of a member's identifier: declaring type, name, arity and parameter types with ref kinds. Accessibility and parameter
+/// names are excluded, so their changes keep the identifier.
 pub fn member_hash(symbol: &str, member: &Member) -> [u8; 32] {
     let arity = member.arity.to_string();
     let mut fields = vec![symbol, &member.name, &arity];
@@ -126,12 +125,12 @@ pub fn member_hash(symbol: &str, member: &Member) -> [u8; 32] {
     tagged_hash("cortex member 1", &fields)
 }
 
-/// `G_` and 8 symbols for a group of mutually dependent types, from its members' identifiers in sorted order.
+/// Returns `G_` and 8 symbols for a group of mutually dependent types, from its members' sorted identifiers.
 pub fn group_id(member_ids: &[&str]) -> String {
     format!("G_{}", TYPE_FORM.write(&tagged_hash("cortex group 1", member_ids), 8))
 }
 
-/// Full member identifiers (`T_ab12cd34_x7y8z9`) of all members of one type, in their order.
+/// Returns the full member identifiers (`T_ab12cd34_x7y8z9`) of all members of one type, in order.
 pub fn member_ids(type_id: &str, symbol: &str, members: &[&Member]) -> Vec<String> {
     let hashes: Vec<[u8; 32]> = members.iter().map(|member| member_hash(symbol, member)).collect();
     MEMBER_FORM
@@ -141,7 +140,7 @@ pub fn member_ids(type_id: &str, symbol: &str, members: &[&Member]) -> Vec<Strin
         .collect()
 }
 
-/// The word for a kind, as files show it.
+/// Returns the word for a kind, as in output files.
 pub fn kind_word(kind: TypeKind) -> &'static str {
     match kind {
         TypeKind::Class => "class",
@@ -154,7 +153,7 @@ pub fn kind_word(kind: TypeKind) -> &'static str {
     }
 }
 
-/// The word for a member's kind, as files show it.
+/// Returns the word for a member's kind, as in output files.
 pub fn member_kind_word(kind: MemberKind) -> &'static str {
     match kind {
         MemberKind::Field => "field",
@@ -171,7 +170,7 @@ pub fn member_kind_word(kind: MemberKind) -> &'static str {
     }
 }
 
-/// The seed's rank of a member's kind (000 §3.3): fields, then properties, events, methods.
+/// Returns the seed's rank of a member's kind (000 §3.3): fields, then properties, events, methods.
 pub fn kind_rank(kind: MemberKind) -> u8 {
     match kind {
         MemberKind::Field | MemberKind::Constant | MemberKind::EnumMember => 0,
@@ -181,8 +180,8 @@ pub fn kind_rank(kind: MemberKind) -> u8 {
     }
 }
 
-/// The key of a member inside its type, as labels write it after `#`: ``Get`1(string,ref int)``; without parentheses where nothing can
-/// be overloaded. Conversions add their signature's target, which alone tells them apart.
+/// Returns the key of a member inside its type, as labels write it after `#`: ``Get`1(string,ref int)``; without parentheses if it cannot be
+/// overloaded. Conversions add the target type, their only distinction.
 pub fn member_key(member: &Member) -> String {
     let mut key = member.name.clone();
     if member.arity > 0 {

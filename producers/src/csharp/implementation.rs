@@ -1,9 +1,9 @@
-//! `csharp/impl`: the canonical text of everything inside a type that is not its API; its digest is implHash (seed 000 §3.3).
+//! `csharp/impl`: the canonical text of the non-API parts of a type; its digest is implHash (seed 000 §3.3).
 //!
-//! JSON lines: a header (base constructor arguments, defaults of a primary constructor), then one line per member that has something
-//! to say: its body, initialiser, constant or default values, and for members outside the accessible API their whole signature.
-//! Order: fields and members with initialisers as written (layout and initialisation depend on it), all others sorted. An enum
-//! member without a value carries the last member with one and its distance, which together are its value.
+//! JSON lines: a header (base constructor arguments, defaults of a primary constructor), then one line per member with content: its body,
+//! initializer, constant or default values, and the whole signature of a member outside the accessible API. Order: fields and members with
+//! initializers as written (layout and initialization depend on it), all others sorted. An enum member without a value has the last member
+//! with a value and the distance to it, which together determine its value.
 
 use super::complete::{self, Complete};
 use super::hashes::{impl_modifiers, member_access, order_counts, signature};
@@ -14,19 +14,19 @@ use super::types::json;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use serde::{Deserialize, Serialize};
 
-/// First line: what belongs to the type itself.
+/// First line: the parts of the type itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImplHeader {
     /// `unsafe`.
     pub modifiers: Vec<String>,
-    /// Base constructor arguments and defaults, per part that has some.
+    /// Base constructor arguments and defaults, one per part that has any.
     pub body: Vec<String>,
 }
 
 /// A further line: one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImplMember {
-    /// Its kind in words.
+    /// Kind in words.
     pub kind: String,
     /// Simple name.
     pub name: String,
@@ -37,16 +37,16 @@ pub struct ImplMember {
     /// `async`, `unsafe`, `extern`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modifiers: Vec<String>,
-    /// The declaration of a member that is no API.
+    /// Declaration of a member outside the API.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub signature: String,
     /// Its attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
-    /// Body, initialiser, values; canonical text.
+    /// Body, initializer, values; canonical text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// For an enum member without a value: the last member before it that has one (`""`: none).
+    /// For an enum member without a value: the last preceding member with a value (`""`: none), and the distance to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<(String, usize)>,
 }
@@ -69,7 +69,7 @@ impl Producer for Implementation {
     }
 }
 
-/// The blob of [`Implementation`]; its digest is implHash (seed 000 §3.3).
+/// Returns the blob of [`Implementation`]; its digest is implHash (seed 000 §3.3).
 pub fn write(whole: &Complete) -> Vec<u8> {
     let mut written = Vec::new();
     let mut sorted = Vec::new();
@@ -135,7 +135,7 @@ fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)
 /// Reads the blob of [`Implementation`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`Implementation`].
 pub fn read(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
     let broken = |error: serde_json::Error| Failure::permanent(format!("an implementation cannot be read: {error}"));
     let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -1,7 +1,7 @@
 //! `csharp/index-json`: the seed's `index.json` (000 §3.1).
 //!
-//! `generatedAt` and a pack's `lastBuild` are left out, because an output holds no time; `semanticState` is `none` for every type, because states belong to the
-//! engine: whoever writes the file out replaces them. A partial type adds `files`; `file` is the first.
+//! It omits `generatedAt` and a pack's `lastBuild`, because an output contains no time. `semanticState` is `none` for every type, because the
+//! engine knows the states: the writer of the file replaces them. A partial type adds `files`; `file` is the first.
 
 use super::ids::short_hash;
 use super::layout::Layout;
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What is read of a row of `//index:types`. There are as many rows as types, and most text of them is not wanted here.
+/// The fields read from a row of `//index:types`: one row per type, most of whose text is not needed.
 #[derive(Deserialize)]
 struct TypeRow<'a> {
     #[serde(borrow)]
@@ -26,7 +26,7 @@ struct TypeRow<'a> {
     files: Vec<Cow<'a, str>>,
 }
 
-/// What is read of a row of `//index:graph`.
+/// The fields read from a row of `//index:graph`.
 #[derive(Default, Deserialize)]
 struct GraphRow<'a> {
     #[serde(borrow)]

@@ -1,4 +1,4 @@
-//! Words that C# reserves, or gives a meaning where they stand.
+//! Reserved and contextual keywords of C#.
 
 /// Whether a word is reserved.
 pub(crate) fn is_reserved(word: &str) -> bool {
@@ -107,7 +107,7 @@ pub(crate) fn is_predefined(word: &str) -> bool {
     )
 }
 
-/// Words that join two values or end one; behind a type they declare nothing.
+/// Words that join two values or end a value; after a type they declare no name.
 pub(crate) fn is_infix(word: &str) -> bool {
     matches!(
         word,

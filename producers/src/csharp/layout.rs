@@ -1,7 +1,7 @@
-//! Which project a file belongs to, from the facts that `csharp/project-facts` gives and the table `//index:files`.
+//! Assigns files to projects, from the facts of `csharp/project-facts` and the table `//index:files`.
 //!
-//! Without that table a file belongs to the project whose directory is its nearest ancestor with a project file (of several in one
-//! directory the first by name).
+//! Without that table, a file belongs to the project in its nearest ancestor directory with a project file (of several there, the first by
+//! name).
 
 use super::project::facts::Facts;
 use super::project::files::FileRow;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A global using as written: alias, target, whether it is static.
 pub type WrittenUsing = (Option<String>, String, bool);
 
-/// What is known of one project.
+/// Facts about one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
     /// `P1` … in the order of sorted paths.
@@ -22,41 +22,41 @@ pub struct Project {
     pub path: String,
     /// File name without extension.
     pub name: String,
-    /// Assembly name, the project's name when not set.
+    /// Assembly name; by default the project's name.
     pub assembly: String,
     /// Target frameworks as written, joined by `;`.
     pub frameworks: String,
     /// Global usings from the project file: `(alias, target, static)`.
     pub usings: Vec<WrittenUsing>,
-    /// Paths of all projects it references, transitively.
+    /// Paths of all referenced projects, transitive.
     pub references: Vec<String>,
-    /// Symbols that are defined, those of the framework among them.
+    /// Defined symbols, including those of the framework.
     pub defines: Vec<String>,
     /// Assemblies that see its internal types.
     pub internals_visible_to: Vec<String>,
 }
 
-/// All projects and the files they own.
+/// All projects and their files.
 #[derive(Debug, Default)]
 pub struct Layout {
     /// Sorted by path.
     pub projects: Vec<Project>,
     by_directory: BTreeMap<String, usize>,
-    /// Owners by file, where the table of files is known.
+    /// Owners by file, if the table of files is known.
     owners: Option<FxHashMap<String, Option<usize>>>,
-    /// Other projects that compile a file, where there are any.
+    /// Other projects that compile a file.
     also: FxHashMap<String, Vec<String>>,
     /// Files that source generators wrote.
     generated: FxHashSet<String>,
-    /// Files that only another framework than the main one compiles.
+    /// Files compiled only for another framework than the main one.
     other_framework: FxHashSet<String>,
 }
 
 impl Layout {
-    /// Reads the facts of all projects (the item of each input is the path of its project file) and the table of files, if there is one.
+    /// Reads the facts of all projects (each input's item is the project file's path) and the optional table of files.
     ///
     /// # Errors
-    /// When a blob is not of our making.
+    /// If a blob is invalid.
     pub fn read(inputs: &[Input], files: Option<&Input>) -> Result<Self, Failure> {
         let mut projects = Vec::with_capacity(inputs.len());
         for input in inputs {
@@ -89,7 +89,7 @@ impl Layout {
     /// Reads rows of the table of files.
     ///
     /// # Errors
-    /// When a row is not of our making.
+    /// If a row is invalid.
     pub fn add_owners<'r>(&mut self, rows: impl Iterator<Item = (&'r str, &'r [u8])>) -> Result<(), Failure> {
         let at_path: FxHashMap<&str, usize> = self
             .projects
@@ -118,17 +118,17 @@ impl Layout {
         Ok(())
     }
 
-    /// Paths of the projects that compile a file and do not own it, sorted.
+    /// Returns the sorted paths of the projects that compile a file without owning it.
     pub fn also(&self, file: &str) -> &[String] {
         self.also.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a project says that source generators wrote a file.
+    /// Whether a project lists a file as written by a source generator.
     pub fn is_generated(&self, file: &str) -> bool {
         self.generated.contains(file)
     }
 
-    /// All files of which that is so.
+    /// Returns all files that source generators wrote.
     pub fn generated(&self) -> impl Iterator<Item = &str> {
         self.generated.iter().map(String::as_str)
     }
@@ -138,13 +138,13 @@ impl Layout {
         self.other_framework.contains(file)
     }
 
-    /// The project that compiles a declaration: the one it says, or the one that its file belongs to.
+    /// Returns the project that compiles a declaration: the named project `of`, otherwise the owner of the file.
     pub fn compiler(&self, of: Option<&str>, file: &str) -> Option<usize> {
         let named = of.and_then(|path| self.projects.iter().position(|project| project.path == path));
         named.or_else(|| self.owner(file))
     }
 
-    /// The project a file belongs to.
+    /// Returns the project that owns a file.
     pub fn owner(&self, file: &str) -> Option<usize> {
         match &self.owners {
             Some(owners) => owners.get(file).copied().flatten(),
@@ -152,12 +152,12 @@ impl Layout {
         }
     }
 
-    /// The project in the nearest directory above a file, whether or not it compiles the file.
+    /// Returns the project in the nearest directory above a file, whether or not it compiles the file.
     pub fn nearest(&self, file: &str) -> Option<usize> {
         ancestors(file).find_map(|directory| self.by_directory.get(directory).copied())
     }
 
-    /// Files whose owner is not the project nearest to them, with their owners.
+    /// Returns the files whose owner is not the nearest project, with their owners.
     pub fn strays(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
         self.owners
             .iter()
@@ -167,12 +167,12 @@ impl Layout {
     }
 }
 
-/// The directories above a path, nearest first, `""` for the root last.
+/// Returns the directories above a path, nearest first; the root `""` is last.
 pub fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(directory(path)), |above| (!above.is_empty()).then(|| directory(above)))
 }
 
-/// The directory of a path, `""` at the root.
+/// Returns the directory of a path; `""` at the root.
 pub fn directory(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }
@@ -204,7 +204,7 @@ fn project(path: &str, facts: Facts) -> Project {
     }
 }
 
-/// A using as C# writes it: `System.Linq`, `static X`, `A = B.C`.
+/// Parses a using in C# notation: `System.Linq`, `static X`, `A = B.C`.
 fn parse_using(text: &str) -> WrittenUsing {
     if let Some(target) = text.strip_prefix("static ") {
         return (None, target.trim().to_owned(), true);

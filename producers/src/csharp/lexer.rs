@@ -1,12 +1,12 @@
-//! C# source text to tokens: byte ranges and a coarse kind, without white space and comments.
+//! Lexes C# source text into tokens: byte ranges and a coarse kind, without white space and comments.
 //!
-//! Iterative and linear: every byte is looked at a bounded number of times, nesting (interpolations in interpolations) lives on
-//! an explicit stack. Every text is a token sequence; nothing is an error. `>` is always a token of its own (as in Roslyn), so
-//! that `List<List<int>>` and a shift need no context here.
+//! Iterative and linear: each byte is read a bounded number of times, and an explicit stack tracks nesting (interpolations in interpolations).
+//! Every text is a token sequence; there are no errors. `>` is always a separate token (as in Roslyn), so `List<List<int>>` and a shift need no
+//! context here.
 //!
-//! It knows no directives: [`super::preprocess`] blanks those before.
+//! The lexer knows no directives: [`super::preprocess`] blanks them before.
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Identifier or keyword, `@` included.
@@ -15,11 +15,11 @@ pub enum Kind {
     Number,
     /// String or character literal of any form, complete.
     Text,
-    /// String or character literal that its line or the file ends.
+    /// String or character literal ended by its line or the end of the file.
     Unterminated,
     /// Operator or bracket.
     Punctuation,
-    /// A character C# has no use for.
+    /// A character without meaning in C#.
     Unknown,
 }
 
@@ -30,18 +30,18 @@ pub struct Token {
     pub start: u32,
     /// Past the last byte.
     pub end: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
 #[cfg(test)]
 thread_local! {
-    /// How often this thread asked a token for its text: the work of every reader of tokens.
+    /// Number of [`Token::text`] calls on this thread; measures the work of token readers.
     pub(crate) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 impl Token {
-    /// The token's text.
+    /// Returns the token's text.
     pub fn text<'t>(&self, source: &'t str) -> &'t str {
         #[cfg(test)]
         LOOKS.with(|looks| looks.set(looks.get() + 1));
@@ -56,14 +56,14 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// Byte ranges of `///` and `/** */` comments in order.
     pub docs: Vec<(u32, u32)>,
-    /// Where a `/*` begins that nothing ends.
+    /// Start of an unterminated `/*`.
     pub open_comment: Option<u32>,
 }
 
-/// Most bytes behind broken literals that are read once more, where the text is not longer itself: keeps many of them linear.
+/// Bytes after unterminated literals that may be lexed again (at least the text's length); bounds texts with many of these.
 const MOST_READ_AGAIN: usize = 1 << 16;
 
-/// All tokens of a text. Texts above 4 GiB are not read (producers cap far below).
+/// Lexes a text. Texts above 4 GiB are not read (producers cap far below).
 pub fn lex(source: &str) -> Lexed {
     let bytes = source.as_bytes();
     let mut lexed = Lexed {
@@ -115,7 +115,7 @@ pub fn lex(source: &str) -> Lexed {
     lexed
 }
 
-/// `///` but not `////`, `/**` but neither `/***` nor `/**/`.
+/// Whether a comment is documentation: `///` but not `////`, `/**` but neither `/***` nor `/**/`.
 fn is_doc(comment: &[u8]) -> bool {
     match comment {
         [b'/', b'/', b'/', rest @ ..] => rest.first() != Some(&b'/'),
@@ -124,7 +124,7 @@ fn is_doc(comment: &[u8]) -> bool {
     }
 }
 
-/// Where the comment that begins at `at` ends: before the line end, or past `*/`.
+/// Returns the end of the comment at `at`: before the line end, or past `*/`.
 pub fn comment_end(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at + 1) == Some(&b'/') {
         line_end(bytes, at)
@@ -140,7 +140,7 @@ pub fn comment_end(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// The next line end at or after `at`, or the end of the text.
+/// Returns the next line end at or after `at`, or the end of the text.
 pub fn line_end(bytes: &[u8], at: usize) -> usize {
     bytes[at..]
         .iter()
@@ -148,7 +148,7 @@ pub fn line_end(bytes: &[u8], at: usize) -> usize {
         .map_or(bytes.len(), |offset| at + offset)
 }
 
-/// Kind and end of the token at `at`; no kind for white space beyond ASCII.
+/// Returns kind and end of the token at `at`; no kind for white space beyond ASCII.
 fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
     let bytes = source.as_bytes();
     let (kind, end) = match bytes[at] {
@@ -177,13 +177,13 @@ fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
     (Some(kind), end)
 }
 
-/// Where the token that begins at `at` ends.
+/// Returns the end of the token at `at`.
 pub(crate) fn token_end(source: &str, at: usize) -> usize {
     token_at(source, at).1
 }
 
-/// Where a literal is cut that nothing closes: at the end of its first line, before the brackets and semicolons there, which most likely
-/// stood behind the missing quote. A raw literal of several lines goes on to the end of the text.
+/// Returns where to cut an unterminated literal: in its first line, before the trailing brackets and semicolons, which most likely followed
+/// the missing quote. A raw literal of several lines extends to the end of the text.
 fn without_closers(bytes: &[u8], start: usize, end: usize) -> usize {
     let opening = bytes[start..end]
         .iter()
@@ -209,7 +209,7 @@ fn starts_word(source: &str, at: usize) -> bool {
         .is_some_and(|c| c == '_' || c.is_alphabetic())
 }
 
-/// Length of the escape at `at` (`\u` and four hexadecimal digits, or `\U` and eight), 0 if there is none.
+/// Returns the length of the escape at `at` (`\u` and four hexadecimal digits, or `\U` and eight); 0 without an escape.
 fn escape(bytes: &[u8], at: usize) -> usize {
     let digits = match bytes.get(at..at + 2) {
         Some(b"\\u") => 4,
@@ -236,8 +236,8 @@ fn word_end(source: &str, start: usize) -> usize {
             at += escaped;
             continue;
         }
-        // Combining marks and joiners belong to identifiers (Unicode classes Mn, Mc, Cf); asking for "neither white space nor
-        // symbol" would need tables, so everything from the combining blocks counts.
+        // Combining marks and joiners belong to identifiers (Unicode classes Mn, Mc, Cf). Exact classes would need tables, so only the block of
+        // combining diacritics and three joiners count.
         match source[at..].chars().next() {
             Some(c)
                 if !c.is_ascii() && (c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' | '\u{203f}')) =>
@@ -288,7 +288,7 @@ fn punctuation(bytes: &[u8], at: usize) -> (Kind, usize) {
     (Kind::Punctuation, at + len)
 }
 
-/// A string or character literal at `at`: its end and whether it is complete; `None` if there is none (`@name`, a lone `$`).
+/// Returns the end of the literal at `at` and whether it is complete; `None` if no literal begins there (`@name`, a lone `$`).
 pub fn literal_end(source: &str, at: usize) -> Option<(usize, bool)> {
     let bytes = source.as_bytes();
     let (end, complete) = match bytes[at] {
@@ -320,15 +320,15 @@ pub fn literal_end(source: &str, at: usize) -> Option<(usize, bool)> {
     Some((if suffix { end + 2 } else { end }, complete))
 }
 
-/// More `$` than any literal has; keeps runs of them linear.
+/// Maximum `$` signs of a literal; keeps long runs linear.
 const MOST_DOLLARS: usize = 64;
 
-/// How a string literal begins.
+/// The start of a string literal.
 #[derive(Clone, Copy, Debug)]
 struct Opening {
     dollars: usize,
     verbatim: bool,
-    /// Number of quotes of a raw literal, 0 for others.
+    /// Number of quotes of a raw literal; 0 for other literals.
     raw: usize,
     /// First byte after the opening quotes.
     content: usize,
@@ -393,7 +393,7 @@ fn quoted_end(bytes: &[u8], at: usize, quote: u8) -> (usize, bool) {
     (floor(bytes, end), false)
 }
 
-/// A backslash may stand before a multi-byte character; an end never lies past the text.
+/// Caps an end at the text's length: a backslash may precede a multi-byte character.
 fn floor(bytes: &[u8], end: usize) -> usize {
     end.min(bytes.len())
 }
@@ -431,7 +431,7 @@ fn raw_end(bytes: &[u8], content: usize, quotes: usize) -> (usize, bool) {
     (bytes.len(), false)
 }
 
-/// A raw literal spans lines exactly if nothing but blanks stands between its quotes and the line end.
+/// A raw literal spans lines if and only if only blanks separate its opening quotes from the line end.
 fn raw_spans_lines(bytes: &[u8], content: usize) -> bool {
     bytes[content..]
         .iter()
@@ -448,7 +448,7 @@ enum Level {
         raw: usize,
         lines: bool,
     },
-    /// Code between braces: how many braces close it, and open brackets inside.
+    /// Code between braces: number of closing braces, and open brackets inside.
     Hole { braces: usize, open: usize },
     /// A format clause after `:`.
     Format { braces: usize },
@@ -495,7 +495,7 @@ fn interpolated_end(bytes: &[u8], first: Opening) -> (usize, bool) {
                     }
                     b'\\' if raw == 0 && !verbatim && !matches!(bytes.get(at + 1), None | Some(b'\n' | b'\r')) => at += 2,
                     b'\n' | b'\r' if !lines => {
-                        // The line ends the literal; whoever it stands in ends with it.
+                        // The line ends the literal and all enclosing literals.
                         return (at, false);
                     }
                     _ => at += 1,
@@ -557,7 +557,7 @@ fn interpolated_end(bytes: &[u8], first: Opening) -> (usize, bool) {
                 }
                 b'\\' if !matches!(bytes.get(at + 1), None | Some(b'\n' | b'\r')) => at += 2,
                 b'"' if bytes.get(at + 1) == Some(&b'"') => at += 2,
-                // A quote or a line end inside a format clause: the text level above decides.
+                // A quote or line end inside a format clause: the enclosing text level decides.
                 b'"' | b'\n' | b'\r' => {
                     levels.pop();
                 }

@@ -1,7 +1,7 @@
-//! `csharp/lines`: the lines that the types of a file stand on, as they are written and where: what places of uses are found in.
+//! `csharp/lines`: the source lines of the types in a file and their positions, in which places of uses are looked up.
 //!
-//! A table: symbol → [`Lines`]. A row holds the lines of the type's headers and members, not those of types inside it, so that an edit of
-//! one type that adds no line ends at the row of that type.
+//! A table: symbol → [`Lines`]. A row contains the lines of the type's headers and members, without nested types. So an edit of one type that
+//! keeps the number of lines changes only the row of that type.
 
 use super::lexer::{Kind, Token, lex};
 use super::model::{Span, TypeDecl};
@@ -12,33 +12,33 @@ use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes of a line that are kept on each side of what is declared there: a line of any length may hold any number of types.
+/// Bytes of a line kept on each side of a declaration: a line of any length may contain any number of types.
 const AROUND: usize = 1_000;
 
 /// The lines of one type in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Lines {
-    /// Where its declarations begin, in written order.
+    /// Starts of its declarations, in source order.
     #[n(0)]
     pub parts: Vec<PartStart>,
-    /// The lines, one behind the other.
+    /// The lines, concatenated.
     #[n(1)]
     pub text: String,
-    /// Which ones these are, ascending.
+    /// Positions of these lines, ascending.
     #[n(2)]
     pub lines: Vec<Line>,
 }
 
-/// Where a declaration begins.
+/// Start of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct PartStart {
     /// Line, from 1.
     #[n(0)]
     pub line: u32,
-    /// Bytes of that line before it.
+    /// Byte offset within the line.
     #[n(1)]
     pub from: u32,
-    /// From there to its members.
+    /// Span from the start to its members.
     #[n(2)]
     pub header: Span,
 }
@@ -46,16 +46,16 @@ pub struct PartStart {
 /// A line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Line {
-    /// Its number, from 1.
+    /// Line number, from 1.
     #[n(0)]
     pub number: u32,
-    /// Where it begins in [`Lines::text`].
+    /// Start in [`Lines::text`].
     #[n(1)]
     pub start: u32,
-    /// Bytes that are left out at its beginning.
+    /// Omitted bytes at its beginning.
     #[n(2)]
     pub bytes: u32,
-    /// Characters in these.
+    /// Characters in the omitted bytes.
     #[n(3)]
     pub characters: u32,
 }
@@ -93,7 +93,7 @@ impl Producer for LinesOf {
 struct File<'t> {
     text: &'t str,
     tokens: Vec<Token>,
-    /// Where each line begins.
+    /// Start of each line.
     starts: Vec<usize>,
 }
 
@@ -117,7 +117,7 @@ impl<'t> File<'t> {
         start..self.byte(span.last, span.to).max(start)
     }
 
-    /// From the beginning of a declaration to what opens its members or ends it.
+    /// Returns the range from a declaration's start through the token that opens its members or ends it.
     fn header(&self, decl: &TypeDecl) -> Range<usize> {
         let bytes = self.bytes(decl.span);
         let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
@@ -152,7 +152,7 @@ impl<'t> File<'t> {
             pieces.extend(decl.members.iter().map(|member| self.bytes(member.span)));
         }
         pieces.sort_by_key(|piece| (piece.start, piece.end));
-        // The bytes of each line that something stands on.
+        // The bytes of each line that contain a part of the type.
         let mut kept: Vec<(usize, Range<usize>)> = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
             for line in self.line_at(piece.start)..=self.line_at(piece.end - 1) {
@@ -180,10 +180,10 @@ impl<'t> File<'t> {
     }
 }
 
-/// Reads the row of a type in a slice of the table; `None` when it has none.
+/// Reads the row of a type in a slice of the table; `None` if it has no row.
 ///
 /// # Errors
-/// A permanent failure when the bytes are no such table.
+/// A permanent failure if the bytes are no such table.
 pub fn read(bytes: &[u8], symbol: &str) -> Result<Option<Lines>, Failure> {
     let foreign = |what: &dyn std::fmt::Display| Failure::permanent(format!("the input is no output of csharp/lines: {what}"));
     let table = engine::values::table::Table::open(bytes).ok_or_else(|| foreign(&"it is no table"))?;

@@ -1,4 +1,4 @@
-//! Code of any length: a use of a member is listed however many parameters, values or branches stand around it.
+//! Code of any length: a use of a member is listed regardless of the number of parameters, values or branches around it.
 
 use super::fixture::World;
 use super::usages::Place;
@@ -11,13 +11,13 @@ public class Bag { public int this[int at] { get => 1; set { } } public int V; p
 public static class H { public static int P(int a, int b) => a; public const int K = 1; }
 ";
 
-/// So many numbered copies of a text, `#` for the number, with a text between.
+/// Returns `count` numbered copies of a text, `#` for the number, with a separator.
 fn copies(count: usize, text: &str, between: &str) -> String {
     let all: Vec<String> = (1..=count).map(|at| text.replace('#', &at.to_string())).collect();
     all.join(between)
 }
 
-/// Declarations with default values; the code behind them is to be bound.
+/// Returns declarations with default values, followed by code to bind.
 fn with_defaults(n: usize) -> Vec<(&'static str, String)> {
     let list = copies(n, "int x# = 0", ", ");
     let named = copies(n, "int x# = H.K", ", ");
@@ -73,7 +73,7 @@ fn with_defaults(n: usize) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Long lists and runs with uses in and behind them.
+/// Returns long lists and runs with uses inside and after them.
 fn long_runs(n: usize) -> Vec<(&'static str, String)> {
     let within = |code: String| format!("class E {{ int n; bool b; Bag bag; void F(object o, int a) {{ {code} H.P(3, 4); }} }}");
     let call = "H.P(#, 1)";
@@ -240,7 +240,7 @@ fn long_runs(n: usize) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The uses of `H.P` and `H.K` that are not listed as certain: lost ones, and those that are only possible.
+/// Counts the uses of `H.P` and `H.K` that are not listed as certain: lost uses, and uses that are only possible.
 fn missed(code: &str) -> (usize, usize) {
     let text = format!("{WORLD}{code}\n");
     let world = World::of_texts(&[("a.cs", text.as_str())]);
@@ -270,7 +270,7 @@ fn missed(code: &str) -> (usize, usize) {
     (lost, vague)
 }
 
-/// What is lost or only possible of pieces of a length.
+/// Returns the names of pieces with lost uses, and with uses that are only possible.
 fn misses(pieces: fn(usize) -> Vec<(&'static str, String)>, count: usize) -> (Vec<&'static str>, Vec<&'static str>) {
     let (mut lost, mut vague) = (Vec::new(), Vec::new());
     for (name, code) in pieces(count) {
@@ -295,7 +295,7 @@ fn long_code_loses_no_use() {
     }
     let (lost, vague) = misses(long_runs, 150);
     assert_eq!(lost, Vec::<&str>::new());
-    // What is nested too deeply is not bound: its uses are possible ones.
+    // Code nested too deeply is not bound: its uses are only possible.
     let is_nested = |name: &&&str| {
         name.starts_with("nested")
             || matches!(

@@ -1,24 +1,24 @@
-//! Where the members of one type stand in a file, and their bodies in these.
+//! Positions of a type's members in a file, and of their bodies.
 
 use super::lexer::Token;
 use super::model::{Member, MemberKind, Span, TypeDecl};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Equal members of a file that are told apart: parts of a partial member, branches of an `#if`.
+/// Maximum equal members of a file that are distinguished: parts of a partial member, branches of an `#if`.
 const MOST_EQUAL: usize = 8;
 
-/// Where the members of a file stand.
+/// Positions of the members in a file.
 #[derive(Default)]
 pub(super) struct MemberPlaces<'f> {
-    /// By name and signature.
+    /// Spans by name and signature.
     pub(super) spans: FxHashMap<(&'f str, &'f str), Vec<Span>>,
-    /// The tokens `=`, by the name before each.
+    /// Indexes of the `=` tokens, by the name before each.
     assigned: FxHashMap<&'f str, Vec<usize>>,
 }
 
 impl<'f> MemberPlaces<'f> {
-    /// Those of `parts`, declared in the tokens of a text.
+    /// Collects the members of `parts`; `tokens` are those of `text`.
     pub(super) fn new(parts: &'f [TypeDecl], tokens: &[Token], text: &'f str) -> Self {
         let mut found = Self::default();
         for member in parts.iter().flat_map(|decl| &decl.members) {
@@ -40,7 +40,7 @@ impl<'f> MemberPlaces<'f> {
         found
     }
 
-    /// The tokens that the body of a member is looked for in, of those of its declaration: one declaration may have several declarators.
+    /// Returns the tokens of a declaration to search for the member's body: one declaration may have several declarators.
     pub(super) fn body(&self, member: &Member, range: &Range<usize>) -> Range<usize> {
         let is_declarator = matches!(member.kind, MemberKind::Field | MemberKind::Constant | MemberKind::Event);
         let assigned = self.assigned.get(member.name.as_str()).filter(|_| is_declarator);

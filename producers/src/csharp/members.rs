@@ -1,11 +1,11 @@
-//! `csharp/members`: the members of one type as a table, key → JSON object: identifier, signature, documentation, code, and digests of
-//! what others see of it, of its implementation and of its documentation, so that a change can name its members.
+//! `csharp/members`: the members of one type as a table, key → JSON object: identifier, signature, documentation, code, and digests of the
+//! API, the implementation and the documentation, so that a change can name its members.
 //!
-//! One node a type, made only when asked for: nothing else reads it. Members outside the accessible API are in it too. Line numbers are
-//! not: an edit elsewhere in the file ends before it.
+//! One node per type, built only on request: no other node reads it. The table includes members outside the accessible API, but no line
+//! numbers: an edit elsewhere in the file does not change it.
 //!
-//! `csharp/member`: one of those rows for readers, as outline, code or JSON. Its input is that row alone, so an edit of one member leaves the
-//! nodes of the others as they are.
+//! `csharp/member`: one of these rows for readers, as outline, code or JSON. Its only input is that row, so an edit of one member leaves the
+//! nodes of other members unchanged.
 
 use super::code;
 use super::complete::{self, Complete};
@@ -23,7 +23,7 @@ use engine::values::table::{Table, write_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A row: one member. Fields stand in the order of their names.
+/// A row: one member. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberRow {
@@ -32,48 +32,48 @@ pub struct MemberRow {
     /// Attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
-    /// The declaration and its body, initialiser and default values, canonical text.
+    /// Declaration with body, initializer and default values, as canonical text.
     pub code: String,
-    /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
+    /// The `#if` condition under which it is compiled; omitted if only its type has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// Its documentation as readable text.
+    /// Documentation as readable text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,
-    /// The file it stands in; of a partial member the first.
+    /// The declaring file; the first of a partial member.
     pub file: String,
-    /// Of a partial member all files that declare it, sorted, if there are several.
+    /// Sorted files that declare a partial member, if several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Member part of its identifier.
+    /// Member part of the identifier.
     pub id: String,
-    /// Digest of body, initialiser and default values.
+    /// Digest of body, initializer and default values.
     pub impl_hash: String,
-    /// Its kind in words.
+    /// Kind in words.
     pub kind: String,
     /// Simple name.
     pub name: String,
-    /// Its parameters in order.
+    /// Parameters in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<ParameterRow>,
-    /// The declaration in one line with the attributes of parameters.
+    /// One-line declaration with the attributes of parameters.
     pub signature: String,
-    /// The signature with default values of parameters, or with its value; left out when it has neither.
+    /// Signature with default values of parameters, or with the member's value; omitted if it has neither.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub shown: String,
     /// Digest of declaration, attributes and accessibility.
     pub structure_hash: String,
-    /// First sentence of its documentation.
+    /// First sentence of the documentation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Digest of its documentation.
+    /// Digest of the documentation.
     pub xml_doc_hash: String,
 }
 
-/// A parameter of a member. Fields stand in the order of their names.
+/// A parameter of a member. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterRow {
-    /// Its type as written, `ref` and the like included.
+    /// Type as written, including modifiers such as `ref`.
     pub kind: String,
     /// Its name.
     pub name: String,
@@ -83,13 +83,13 @@ pub struct ParameterRow {
     /// Whether it takes any number of arguments: `params`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub params: bool,
-    /// Whether it is what an extension method is called on: `this`.
+    /// Whether it is the receiver of an extension method: `this`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub this: bool,
 }
 
 impl MemberRow {
-    /// The outline of the member, as its type's outline shows it, and all of its documentation.
+    /// Returns the member's outline as in its type's outline, with its full documentation.
     pub fn outline(&self, type_key: &str, key: &str) -> String {
         let attributes: String = self.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
         let condition = if self.condition.is_empty() {
@@ -144,10 +144,10 @@ impl Producer for Members {
 #[derive(Debug)]
 pub struct OneMember;
 
-/// What `csharp/member` shows of a member.
+/// Forms in which `csharp/member` shows a member.
 const FORMS: [&str; 3] = ["code", "info", "outline"];
 
-/// A member as readers of JSON get it.
+/// A member in the JSON form.
 #[derive(Serialize)]
 struct MemberInfo<'a> {
     /// Key in `//index:types`.
@@ -203,7 +203,7 @@ impl Producer for OneMember {
     }
 }
 
-/// The members of a type by key. Where broken code declares one twice, the later ones have a number behind their key.
+/// Returns the members of a type by key. If malformed code declares a member twice, later keys end with a number.
 pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
     let ids = member_ids(whole);
     let mut rows = BTreeMap::new();
@@ -226,11 +226,11 @@ pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
     rows
 }
 
-/// The parameters of a member: types as its key has them, and what its header and its default values say of each.
+/// Returns the parameters of a member: types from its key; names and other facts from its header and default values.
 fn parameters(member: &Member) -> Vec<ParameterRow> {
     let header = code::signature(member.kind, &member.signature).parameters;
     let kinds = &member.parameters;
-    // The receiver of an extension block is in the header alone.
+    // Only the header has the receiver of an extension block.
     let further = header.len().saturating_sub(kinds.len());
     let many = header.last().is_some_and(|last| last.many);
     let required = header

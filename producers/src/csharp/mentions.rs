@@ -1,8 +1,8 @@
-//! `csharp/mentions`: which names a type uses and what surrounds them; most body edits stop here.
+//! `csharp/mentions`: the names that a type uses and their context; most body edits stop at this node.
 //!
-//! `keys` lists the rows of `//index:symbols` that decide what the names mean: every simple name on a path, its `…Attribute` form for
-//! attributes, every word of bodies, every name in references of documentation, `ns:` rows for the namespaces of using directives, `using:` rows for every directory above a part (which of them has a
-//! project is for the index to say) and the type's own name.
+//! `keys` lists the rows of `//index:symbols` that decide the meaning of the names: every simple name on a path, its `…Attribute` form for
+//! attributes, every word of bodies, every name in references of documentation, `ns:` rows for the namespaces of using directives, `using:` rows
+//! for every directory above a part (the index knows which of them has a project), and the type's own name.
 
 use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};
@@ -16,7 +16,7 @@ use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Produ
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// All that binding needs to know of one type.
+/// The facts about one type that binding needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mentions {
     /// Namespace and path.
@@ -25,21 +25,21 @@ pub struct Mentions {
     pub namespace: String,
     /// Kind letter: `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
     pub kind: char,
-    /// Rows of the symbol index and of the member index that binding looks at, sorted.
+    /// Rows of the symbol index and of the member index that binding reads, sorted.
     pub keys: Vec<String>,
     /// Bases as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
-    /// Whether some of its documentation says `<inheritdoc`.
+    /// Whether any of its documentation contains `<inheritdoc`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherits_docs: bool,
     /// Members that other code can name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<Declared>,
-    /// References in its documentation, `cref="…"`, each once.
+    /// Distinct references in its documentation, `cref="…"`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<String>,
-    /// Parts in their order.
+    /// Parts in order.
     pub parts: Vec<MentionPart>,
 }
 
@@ -50,15 +50,15 @@ pub struct Declared {
     pub part: u32,
     /// Simple name, `this[]`, `.ctor`.
     pub name: String,
-    /// `m` method, `x` extension method, `c` constructor, `i` indexer, `p` anything that has a value, `e` enum member, `h` the constructor
-    /// in a type's header, `d` a delegate's signature; `s` behind it for static ones.
+    /// `m` method, `x` extension method, `c` constructor, `i` indexer, `p` other member with a value, `e` enum member, `h` constructor in a type's
+    /// header, `d` signature of a delegate; followed by `s` if static.
     pub flags: String,
     /// Own type parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub type_parameters: Vec<String>,
     /// Its header.
     pub signature: String,
-    /// How many of its parameters have a default value, which the header leaves out.
+    /// Number of parameters with a default value, which the header omits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub optional: u32,
 }
@@ -75,12 +75,12 @@ pub struct MentionPart {
     pub file: String,
     /// Using directives in effect for its namespace.
     pub usings: Vec<MentionUsing>,
-    /// Symbols of the types around it, outermost first, itself last.
+    /// Symbols of the enclosing types, outermost first, the type itself last.
     pub enclosing: Vec<String>,
-    /// Type parameters of the types around it and its own, outermost first.
+    /// Type parameters of the enclosing types and its own, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub type_parameters: Vec<String>,
-    /// Names that declarations use, each once per place; type parameters left out.
+    /// Names in declarations, distinct per place; without type parameters.
     pub names: Vec<MentionName>,
 }
 
@@ -95,7 +95,7 @@ pub struct MentionUsing {
     /// `using static`.
     #[serde(default, rename = "static", skip_serializing_if = "std::ops::Not::not")]
     pub is_static: bool,
-    /// Namespace level it stands at.
+    /// Namespace level of the directive.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub level: String,
 }
@@ -107,9 +107,9 @@ pub struct MentionName {
     pub path: String,
     /// Type arguments of its last segment.
     pub arity: u32,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
-    /// Whether it is a type for sure.
+    /// Whether it is certainly a type.
     pub certain: bool,
 }
 
@@ -125,7 +125,7 @@ pub enum Place {
     Attribute,
     /// Named in a body.
     Body,
-    /// In a body without being named: the type of a value, or what declares a member that is used.
+    /// Used in a body without being named: the type of a value, or the type that declares a used member.
     Inferred,
 }
 
@@ -139,7 +139,7 @@ impl From<NamePlace> for Place {
     }
 }
 
-/// Words that name built-in types or stand where a type stands, and are never declared.
+/// Words that name built-in types or take the position of a type, and are never declared.
 const BUILT_IN: [&str; 24] = [
     "bool", "byte", "sbyte", "short", "ushort", "int", "uint", "long", "ulong", "nint", "nuint", "char", "float", "double", "decimal",
     "string", "object", "void", "dynamic", "var", "this", "base", "_", "nameof",
@@ -164,7 +164,7 @@ impl Producer for MentionsOf {
     }
 }
 
-/// What the declarations of a type mention; with `bodies` its keys include the words of code and of references in documentation.
+/// Returns the mentions of a type's declarations; with `bodies`, the keys include words of code and of references in documentation.
 fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     let parts: Vec<MentionPart> = whole
         .parts
@@ -198,13 +198,13 @@ fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     }
 }
 
-/// Every word of bodies, initialisers and attribute arguments, and the names that loops, `using` and indexes use without writing them.
+/// Returns all words of bodies, initializers and attribute arguments, and the names that loops, `using` and indexes use implicitly.
 fn body_words(whole: &Complete) -> Vec<&str> {
     let of_members = whole
         .members
         .iter()
         .flat_map(|placed| std::iter::once(&placed.member.body).chain(&placed.member.attributes));
-    // Only what attributes in it say is code of a header.
+    // Only attributes are code within a header.
     let headers = whole
         .members
         .iter()
@@ -257,7 +257,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         MemberKind::Finalizer => return None,
     };
     if member.name.contains('.') && member.kind != MemberKind::Constructor {
-        // An explicit implementation is called by the interface's name for it.
+        // An explicit implementation is called through the interface's member.
         return None;
     }
     Some(Declared {
@@ -279,17 +279,17 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
 }
 
 fn is_extension(signature: &str) -> bool {
-    // `ref this T`, `[A] this T`: of a method's signature the word is no more than a modifier.
+    // `ref this T`, `[A] this T`: in a method's signature, `this` can only be the modifier.
     signature.contains("(this ") || signature.contains(" this ")
 }
 
-/// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`, `V extension(V).operator +(V a, V b)`.
+/// Whether a member belongs to an extension block: `bool extension(string s).IsBlank()`, `V extension(V).operator +(V a, V b)`.
 fn is_of_block(signature: &str, name: &str) -> bool {
     let is_named = signature.contains(&format!(").{name}")) || name.starts_with("op_") && signature.contains(").operator");
     is_named && (signature.contains(" extension(") || signature.contains(" extension<"))
 }
 
-/// The constructor, or the signature of a delegate, that a type's header declares.
+/// Returns the constructor, or the delegate signature, that a type's header declares.
 fn header_constructor(whole: &Complete) -> Option<Declared> {
     let delegate = whole.kind == TypeKind::Delegate;
     (delegate || whole.header.contains('(') && !matches!(whole.kind, TypeKind::Enum)).then(|| Declared {
@@ -398,7 +398,7 @@ fn part_keys(part: &MentionPart, namespace: &str, keys: &mut BTreeSet<String>) {
     for around in &part.enclosing {
         path_keys(around.strip_prefix(namespace).unwrap_or(around), keys);
     }
-    // A file that another project owns than the nearest has a row of its own.
+    // A file owned by another project than the nearest has a row of its own.
     keys.insert(format!("using:{}", part.file));
     for above in ancestors(&part.file) {
         keys.insert(format!("using:{above}"));
@@ -406,21 +406,21 @@ fn part_keys(part: &MentionPart, namespace: &str, keys: &mut BTreeSet<String>) {
     keys.insert("using:?".to_owned());
 }
 
-/// The simple names on a path, `global` left out and arity marks cut.
+/// Returns the simple names on a path, without `global` and arity marks.
 pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split(['.', ':', '+'])
         .map(|segment| segment.split('`').next().unwrap_or(segment))
         .filter(|segment| !segment.is_empty() && *segment != "global")
 }
 
-/// A namespace and those around it, innermost first, `""` last.
+/// Returns a namespace and its outer namespaces, innermost first, `""` last.
 pub fn levels(namespace: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(namespace), |inner| {
         (!inner.is_empty()).then(|| inner.rfind('.').map_or("", |dot| &inner[..dot]))
     })
 }
 
-/// `namespace.name`, or `name` in the global namespace.
+/// Returns `namespace.name`, or `name` in the global namespace.
 pub fn join_path(namespace: &str, name: &str) -> String {
     if namespace.is_empty() {
         name.to_owned()

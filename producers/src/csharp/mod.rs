@@ -1,4 +1,4 @@
-//! C# knowledge: from source text to declarations, hashes, dependencies and outlines.
+//! C# knowledge: source text to declarations, hashes, dependencies and outlines.
 
 pub mod aliases;
 pub mod api;
@@ -78,7 +78,7 @@ mod uses_tests;
 pub mod variants;
 pub mod xmldoc;
 
-/// Adds the C# producers.
+/// Registers the C# producers.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(variants::Variants);
     syntax::register(registry);

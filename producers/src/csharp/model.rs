@@ -1,7 +1,7 @@
-//! What one C# file declares and mentions, as data: the output of `csharp/syntax`, see [`super::syntax_table`] for its form.
+//! Declarations and mentions of one C# file: the output of `csharp/syntax`; see [`super::syntax_table`] for its form.
 //!
-//! Texts are cut from the original bytes and normalised by our own lexer (tokens joined by the lexer's canonical spacing), never
-//! from grammar node kinds, so that a grammar upgrade moves no hash.
+//! Texts are cut from the original bytes and normalized by this crate's lexer (canonical spacing of tokens), never from grammar node kinds, so
+//! a grammar upgrade changes no hash.
 
 use minicbor::{Decode, Encode};
 
@@ -71,8 +71,7 @@ pub enum MemberKind {
     Conversion,
 }
 
-/// Where a declaration names something, from the strongest evidence of a dependency to the weakest. Names in bodies are not gathered here:
-/// [`super::code`] reads them.
+/// Place of a name in a declaration, from the strongest evidence of a dependency to the weakest. [`super::code`] reads the names in bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum NamePlace {
@@ -90,17 +89,17 @@ pub enum NamePlace {
 /// A written (possibly qualified) name that may be a type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct NameUse {
-    /// Dotted path as written, `@` and white space removed, type arguments dropped: `List`, `A.B`, `global::System.Int32`.
+    /// Dotted path as written, without `@`, white space and type arguments: `List`, `A.B`, `global::System.Int32`.
     #[n(0)]
     pub path: String,
     /// Number of type arguments of the last segment.
     #[n(1)]
     pub arity: u32,
-    /// Where it stands.
+    /// Its place.
     #[n(2)]
     pub place: NamePlace,
-    /// Whether it stands in a pure type position (`new X()`, a parameter's type …) rather than in the argument of an attribute, where it
-    /// may be a member or a namespace as well.
+    /// Whether the position allows only a type (`new X()`, a parameter's type …); in an attribute's argument, the name may also be a member
+    /// or a namespace.
     #[n(3)]
     pub certain: bool,
 }
@@ -120,29 +119,29 @@ pub struct Using {
     /// `global using`.
     #[n(3)]
     pub is_global: bool,
-    /// The namespace block it stands in, `""` for the compilation unit.
+    /// The enclosing namespace block; `""` for the compilation unit.
     #[n(4)]
     pub namespace: String,
 }
 
-/// A stretch of a file. Places in a line are counted in bytes of the decoded text (UTF-8), which are the same whatever its line ends are.
+/// A range of a file. Offsets within a line are bytes of the decoded text (UTF-8), independent of line endings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub struct Span {
-    /// Its first line, from 1.
+    /// First line, from 1.
     #[n(0)]
     pub first: u32,
-    /// Bytes of that line before it.
+    /// Byte offset in the first line.
     #[n(1)]
     pub from: u32,
-    /// Its last line.
+    /// Last line.
     #[n(2)]
     pub last: u32,
-    /// Bytes of that line up to its end.
+    /// End as a byte offset in the last line.
     #[n(3)]
     pub to: u32,
 }
 
-/// The method that statements at the top of a file are the body of.
+/// Name of the method whose body is the file's top-level statements.
 pub const TOP_LEVEL: &str = "<Main>$";
 
 /// A member of a type.
@@ -151,7 +150,7 @@ pub struct Member {
     /// Its kind.
     #[n(0)]
     pub kind: MemberKind,
-    /// Simple name as C# code calls it (`Get`, `this[]`, `.ctor`, `.cctor`, `Finalize`, `op_Addition`), explicit interface prefix included (`IFoo.Bar`).
+    /// Simple name in C# code (`Get`, `this[]`, `.ctor`, `.cctor`, `Finalize`, `op_Addition`), with explicit interface prefix (`IFoo.Bar`).
     #[n(1)]
     pub name: String,
     /// Number of own type parameters.
@@ -163,46 +162,46 @@ pub struct Member {
     /// Modifiers as written, sorted.
     #[n(4)]
     pub modifiers: Vec<String>,
-    /// Each attribute's canonical text, sorted; without those of parameters and accessors.
+    /// Canonical text of each attribute, sorted; without attributes of parameters and accessors.
     #[n(5)]
     pub attributes: Vec<String>,
     /// The declaration for readers and for structureHash: modifiers in written order, type, name, type parameters, parameters with names but without
-    /// default values, constraints, accessors as `{ get; set; }`; no attributes, no body, no initialiser. One line.
+    /// default values, constraints, accessors as `{ get; set; }`; no attributes, body or initializer. One line.
     #[n(6)]
     pub signature: String,
-    /// Canonical text of everything else: body, expression body, initialiser, default values of parameters, constant value, accessor bodies. Empty if none.
+    /// Canonical text of the rest: body, expression body, initializer, default values of parameters, constant value, accessor bodies. May be empty.
     #[n(7)]
     pub body: String,
-    /// Text of the `///` (or `/** */`) comment, line prefixes removed; raw XML.
+    /// Raw XML of the `///` (or `/** */`) comment, without line prefixes.
     #[n(8)]
     pub doc: String,
-    /// Where it stands, with its documentation; of each name in `int a, b;` the whole.
+    /// Span with documentation; the whole declaration for each name in `int a, b;`.
     #[n(9)]
     pub span: Span,
-    /// Names mentioned in it.
+    /// Names that it mentions.
     #[n(10)]
     pub names: Vec<NameUse>,
-    /// Type parameters of its own, so that they are not taken for types.
+    /// Its own type parameters, which are no type names.
     #[n(11)]
     pub type_parameters: Vec<String>,
-    /// Whether an enum member has a written value (without one its ordinal is part of its meaning).
+    /// Whether an enum member has a written value (otherwise its ordinal is part of its meaning).
     #[n(12)]
     pub has_value: bool,
-    /// The `#if` condition under which it is compiled, `""` when there is none but that of its type.
+    /// The `#if` condition under which it is compiled; `""` if only its type has one.
     #[n(13)]
     pub condition: String,
-    /// The signature with the attributes of parameters, type parameters and accessors in their places; empty when there are none.
+    /// Signature with attributes on parameters, type parameters and accessors; empty without such attributes.
     #[n(14)]
     pub attributed: String,
 }
 
-/// One declaration of a type (one part of a partial one).
+/// One declaration of a type (one part of a partial type).
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct TypeDecl {
-    /// Its namespace, dotted, `""` for the global one.
+    /// Namespace, dotted; `""` for the global namespace.
     #[n(0)]
     pub namespace: String,
-    /// Symbol path without namespace: ``Outer`1+Nested`` (arity marks where not 0).
+    /// Symbol path without namespace: ``Outer`1+Nested`` (arity marks if not 0).
     #[n(1)]
     pub path: String,
     /// Simple name.
@@ -217,47 +216,47 @@ pub struct TypeDecl {
     /// Modifiers as written, sorted.
     #[n(5)]
     pub modifiers: Vec<String>,
-    /// Each attribute's canonical text, sorted.
+    /// Canonical text of each attribute, sorted.
     #[n(6)]
     pub attributes: Vec<String>,
-    /// The header for readers and for structureHash: modifiers in written order, keyword, name, type parameters, primary constructor's parameters without
-    /// default values, for a delegate its whole signature; without bases, constraints and attributes.
+    /// The header for readers and for structureHash: modifiers in written order, keyword, name, type parameters, primary constructor's
+    /// parameters without default values, the whole signature of a delegate; without bases, constraints and attributes.
     #[n(7)]
     pub signature: String,
-    /// Base list, each entry's canonical text as written (arguments of a base constructor call go to `body`).
+    /// Canonical text of each base as written (`body` has the arguments of a base constructor call).
     #[n(8)]
     pub bases: Vec<String>,
     /// `where` clauses, canonical text, sorted.
     #[n(9)]
     pub constraints: Vec<String>,
-    /// Canonical text of what belongs to the implementation in the header: defaults of primary constructor parameters, base constructor arguments.
+    /// Canonical text of implementation parts of the header: defaults of primary constructor parameters, base constructor arguments.
     #[n(10)]
     pub body: String,
     /// Raw XML of the doc comment.
     #[n(11)]
     pub doc: String,
-    /// Where it stands, with its documentation.
+    /// Span with documentation.
     #[n(12)]
     pub span: Span,
     /// Names in header, bases, constraints, attributes.
     #[n(13)]
     pub names: Vec<NameUse>,
-    /// Members in written order; nested types are declarations of their own.
+    /// Members in source order; nested types are separate declarations.
     #[n(14)]
     pub members: Vec<Member>,
-    /// The `#if` condition under which it is compiled, `""` when always.
+    /// The `#if` condition under which it is compiled; `""` if unconditional.
     #[n(15)]
     pub condition: String,
-    /// The signature with the attributes of parameters and type parameters in their places; empty when there are none.
+    /// Signature with attributes on parameters and type parameters; empty without such attributes.
     #[n(16)]
     pub attributed: String,
-    /// Path of the project that compiles it, where the one that owns the file does not: it has other symbols.
+    /// Path of the project that compiles it under other symbols, if the file's owner does not compile it.
     #[n(17)]
     pub of: Option<String>,
 }
 
 impl TypeDecl {
-    /// Namespace and path: the type's name in labels, ``MemoTree.Core.Outer`1+Nested``.
+    /// Returns namespace and path: the type's name in labels, ``MemoTree.Core.Outer`1+Nested``.
     pub fn symbol(&self) -> String {
         if self.namespace.is_empty() {
             self.path.clone()
@@ -278,49 +277,49 @@ impl TypeDecl {
     }
 }
 
-/// How much of a file could be understood (shared by diagnostics and keys).
+/// How completely a file was parsed (also used by diagnostics and keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Tier {
-    /// No error was found.
+    /// Without errors.
     #[n(0)]
     Whole,
-    /// Valid code that the grammar lacks was put differently; then no error was found.
+    /// Without errors after replacing valid syntax that the grammar lacks.
     #[n(3)]
     Repaired,
     /// Some bodies could not be parsed; all declarations were read.
     #[n(4)]
     Skeleton,
-    /// Some text could not be parsed; what stands outside the errors was taken.
+    /// Some text could not be parsed; declarations outside the errors were read.
     #[n(1)]
     Partial,
-    /// Not C# text at all (binary, too large, undecodable): nothing was taken.
+    /// No C# text (binary, too large, undecodable): nothing was read.
     #[n(2)]
     Nothing,
 }
 
-/// Everything about one file.
+/// All facts about one file.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Syntax {
-    /// How much was understood.
+    /// How completely the file was parsed.
     #[n(0)]
     pub tier: Tier,
-    /// Using directives in written order.
+    /// Using directives in source order.
     #[n(1)]
     pub usings: Vec<Using>,
-    /// All type declarations, outer before nested, in written order.
+    /// All type declarations in source order, outer before nested.
     #[n(2)]
     pub types: Vec<TypeDecl>,
-    /// Whether there are top-level statements (an implicit `Program`).
+    /// Whether the file has top-level statements (an implicit `Program`).
     #[n(3)]
     pub top_level: bool,
-    /// Whether it is a file-based app, compiled alone: a `#!` line begins it, or it has `#:` lines.
+    /// Whether the file is a file-based app, compiled alone: it begins with `#!`, or has `#:` lines.
     #[n(4)]
     pub is_app: bool,
     /// Whether the file is marked as generated code.
     #[n(5)]
     pub is_generated: bool,
-    /// Assemblies that see internal types of the one that compiles it.
+    /// Assemblies that see internal types of the compiling assembly.
     #[n(6)]
     pub friends: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Producer `csharp/names`: the part of a file's syntax that indexes need. Edits of bodies, members, comments and lines stop here.
+//! Producer `csharp/names`: the part of a file's syntax that indexes need. Edits of bodies, members, comments and lines stop at this node.
 
 use super::model::{Syntax, TypeDecl, TypeKind, Using};
 use super::syntax;
@@ -6,13 +6,13 @@ use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Reg
 use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
-/// Raised whenever the same syntax may give other [`Names`].
+/// Increase whenever the same syntax may give other [`Names`].
 pub const VERSION: u32 = 5;
 
 /// One type declaration as an index sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub struct NamedType {
-    /// Its namespace, dotted, `""` for the global one.
+    /// Namespace, dotted; `""` for the global namespace.
     #[n(0)]
     pub namespace: String,
     /// Symbol path without namespace: ``Outer`1+Nested``.
@@ -27,8 +27,8 @@ pub struct NamedType {
     /// Number of its own type parameters.
     #[n(4)]
     pub arity: u32,
-    /// `public`, `internal`, `protected`, `private`, `protected internal`, `private protected` or `file`; as written, else the
-    /// language's default for the place it stands in.
+    /// `public`, `internal`, `protected`, `private`, `protected internal`, `private protected` or `file`; as written, otherwise the language's
+    /// default for its position.
     #[n(5)]
     pub accessibility: String,
     /// Whether it is declared `partial`.
@@ -37,15 +37,15 @@ pub struct NamedType {
     /// Whether it is declared `static`: extension methods live in such classes.
     #[n(7)]
     pub is_static: bool,
-    /// Base list as written, canonical, in written order.
+    /// Base list as written, canonical, in source order.
     #[n(8)]
     pub bases: Vec<String>,
-    /// Path of the project that compiles it, where the one that owns the file does not.
+    /// Path of the project that compiles it, if the file's owner does not.
     #[n(9)]
     pub of: Option<String>,
 }
 
-/// What indexes need of one file.
+/// The facts of one file that indexes need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Names {
     /// Type declarations, sorted and unique.
@@ -54,10 +54,10 @@ pub struct Names {
     /// `global using` directives, sorted.
     #[n(1)]
     pub global_usings: Vec<Using>,
-    /// Namespaces that hold a type or a using, each with its outer ones, sorted; without the global one.
+    /// Namespaces with a type or a using, each with its outer namespaces, sorted; without the global one.
     #[n(2)]
     pub namespaces: Vec<String>,
-    /// Whether there are top-level statements (an implicit `Program`, which is among the types).
+    /// Whether the file has top-level statements (an implicit `Program`, listed in the types).
     #[n(3)]
     pub top_level: bool,
     /// Whether the file is compiled alone unless a project compiles it.
@@ -66,12 +66,12 @@ pub struct Names {
     /// Whether the file is marked as generated code.
     #[n(5)]
     pub is_generated: bool,
-    /// Assemblies that see internal types of the one that compiles it.
+    /// Assemblies that see internal types of the compiling assembly.
     #[n(6)]
     pub friends: Vec<String>,
 }
 
-/// The projection.
+/// Projects a file's syntax to [`Names`].
 pub fn names(syntax: &Syntax) -> Names {
     let interfaces: HashSet<(&str, &str)> = syntax
         .types
@@ -123,7 +123,7 @@ pub fn names(syntax: &Syntax) -> Names {
     }
 }
 
-/// What the language takes when nothing is written: `internal` at the top, `public` in an interface, `private` in other types.
+/// Returns C#'s default accessibility: `internal` at the top level, `public` in an interface, `private` in other types.
 fn default_accessibility(interfaces: &HashSet<(&str, &str)>, decl: &TypeDecl) -> &'static str {
     let Some((outer, _)) = decl.path.rsplit_once('+') else {
         return "internal";
@@ -149,7 +149,7 @@ fn accessibility(modifiers: &[String], default: &'static str) -> &'static str {
     }
 }
 
-/// Adds the producer.
+/// Registers the producer.
 pub fn register(registry: &mut Registry) {
     registry.add(NamesProducer);
 }
@@ -157,7 +157,7 @@ pub fn register(registry: &mut Registry) {
 /// Decodes the output of `csharp/names`.
 ///
 /// # Errors
-/// A permanent failure when the bytes are no such output.
+/// A permanent failure if the bytes are no such output.
 pub fn decode(bytes: &[u8]) -> Result<Names, Failure> {
     minicbor::decode(bytes).map_err(|error| Failure::permanent(format!("the input is no output of csharp/names: {error}")))
 }

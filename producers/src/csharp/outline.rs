@@ -1,9 +1,9 @@
 //! `csharp/outline`: a type's outline as Markdown, in the seed's format (000 §3.4).
 //!
-//! Compact form: the first API line is the type's own declaration with bases and constraints; attributes stand in front of their
-//! declaration, and before them the `#if` condition it is compiled under; a member's first sentence of documentation follows behind an
-//! em dash (left out with the parameter `docs = false`); lists that are empty say `none`. Members that other code cannot use, where they
-//! are shown, begin with `-` instead of `+` and are told by their signatures alone. What using aliases mean is said in a last line.
+//! Compact form: the first API line is the type's own declaration with bases and constraints. Attributes precede their declaration, and its
+//! `#if` condition precedes them. The first sentence of a member's documentation follows an em dash (omitted with the parameter `docs = false`).
+//! Empty lists are written as `none`. Members that other code cannot use, if shown, begin with `-` instead of `+` and have only a signature. A
+//! last line lists the targets of using aliases.
 
 use super::ids::short_hash;
 use super::implementation;
@@ -38,7 +38,7 @@ impl Producer for Outline {
     }
 }
 
-/// The outline of a type with its three hashes, with or without the first sentences of its documentation.
+/// Returns the outline of a type with its three hashes, with or without the first sentences of its documentation.
 pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc: &Digest, docs: bool) -> String {
     let mut text = String::new();
     let mut line = |line: std::fmt::Arguments<'_>| {
@@ -62,7 +62,7 @@ pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc
     text
 }
 
-/// What an outline says below its head: members, interfaces, dependencies.
+/// Returns the outline below its head: members, interfaces, dependencies.
 pub fn api(info: &Info, docs: bool) -> String {
     let mut text = String::new();
     let mut line = |line: std::fmt::Arguments<'_>| {
@@ -86,7 +86,7 @@ pub fn api(info: &Info, docs: bool) -> String {
     text
 }
 
-/// A member in one line; in short form where other code cannot use it.
+/// Returns a member in one line; in short form if other code cannot use it.
 fn member_line(member: &InfoMember, docs: bool) -> String {
     let condition = condition(&member.condition);
     if member.hidden {
@@ -100,7 +100,7 @@ fn member_line(member: &InfoMember, docs: bool) -> String {
     format!("+ {condition}{}{}{doc}", attributes(&member.attributes), member.signature)
 }
 
-/// A text, or the word that stands for its absence.
+/// Returns the text, or `none` if it is empty.
 pub fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }

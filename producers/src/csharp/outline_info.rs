@@ -1,10 +1,9 @@
-//! `csharp/outline-info`: what a reader is told about a type, as JSON.
+//! `csharp/outline-info`: a type's facts for readers, as JSON.
 //!
-//! It holds no hash of a body and no line number, so that body edits and shifted lines end at it. It is drawn from the whole type at
-//! once: nodes of its own for API and documentation would be decoded and filed for nothing here. Documentation that a type inherits is
-//! that of the nearest base that has some, whatever the number of steps. Nested types stand first, then members as declared, overloads beside the first of them. The
-//! parameter `access` says which members are shown: `public`, `internal`, `all`; of a type that is not public all are. The form is published as
-//! `producers/schemas/outline-info.json`.
+//! It contains no hash of a body and no line number, so body edits and shifted lines do not change it. The producer reads the whole type at once:
+//! separate nodes for API and documentation would only be decoded and stored again. Inherited documentation comes from the nearest documented base,
+//! at any distance. Nested types come first, then members in source order, overloads next to the first of them. The parameter `access` selects
+//! the members: `public`, `internal`, `all`; a non-public type shows all members. The form is published as `producers/schemas/outline-info.json`.
 
 use super::complete::{self, Complete};
 use super::defaults;
@@ -20,7 +19,7 @@ use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How many dependencies an outline names.
+/// Maximum number of dependencies in an outline.
 const MOST_DEPENDENCIES: usize = 10;
 
 /// A type for readers.
@@ -33,22 +32,22 @@ pub struct Info {
     pub fqn: String,
     /// `class`, `record struct` …
     pub kind: String,
-    /// Files with a part of it.
+    /// Files that contain a part of the type.
     pub files: Vec<String>,
-    /// Assembly, `""` for loose files.
+    /// Assembly; `""` for loose files.
     pub assembly: String,
     /// Namespace.
     pub namespace: String,
     /// Accessibility in effect.
     pub accessibility: String,
-    /// The `#if` condition under which it is compiled, left out when always.
+    /// The `#if` condition under which it is compiled; omitted if unconditional.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// The declaration in one line with the attributes of parameters, bases and constraints left out.
+    /// One-line declaration with the attributes of parameters, without bases and constraints.
     pub signature: String,
     /// Attributes.
     pub attributes: Vec<String>,
-    /// What using aliases in its signatures mean: `NAME = TARGET`.
+    /// Targets of the using aliases in its signatures: `NAME = TARGET`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// Bases as written.
@@ -57,36 +56,36 @@ pub struct Info {
     pub constraints: Vec<String>,
     /// First sentence of the documentation.
     pub summary: String,
-    /// All of the documentation as readable text.
+    /// Full documentation as readable text.
     pub doc: String,
-    /// Nested types, then members as declared, overloads together.
+    /// Nested types, then members in source order, overloads together.
     pub members: Vec<InfoMember>,
-    /// Interfaces among the bases, by their names.
+    /// Names of the interfaces among the bases.
     pub implements: Vec<String>,
     /// The first types that its API names: bases, then signatures, then attributes.
     pub depends_on: Vec<String>,
-    /// How many types its API names.
+    /// Number of types that its API names.
     pub depends_on_count: usize,
 }
 
 /// A member for readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InfoMember {
-    /// Member identifier; left out for nested types and for members outside the accessible API.
+    /// Member identifier; omitted for nested types and for members outside the accessible API.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// Whether it is outside the API that is shown; left out when it is not.
+    /// Whether it is outside the shown API; omitted if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
-    /// Key inside the type, as labels write it behind `#`.
+    /// Key inside the type, as labels write it after `#`.
     pub key: String,
     /// Kind in words.
     pub kind: String,
     /// Simple name.
     pub name: String,
-    /// The declaration in one line with attributes and default values of parameters, or with its value.
+    /// One-line declaration with attributes and default values of parameters, or with its value.
     pub signature: String,
-    /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
+    /// The `#if` condition under which it is compiled; omitted if only its type has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
     /// Attributes.
@@ -95,7 +94,7 @@ pub struct InfoMember {
     /// First sentence of its documentation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// All of its documentation as readable text, where it says more than the first sentence.
+    /// Full documentation as readable text, if longer than the first sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,
 }
@@ -121,25 +120,25 @@ impl Producer for OutlineInfo {
     }
 }
 
-/// A base of a type: what it says of itself and its members.
+/// A base of a type, with its documentation and that of its members.
 struct Base<'b> {
     key: &'b str,
     docs: Docs,
 }
 
-/// Which members an outline shows.
+/// The members that an outline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Audience {
-    /// What everyone or heirs can use.
+    /// Members that all code or derived types can use.
     Public,
-    /// Also what the own assembly can use.
+    /// Also members that the own assembly can use.
     Internal,
-    /// Everything.
+    /// All members.
     All,
 }
 
 impl Audience {
-    /// The parameter `access`.
+    /// Reads the parameter `access`.
     pub fn of(params: &Params) -> Self {
         match params.get("access").and_then(serde_json::Value::as_str) {
             Some("all") => Self::All,
@@ -148,7 +147,7 @@ impl Audience {
         }
     }
 
-    /// The members of this type that are shown: of a type that is not public all.
+    /// Returns the audience for this type: for a non-public type, all members.
     fn for_type(self, whole: &Complete) -> Self {
         match Access::parse(&whole.access).is_api(false) {
             true => self,
@@ -156,7 +155,7 @@ impl Audience {
         }
     }
 
-    /// Whether a member is shown, and then whether it is hidden from the audience's code.
+    /// Returns `None` if a member is not shown, otherwise whether it is hidden from the audience's code.
     fn shows(self, access: Access) -> Option<bool> {
         match access.is_api(self > Self::Public) {
             true => Some(false),
@@ -165,10 +164,10 @@ impl Audience {
     }
 }
 
-/// Checks the parameter `access`, and further ones that are true or false.
+/// Checks the parameter `access`, and further boolean parameters.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All errors in them.
 pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamError>> {
     let is_known = |value: &serde_json::Value| matches!(value.as_str(), Some("public" | "internal" | "all"));
     let mut known = vec!["access"];
@@ -191,10 +190,10 @@ pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamErro
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// What outlines are drawn from.
+/// Input of outlines.
 pub struct Facts<'i> {
     inputs: &'i Inputs<'i>,
-    /// The whole type.
+    /// The complete type.
     pub whole: Complete,
     /// Its documentation.
     pub docs: Docs,
@@ -204,7 +203,7 @@ impl<'i> Facts<'i> {
     /// Reads the inputs `complete`, `deps` and `type`.
     ///
     /// # Errors
-    /// When a blob is not of our making.
+    /// If a blob is invalid.
     pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
         let whole = complete::read(inputs.single("complete")?)?;
         Ok(Self {
@@ -214,10 +213,10 @@ impl<'i> Facts<'i> {
         })
     }
 
-    /// What a reader is told.
+    /// Returns the facts for readers.
     ///
     /// # Errors
-    /// When a blob is not of our making.
+    /// If a blob is invalid.
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
         let deps = deps::read(self.inputs.single("deps")?)?;
@@ -234,7 +233,7 @@ impl<'i> Facts<'i> {
         Ok(info(key, row, &self.whole, members, &self.docs, &deps, &bases))
     }
 
-    /// Nested types, then members as declared, overloads beside the first of them.
+    /// Returns nested types, then members in source order, overloads next to the first of them.
     fn members(&self, id: &str, bases: &[Base<'_>]) -> Vec<InfoMember> {
         let whole = &self.whole;
         let audience = Audience::of(self.inputs.params).for_type(whole);
@@ -280,10 +279,10 @@ impl<'i> Facts<'i> {
     }
 }
 
-/// The only row of the role `type` with its key.
+/// Returns the only row of the role `type`, with its key.
 ///
 /// # Errors
-/// When the role is not a slice of one row.
+/// If the role is not a slice of one row.
 pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
     let slice = inputs.single("type")?;
     let broken = || Failure::permanent("input 'type' is not one row of //index:types");
@@ -295,7 +294,7 @@ pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
 /// Reads the blob of [`OutlineInfo`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`OutlineInfo`].
 pub fn read(input: &Input) -> Result<Info, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("an outline's facts cannot be read: {error}")))
 }
@@ -346,17 +345,17 @@ fn info(
     }
 }
 
-/// Whether a text holds a word.
+/// Whether a text contains a word.
 fn names(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
 }
 
-/// The declaration with attributes where there are any.
+/// Returns the declaration with attributes if it has any.
 fn with_attributes(attributed: String, signature: String) -> String {
     if attributed.is_empty() { signature } else { attributed }
 }
 
-/// First sentence and, where it says more, full text of a member's documentation, its own or that which it inherits.
+/// Returns the first sentence and, if longer, the full text of a member's documentation, own or inherited.
 fn member_doc(docs: &Docs, key: &str, name: &str, bases: &[Base<'_>]) -> (String, String) {
     let own = docs.members.get(key).map(|xml| doc::read(xml)).unwrap_or_default();
     let (mut summary, mut full) = (own.first_sentence(), own.full_text());
@@ -369,18 +368,18 @@ fn member_doc(docs: &Docs, key: &str, name: &str, bases: &[Base<'_>]) -> (String
     (summary, full)
 }
 
-/// Whether a reading hands its summary over to a base.
+/// Whether a comment takes its summary from a base.
 fn hands_over(own: &Reading) -> bool {
     own.inherited && own.summary.is_empty()
 }
 
-/// A comment that says something itself.
+/// Reads a comment with a summary of its own.
 fn read_comment(xml: &str) -> Option<Reading> {
     let reading = doc::read(xml);
     (!reading.summary.is_empty()).then_some(reading)
 }
 
-/// What a base says, and what a comment adds to `<inheritdoc/>`.
+/// Joins a base's documentation with the text that a comment adds to `<inheritdoc/>`.
 fn joined(base: &str, own: &Reading) -> String {
     let more = Reading {
         inherited: false,
@@ -394,15 +393,15 @@ fn joined(base: &str, own: &Reading) -> String {
     }
 }
 
-/// The documentation that a type takes from a base: the one it names, else the nearest that has some.
+/// Returns the documentation that a type inherits: from the base that its comment names, otherwise from the nearest documented base.
 fn inherited_type(own: &Reading, bases: &[Base<'_>]) -> Option<Reading> {
     let named = |base: &&Base<'_>| own.inherited_from.is_empty() || is_named(&own.inherited_from, base.key);
     let mut meant = bases.iter().filter(|_| hands_over(own)).filter(named);
     meant.find_map(|base| read_comment(&base.docs.own))
 }
 
-/// The documentation that a member takes from one of a base: the one it names, that of the same key, else the only one of the same name and
-/// number of parameters (type arguments of a base change the types of parameters). Of several bases that have it the nearest is meant.
+/// Returns the documentation that a member inherits from a base's member: the named one; else the one with the same key; else the only one with
+/// the same name and number of parameters (type arguments of a base change parameter types). The nearest documented base wins.
 fn inherited_member(own: &Reading, key: &str, name: &str, bases: &[Base<'_>]) -> Option<Reading> {
     if !hands_over(own) {
         return None;
@@ -429,13 +428,13 @@ fn inherited_member(own: &Reading, key: &str, name: &str, bases: &[Base<'_>]) ->
     })
 }
 
-/// The name in a member's key, without arity and parameters.
+/// Returns the name in a member's key, without arity and parameters.
 fn name_of(key: &str) -> &str {
     let name = key.split('(').next().unwrap_or(key);
     name.split('`').next().unwrap_or(name)
 }
 
-/// Number of parameters of a member's key.
+/// Counts the parameters in a member's key.
 fn parameters(key: &str) -> usize {
     let Some((_, list)) = key.split_once('(') else { return 0 };
     let mut depth = 0_i32;
@@ -451,7 +450,7 @@ fn parameters(key: &str) -> usize {
     count
 }
 
-/// Whether a written type may be the one of this key: the last segments are equal.
+/// Whether a written type may be the type with this key: the last segments are equal.
 fn is_named(written: &str, key: &str) -> bool {
     let last = |text: &str| {
         let text = text.split(['<', '`', '@']).next().unwrap_or(text);
@@ -460,7 +459,7 @@ fn is_named(written: &str, key: &str) -> bool {
     last(written) == last(key)
 }
 
-/// Bases that are interfaces: all of a struct or an interface, none of an enum, else those named like one (`I` and a capital).
+/// Returns the bases that are interfaces: all of a struct or interface, none of an enum, otherwise those named like one (`I` and a capital).
 pub fn interfaces(header: &Header) -> Vec<String> {
     let all = matches!(header.kind.as_str(), "struct" | "record struct" | "interface");
     let none = header.kind == "enum";
@@ -472,7 +471,7 @@ pub fn interfaces(header: &Header) -> Vec<String> {
         .collect()
 }
 
-/// Whether a written type is named like an interface.
+/// Whether a written type has the name of an interface.
 pub fn is_interface_name(written: &str) -> bool {
     let simple = written.split('<').next().unwrap_or(written);
     let simple = simple.rsplit(['.', ':']).next().unwrap_or(simple).trim();

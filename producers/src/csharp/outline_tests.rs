@@ -60,7 +60,7 @@ fn world() -> World {
     World::new(&[("src/a.cs", syntax)], &[("src/App.csproj", "{}")])
 }
 
-/// The facts of a type, with what it inherits and under parameters.
+/// Returns the facts of a type, with its inherited documentation, under parameters.
 fn info(world: &World, key: &str, params: &str) -> Input {
     let one = |name: &str| vec![blob("", world.output(name, key).bytes)];
     let mut all = vec![("complete", one("complete")), ("deps", one("api-deps"))];
@@ -213,7 +213,7 @@ class Round : Other {{ /// <inheritdoc/>\n public void Get() {{ }} }} class Othe
     assert!(api_of(&text, "Round").contains("+ public void Get()\n"));
 }
 
-/// The outline of a type of one file without its head.
+/// Returns the outline of a type of one file, without its head.
 fn api_of(text: &str, key: &str) -> String {
     let world = World::of_texts(&[("a.cs", text)]);
     let facts: Info = serde_json::from_slice(&info(&world, key, "{}").bytes).expect("facts");
@@ -362,7 +362,7 @@ fn outline_facts_keep_to_the_published_schema() {
     }
 }
 
-/// What in a value the schema forbids: the few keywords that our schema uses, any other is a failure.
+/// Returns the violations of a schema in a value. Supports only the keywords of the published schema; panics on any other.
 fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (keyword, rule) in schema.as_object().expect("a schema") {

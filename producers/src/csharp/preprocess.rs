@@ -1,54 +1,53 @@
-//! Conditional compilation before parsing: directive lines and inactive code become blanks.
+//! Conditional compilation before parsing: blanks directive lines and inactive code.
 //!
-//! Byte offsets, lines and columns stay true: every blanked byte becomes one space, line ends stay. A directive is `#` first on its
-//! line and not inside a comment or string of active code; inactive lines are not lexed at all. A `#!` line at the very top and
-//! `#:` lines go the same way. Unbalanced `#if`s are taken as they come: what is open at the end of the text is closed there, and a
-//! fault says so.
+//! Byte offsets, lines and columns stay valid: each blanked byte becomes one space, and line ends stay. A directive begins with `#` as the first
+//! token of its line, outside comments and strings of active code; inactive lines are not lexed. A `#!` line at the very top and `#:` lines are
+//! blanked, too. Unbalanced `#if`s are accepted: an `#if` still open at the end of the text ends there, with a fault.
 
 use super::condition::{evaluate, symbols_of_condition};
 use super::lexer::{comment_end, line_end, literal_end};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Longest text of a mark; what is longer ends in an ellipsis. Keeps deeply nested `#if`s linear.
+/// Maximum length of a mark; a longer one is truncated with an ellipsis. Keeps deeply nested `#if`s linear.
 const LONGEST_MARK: usize = 200;
 
-/// Most conditions that are looked at to decide one section.
+/// Maximum number of conditions examined for one section.
 const MOST_CONDITIONS: usize = 32;
 
-/// One `#if` that is open.
+/// An open `#if`.
 struct Branch {
-    /// Where its `#if` stands.
+    /// Byte of its `#if`.
     start: usize,
-    /// Whether the code around it is active.
+    /// Whether the enclosing code is active.
     outer: bool,
-    /// Whether a branch of it was taken already.
+    /// Whether an earlier or the present branch is active.
     taken: bool,
     /// Whether the present branch is active.
     active: bool,
-    /// Whether `#else` was seen.
+    /// Whether `#else` was found.
     closed: bool,
     /// Its present section.
     section: usize,
 }
 
-/// One branch of an `#if`: from its directive to the next one of the same level.
+/// One branch of an `#if`: from its directive to the next directive of the same level.
 #[derive(Clone, Debug)]
 struct Section<'t> {
     /// The condition as written, `None` for `#else`.
     condition: Option<&'t str>,
-    /// The section around it.
+    /// The enclosing section.
     around: Option<usize>,
-    /// The branch before it, which was not taken.
+    /// The preceding branch of the same `#if`.
     before: Option<usize>,
     /// Whether it is compiled.
     active: bool,
 }
 
-/// What is wrong with the directives of a text.
+/// A fault in the directives of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where the directive stands.
+    /// Byte of the directive.
     pub byte: usize,
     /// One sentence.
     pub message: &'static str,
@@ -59,17 +58,17 @@ pub struct Fault {
 pub struct Active<'t> {
     /// The text with directives and inactive code blanked.
     pub text: Cow<'t, str>,
-    /// What is wrong with its directives, in order.
+    /// Faults of its directives, in order.
     pub faults: Vec<Fault>,
     sections: Vec<Section<'t>>,
-    /// From which byte on which section holds.
+    /// Section in effect from each byte on.
     changes: Vec<(usize, Option<usize>)>,
-    /// Lines of sections that are not compiled.
+    /// Lines of inactive sections.
     unused: Vec<&'t str>,
 }
 
 impl<'t> Active<'t> {
-    /// The names and keywords in what is not compiled, also those in comments and texts.
+    /// Returns the names and keywords in inactive code, including its comments and strings.
     pub(crate) fn unused_words(&self) -> BTreeSet<String> {
         let lines = self.unused.iter();
         let words = lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
@@ -79,25 +78,25 @@ impl<'t> Active<'t> {
             .collect()
     }
 
-    /// The innermost section around a byte.
+    /// Returns the innermost section around a byte.
     pub(crate) fn section(&self, byte: usize) -> Option<usize> {
         let next = self.changes.partition_point(|(from, _)| *from <= byte);
         next.checked_sub(1).and_then(|at| self.changes[at].1)
     }
 
-    /// Whether what stands at a byte is compiled.
+    /// Whether the code at a byte is compiled.
     pub fn is_compiled(&self, byte: usize) -> bool {
         self.section(byte).is_none_or(|section| self.sections[section].active)
     }
 
-    /// The sections that are not compiled, in order.
+    /// Returns the inactive sections, in order.
     pub(crate) fn unused_sections(&self) -> impl Iterator<Item = usize> {
         let unused = self.sections.iter().enumerate().filter(|(_, section)| !section.active);
         unused.map(|(at, _)| at)
     }
 
-    /// The conditions that a section rests upon: its own and those around it must hold, those of branches before them must not. Of a
-    /// section in very many others only the inner ones.
+    /// Returns the conditions that decide a section: its own and those around it must hold, those of preceding branches must not. Above the limit,
+    /// only the innermost conditions.
     fn conditions(&self, section: usize) -> Vec<(&'t str, bool)> {
         let mut found = Vec::new();
         let mut section = Some(section);
@@ -113,7 +112,7 @@ impl<'t> Active<'t> {
         found
     }
 
-    /// The symbols that decide whether a section is compiled.
+    /// Returns the symbols that decide whether a section is compiled.
     pub(crate) fn symbols(&self, section: usize) -> BTreeSet<&'t str> {
         self.conditions(section)
             .into_iter()
@@ -121,7 +120,7 @@ impl<'t> Active<'t> {
             .collect()
     }
 
-    /// Whether a section would be compiled under these symbols.
+    /// Whether a section is compiled under these symbols.
     pub(crate) fn is_compiled_under(&self, section: usize, symbols: &BTreeSet<String>) -> bool {
         let defined: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
         self.conditions(section)
@@ -129,13 +128,13 @@ impl<'t> Active<'t> {
             .all(|(condition, holds)| evaluate(condition, &defined).is_some_and(|value| value == holds))
     }
 
-    /// The innermost section around both bytes.
+    /// Returns the innermost section around both bytes.
     pub(crate) fn common(&self, first: usize, last: usize) -> Option<usize> {
         if self.sections.is_empty() {
             return None;
         }
         let (mut first, mut last) = (self.section(first), self.section(last));
-        // A section's number is greater than that of the one around it.
+        // A section's number is greater than that of its enclosing section.
         while first != last {
             let deeper = if first > last { &mut first } else { &mut last };
             *deeper = deeper.and_then(|section| self.sections[section].around);
@@ -143,12 +142,12 @@ impl<'t> Active<'t> {
         first
     }
 
-    /// The condition under which code at a byte is compiled, `""` when always.
+    /// Returns the condition under which code at a byte is compiled; `""` if unconditional.
     pub fn condition(&self, byte: usize) -> String {
         self.condition_of(self.section(byte))
     }
 
-    /// The condition of a section: conditions of nested `#if`s joined by `&&`, those of branches that came before negated.
+    /// Returns the condition of a section: conditions of nested `#if`s joined by `&&`, those of preceding branches negated.
     pub(crate) fn condition_of(&self, section: Option<usize>) -> String {
         let mut parts: Vec<String> = Vec::new();
         let mut length = 0;
@@ -191,7 +190,7 @@ impl<'t> Active<'t> {
     }
 }
 
-/// A condition as an operand of `&&`, negated unless it `holds`.
+/// Returns a condition as an operand of `&&`, negated unless it `holds`.
 fn operand(written: &str, holds: bool) -> String {
     let text = super::hashes::one_line(written);
     let simple = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -205,7 +204,7 @@ fn operand(written: &str, holds: bool) -> String {
     }
 }
 
-/// The symbols that the conditions of a text name, more rather than fewer: directives in strings and comments count too.
+/// Returns the symbols in the conditions of a text; a superset, since it includes directives in strings and comments.
 pub fn mentioned(source: &str) -> BTreeSet<&str> {
     let mut symbols = BTreeSet::new();
     if !source.contains('#') {
@@ -222,12 +221,12 @@ pub fn mentioned(source: &str) -> BTreeSet<&str> {
     symbols
 }
 
-/// The text with directives and inactive code blanked.
+/// Returns the text with directives and inactive code blanked.
 pub fn blank<'t>(source: &'t str, defines: &BTreeSet<String>) -> Cow<'t, str> {
     active(source, defines).text
 }
 
-/// The text as it is compiled under these symbols.
+/// Returns the text as compiled under these symbols.
 pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
     let bytes = source.as_bytes();
     let mut run = Run {
@@ -288,7 +287,7 @@ pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
     run.finish(Cow::Owned(blanked(source, &blanks)))
 }
 
-/// The text with those byte ranges blanked, line ends kept. Ranges begin and end at characters and are ordered.
+/// Blanks byte ranges of a text, except line ends. Ranges are ordered and begin and end at character boundaries.
 pub fn blanked(source: &str, ranges: &[(usize, usize)]) -> String {
     let mut text = String::with_capacity(source.len());
     let mut done = 0;
@@ -316,7 +315,7 @@ fn directive(line: &str) -> (&str, &str) {
     (&line[..end], rest.find("//").map_or(rest, |comment| &rest[..comment]))
 }
 
-/// The directives read so far.
+/// State after the directives read so far.
 struct Run<'t, 'd> {
     faults: Vec<Fault>,
     sections: Vec<Section<'t>>,
@@ -342,7 +341,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         self.faults.push(Fault { byte, message });
     }
 
-    /// Opens a section of the innermost `#if`; `before` is the branch in front of it.
+    /// Opens a section of the innermost `#if`; `before` is the preceding branch.
     fn open(&mut self, byte: usize, condition: Option<&'t str>, around: Option<usize>, before: Option<usize>) -> usize {
         self.sections.push(Section {
             condition,
@@ -355,7 +354,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         section
     }
 
-    /// Value of a condition; one that cannot be read is false, as after a compiler error.
+    /// Evaluates a condition; an unreadable one is false, as after a compiler error.
     fn is_true(&mut self, byte: usize, condition: &str) -> bool {
         evaluate(condition, &self.defined).unwrap_or_else(|| {
             self.fault(byte, "the condition of this directive cannot be read and was taken for false");
@@ -402,7 +401,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         }
     }
 
-    /// `#elif` and `#else`.
+    /// Applies `#elif` or `#else`.
     fn other(&mut self, word: &str, rest: &'t str, byte: usize) {
         let Some(branch) = self.branches.last() else {
             let message = if word == "else" {

@@ -1,9 +1,9 @@
 //! `csharp/structure`: the canonical text of a type's accessible API; its digest is structureHash (seed 000 §3.3).
 //!
-//! JSON lines: first the header, then one line per accessible member in the seed's order (nested types, fields, properties, events,
-//! methods; by signature inside a kind). A declaration under `#if` carries its condition, as it would an attribute; of a nested type its
-//! head counts, not what is in it. No documentation, no default value, no body, no file, no line number reaches it, nor whether the type
-//! is written in one part or several, nor the order of members, modifiers or attributes.
+//! JSON lines: the header, then one line per accessible member in the seed's order (nested types, fields, properties, events, methods; by
+//! signature within a kind). A declaration under `#if` includes its condition, like an attribute. For a nested type only its head counts. The text
+//! is independent of documentation, default values, bodies, files and line numbers, of the number of the type's parts, and of the order of
+//! members, modifiers or attributes.
 
 use super::complete::{self, Complete, Nested};
 use super::hashes::{Access, api_modifiers, member_access, signature};
@@ -21,25 +21,25 @@ pub struct Header {
     pub symbol: String,
     /// `class`, `record struct` …
     pub kind: String,
-    /// Modifiers in fixed order, the accessibility in effect among them.
+    /// Modifiers in fixed order, including the effective accessibility.
     pub modifiers: Vec<String>,
     /// Attributes, sorted.
     pub attributes: Vec<String>,
     /// Own type parameters.
     pub type_parameters: Vec<String>,
-    /// The declaration in one line.
+    /// One-line declaration.
     pub signature: String,
     /// Bases as written.
     pub bases: Vec<String>,
     /// `where` clauses, sorted.
     pub constraints: Vec<String>,
-    /// The `#if` condition under which it is compiled, left out when always.
+    /// The `#if` condition under which it is compiled; omitted if unconditional.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// The declaration with the attributes of parameters and type parameters; left out when there are none.
+    /// Declaration with the attributes of parameters and type parameters; omitted without such attributes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub attributed: String,
-    /// Documentation of the type and of its accessible members by their keys, where structures have it.
+    /// Documentation of the type and of its accessible members by key, if structures include it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub docs: Option<Docs>,
 }
@@ -47,13 +47,13 @@ pub struct Header {
 /// A further line: one accessible member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiMember {
-    /// Its kind in words.
+    /// Kind in words.
     pub kind: String,
     /// Simple name.
     pub name: String,
-    /// Key inside the type, as labels write it behind `#`.
+    /// Key inside the type, as labels write it after `#`.
     pub key: String,
-    /// Its part of the member identifier; empty for nested types, which have one of their own.
+    /// Member part of the identifier; empty for nested types, which have type identifiers.
     pub id: String,
     /// Number of own type parameters.
     pub arity: u32,
@@ -63,17 +63,17 @@ pub struct ApiMember {
     pub modifiers: Vec<String>,
     /// Attributes, sorted.
     pub attributes: Vec<String>,
-    /// The declaration in one line.
+    /// One-line declaration.
     pub signature: String,
-    /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
+    /// The `#if` condition under which it is compiled; omitted if only its type has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// The declaration with the attributes of parameters, type parameters and accessors; left out when there are none.
+    /// Declaration with the attributes of parameters, type parameters and accessors; omitted without such attributes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub attributed: String,
 }
 
-/// A structure as read back.
+/// A decoded structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeStructure {
     /// The type itself.
@@ -82,7 +82,7 @@ pub struct TypeStructure {
     pub members: Vec<ApiMember>,
 }
 
-/// How structures are made, which `index.json` repeats: what the producer gives where it is asked about no type.
+/// Parameters of structures, which `index.json` repeats: the producer's output without an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Whether internal members count.
@@ -92,9 +92,9 @@ pub struct Config {
     pub include_xml_doc: bool,
 }
 
-/// The producer `csharp/structure`; parameter `include_internal` (false): whether internal declarations count, and with them their changes
-/// for whoever depends on the type (the seed's `includeInternalForDependencies`, 000 §3.1 and §5.2); `include_xml_doc` (false): whether
-/// documentation counts (the seed's `structureHashIncludesXmlDoc`, 000 §3.3). Without an input it gives its [`Config`].
+/// The producer `csharp/structure`. Parameter `include_internal` (false): whether internal declarations count, so that their changes affect
+/// dependents (the seed's `includeInternalForDependencies`, 000 §3.1 and §5.2). Parameter `include_xml_doc` (false): whether documentation counts
+/// (the seed's `structureHashIncludesXmlDoc`, 000 §3.3). Without an input, the output is its [`Config`].
 #[derive(Debug)]
 pub struct Structure;
 
@@ -127,15 +127,15 @@ impl Producer for Structure {
     }
 }
 
-/// A parameter that is true or false.
+/// Returns a boolean parameter.
 pub fn flag(params: &Params, name: &str, default: bool) -> bool {
     params.get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
 }
 
-/// Checks that there are only `known` parameters and that each is true or false.
+/// Checks that all parameters are among `known` and boolean.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All errors in them.
 pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
     for (name, value) in params {
@@ -153,7 +153,7 @@ pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// The accessible API of a type; with `include_internal` also what only its own assembly sees.
+/// Returns the accessible API of a type; with `include_internal`, also the members that only its own assembly sees.
 pub fn structure(whole: &Complete, include_internal: bool) -> TypeStructure {
     let mut members: Vec<(u8, ApiMember)> = whole
         .members
@@ -174,7 +174,7 @@ pub fn structure(whole: &Complete, include_internal: bool) -> TypeStructure {
     }
 }
 
-/// The member parts of the identifiers of a type's members, in their order.
+/// Returns the member parts of the identifiers of a type's members, in order.
 pub(super) fn member_ids(whole: &Complete) -> Vec<String> {
     let hashes: Vec<[u8; 32]> = whole
         .members
@@ -184,7 +184,7 @@ pub(super) fn member_ids(whole: &Complete) -> Vec<String> {
     MEMBER_FORM.assign(&hashes).into_iter().map(|id| id.text).collect()
 }
 
-/// The type itself.
+/// Returns the header of a type.
 pub(super) fn header(whole: &Complete) -> Header {
     Header {
         symbol: whole.symbol.clone(),
@@ -201,7 +201,7 @@ pub(super) fn header(whole: &Complete) -> Header {
     }
 }
 
-/// The blob of [`Structure`]; its digest is structureHash (seed 000 §3.3).
+/// Returns the blob of [`Structure`]; its digest is structureHash (seed 000 §3.3).
 pub fn write(structure: &TypeStructure) -> Vec<u8> {
     let mut lines = json(&structure.header);
     for member in &structure.members {
@@ -212,8 +212,8 @@ pub fn write(structure: &TypeStructure) -> Vec<u8> {
     lines
 }
 
-/// Bases in an order that does not depend on which part names which: for types that may have a base class the first base of a part
-/// stays in front when it can be one (no `I` followed by a capital), the others are sorted.
+/// Returns the bases in an order independent of the type's parts. For a type that may have a base class, a part's first base stays first
+/// if it can be a class (no `I` followed by a capital); the others are sorted.
 fn canonical_bases(whole: &Complete) -> Vec<String> {
     let mut bases = whole.bases.clone();
     let class = |base: &str| {
@@ -227,7 +227,7 @@ fn canonical_bases(whole: &Complete) -> Vec<String> {
     bases
 }
 
-/// A nested type as a member of the type around it: its head, not what is in it.
+/// Returns a nested type as a member of its enclosing type: only its head.
 pub(super) fn api_nested(nested: &Nested) -> ApiMember {
     let modifiers = api_modifiers(nested.access.split(' ').chain(nested.modifiers.iter().map(String::as_str)));
     ApiMember {
@@ -245,10 +245,10 @@ pub(super) fn api_nested(nested: &Nested) -> ApiMember {
     }
 }
 
-/// A member as its type's structure has it.
+/// Returns a member as in its type's structure.
 pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
     let access = member_access(member, owner);
-    // Members of interfaces and enums are public without saying so, whether written or not.
+    // Members of interfaces and enums are public by default, written or not.
     let implied = access == Access::Public && matches!(owner, TypeKind::Interface | TypeKind::Enum);
     let modifiers = api_modifiers(
         member
@@ -279,7 +279,7 @@ pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMem
 /// Reads the blob of [`Structure`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`Structure`].
 pub fn read(input: &Input) -> Result<TypeStructure, Failure> {
     let broken = |error: serde_json::Error| Failure::permanent(format!("a structure cannot be read: {error}"));
     let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

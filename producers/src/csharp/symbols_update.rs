@@ -1,7 +1,7 @@
-//! How `//index:symbols` follows from its last version when few files moved.
+//! Updates `//index:symbols` from its last version when few files changed.
 //!
-//! What a type's entry says of itself follows from its declarations. Its ancestors follow from how its bases and theirs are bound: whoever writes
-//! the name of a type that came, went or changed on the path of a base is bound again, and so are its heirs (`base:` rows tell who that is).
+//! A type's entry depends on its declarations, but its ancestors depend on the binding of its bases and theirs. So each type whose base path
+//! contains the name of an added, removed or changed type is bound again, and so are its heirs (`base:` rows list these types).
 
 use super::changed_files::{ChangedFiles, has_row};
 use super::deps::index::{Entry, Globals, Index, NameIndex};
@@ -17,13 +17,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many types may have to be bound again; with more, all files are read.
+/// Maximum number of types bound again; with more, all files are read.
 const MOST_HEIRS: usize = 2_000;
 
 impl TableUpdate for Symbols {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
         let changed = ChangedFiles::find(moves)?;
-        // What these say reaches all files of their projects.
+        // Global usings and friends affect all files of their projects.
         if changed
             .versions()
             .any(|names| !names.global_usings.is_empty() || !names.friends.is_empty())
@@ -45,7 +45,7 @@ impl TableUpdate for Symbols {
                 return None;
             }
         }
-        // Several types of one symbol: which of them a file belongs to is told by all of them.
+        // If several types share a symbol, a file's type depends on all of them.
         if keys.iter().any(|key| key.contains('@')) || has_strays(&changed, moves)? {
             return None;
         }
@@ -72,7 +72,7 @@ impl TableUpdate for Symbols {
     }
 }
 
-/// Whether one of the files has, or had, global usings of its own: its project is not the one in whose folder it lies.
+/// Whether one of the files has or had a `using:` row of its own, because its owner is not the nearest project.
 fn has_strays(changed: &ChangedFiles<'_>, moves: &dyn Moves) -> Option<bool> {
     let layout = changed.layout(changed.paths())?;
     for file in changed.paths() {
@@ -84,7 +84,7 @@ fn has_strays(changed: &ChangedFiles<'_>, moves: &dyn Moves) -> Option<bool> {
     Some(false)
 }
 
-/// The simple name of the type under a key.
+/// Returns the simple name of the type under a key.
 fn name_of(key: &str) -> &str {
     let symbol = symbol_of(key);
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
@@ -93,31 +93,31 @@ fn name_of(key: &str) -> &str {
 
 /// A type that a global using names.
 struct GlobalTarget {
-    /// Its simple name.
+    /// Simple name of the type.
     name: String,
-    /// The name that it has by the using; without one its members are taken in.
+    /// Alias; without one, the using opens the type's static members.
     alias: Option<String>,
 }
 
-/// An update under way.
+/// An update in progress.
 struct Update<'u> {
     moves: &'u dyn Moves,
     changed: &'u ChangedFiles<'u>,
     types: &'u dyn TableView,
-    /// The rows that were looked at, as they are to be; entries without their ancestors.
+    /// The rows read so far, as updated; entries without their ancestors.
     index: LoadedIndex,
-    /// The owners of the files that were looked at.
+    /// Owners of the files read so far.
     layout: Layout,
-    /// The names of these files.
+    /// Names of the files read so far.
     names: FxHashMap<String, Option<Names>>,
-    /// What changes, by key, besides rows of simple names.
+    /// Changed rows by key, except rows of simple names.
     rows: BTreeMap<String, Option<Vec<u8>>>,
-    /// Names that may mean something else on the path of a base.
+    /// Names whose meaning on the path of a base may have changed.
     shifted: BTreeSet<String>,
 }
 
 impl Update<'_> {
-    /// Replaces the entries of these types, and what follows from what they say of themselves.
+    /// Replaces the entries of these types, and the rows that depend on their declarations alone.
     fn replace_entries(&mut self, keys: &BTreeSet<String>) -> Option<()> {
         let mut files: BTreeSet<String> = BTreeSet::new();
         let mut types: Vec<(&String, TypeRow)> = Vec::new();
@@ -149,13 +149,13 @@ impl Update<'_> {
             .extend(old.iter().chain(&new).map(|entry| name_of(&entry.key).to_owned()));
         self.note_namespaces(&old, &new)?;
         self.note_bases(&old, &new)?;
-        // Types that have nested ones are ancestors, others are not.
+        // Only types with nested types are ancestors, so their set may change.
         let enclosers = old.iter().chain(&new).filter_map(|entry| entry.encloser.as_deref());
         self.shifted.extend(enclosers.map(|encloser| name_of(encloser).to_owned()));
         Some(())
     }
 
-    /// The entry of a type, as its declarations give it.
+    /// Returns the entry of a type from its declarations.
     fn declared(&self, key: &str, row: &TypeRow) -> Option<Entry> {
         let mut found: Option<Entry> = None;
         for file in &row.files {
@@ -170,7 +170,7 @@ impl Update<'_> {
         found
     }
 
-    /// Reads the names and the owners of files, those that were not read yet.
+    /// Reads the names and the owners of files not read yet.
     fn read_files(&mut self, files: &BTreeSet<String>) -> Option<()> {
         let unread: Vec<&str> = files
             .iter()
@@ -191,7 +191,7 @@ impl Update<'_> {
         Some(())
     }
 
-    /// Adds and removes namespaces.
+    /// Adds and removes rows of namespaces.
     fn note_namespaces(&mut self, old: &[Entry], new: &[Entry]) -> Option<()> {
         let namespaces: BTreeSet<&str> = old.iter().chain(new).flat_map(|entry| levels(&entry.namespace)).collect();
         for level in namespaces.into_iter().filter(|level| !level.is_empty()) {
@@ -209,7 +209,7 @@ impl Update<'_> {
         Some(())
     }
 
-    /// Notes who writes which names on the paths of bases.
+    /// Updates the rows that list the types whose base paths contain a name.
     fn note_bases(&mut self, old: &[Entry], new: &[Entry]) -> Option<()> {
         let names = |entry: &Entry| -> BTreeSet<String> { entry.bases.iter().flat_map(|base| names_on_path(base)).collect() };
         let mut writers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -235,7 +235,7 @@ impl Update<'_> {
         Some(())
     }
 
-    /// The types that write a name on the path of a base.
+    /// Returns the types whose base paths contain a name.
     fn writers(&self, name: &str) -> Option<BTreeSet<String>> {
         let row = format!("base:{name}");
         match self.rows.get(&row) {
@@ -244,7 +244,7 @@ impl Update<'_> {
         }
     }
 
-    /// The types that global usings name, by an alias or for their members.
+    /// Returns the types that global usings name, by an alias or for their static members.
     fn global_targets(&self) -> Option<Vec<GlobalTarget>> {
         let mut targets = Some(Vec::new());
         self.moves.last().rows_from("using:", &mut |key, value| {
@@ -269,7 +269,7 @@ impl Update<'_> {
         targets
     }
 
-    /// Finds the ancestors of the types that moved, and of all whose bases may mean something else. Who writes an alias has the type as its base.
+    /// Binds the ancestors of the changed types, and of all types whose bases may have another meaning. An alias counts as a name of its target.
     fn bind_heirs(&mut self, keys: &BTreeSet<String>, targets: &[GlobalTarget]) -> Option<()> {
         let mut open: Vec<String> = self.shifted.iter().cloned().collect();
         let mut seen: FxHashSet<String> = self.shifted.iter().cloned().collect();
@@ -321,7 +321,7 @@ impl Update<'_> {
         Some(())
     }
 
-    /// What the bases of a type are.
+    /// Returns the bases of a type.
     fn bases_of(&mut self, key: &str) -> Option<Vec<String>> {
         if key.contains('@') {
             return None;
@@ -351,7 +351,7 @@ impl Update<'_> {
         Some(bases)
     }
 
-    /// Whether a type has nested ones that others can see.
+    /// Whether a type has nested types that other code can see.
     fn has_nested(&self, symbol: &str) -> Option<bool> {
         let start = format!("{symbol}+");
         has_row(self.types, &start, |key, row| {
@@ -361,7 +361,7 @@ impl Update<'_> {
         })
     }
 
-    /// All rows that change.
+    /// Returns all changed rows.
     fn into_rows(mut self) -> Option<BTreeMap<String, Option<Vec<u8>>>> {
         for (name, mut entries) in self.index.names.names {
             for entry in &mut entries {
@@ -382,16 +382,16 @@ fn writers_in(row: Option<&[u8]>) -> Option<BTreeSet<String>> {
     row.map_or(Some(BTreeSet::new()), |row| serde_json::from_slice(row).ok())
 }
 
-/// The rows of the last table that were looked at.
+/// The rows read from the last table.
 #[derive(Default)]
 struct LoadedIndex {
-    /// Names, namespaces and global usings; entries without ancestors, as they are while bases are bound.
+    /// Names, namespaces and global usings; entries without ancestors, as while bases are bound.
     names: NameIndex,
-    /// The ancestors of entries, by key.
+    /// Ancestors of entries, by key.
     ancestors: FxHashMap<String, Vec<String>>,
-    /// Keys of the rows that are here, or are known not to exist.
+    /// Keys of the rows that are loaded or known not to exist.
     known: FxHashSet<String>,
-    /// Keys that were asked for and are not known yet.
+    /// Requested keys that are not known yet.
     missing: RefCell<BTreeSet<String>>,
 }
 
@@ -421,7 +421,7 @@ impl LoadedIndex {
         Some(())
     }
 
-    /// What `ask` comes to once all rows that it asks for are here.
+    /// Repeats `ask` until all rows that it requests are loaded.
     fn settle<T>(&mut self, last: &dyn TableView, ask: impl Fn(&Self) -> T) -> Option<T> {
         loop {
             let answer = ask(self);

@@ -1,7 +1,7 @@
-//! The output of `csharp/syntax` as a table: a row a type, so that an edit of one type of a file ends at the row of that type.
+//! The output of `csharp/syntax` as a table with one row per type, so that an edit of one type changes only that type's row.
 //!
-//! Symbol → [`Declared`]; [`USINGS`] → the using directives; [`FILE`] → what is said of the file as a whole; [`PLACES`] → where each
-//! declaration begins. Spans in rows count from the beginning of their declaration: what is written above it does not move them.
+//! Symbol → [`Declared`]; [`USINGS`] → the using directives; [`FILE`] → facts about the whole file; [`PLACES`] → the start of each declaration.
+//! Spans in rows are relative to the start of their declaration, so edits above it do not change them.
 
 use super::complete::{Enclosing, Nested};
 use super::hashes::after_modifiers;
@@ -15,27 +15,27 @@ use std::collections::BTreeMap;
 /// Key of the using directives. No symbol begins with `:`.
 pub const USINGS: &str = ":usings";
 
-/// Key of the [`Tier`] and of whether there are top-level statements.
+/// Key of the facts about the whole file, such as the [`Tier`].
 pub const FILE: &str = ":file";
 
-/// Key of the list of [`Start`]s, in written order.
+/// Key of the list of [`Start`]s, in source order.
 pub const PLACES: &str = ":places";
 
-/// What a file says of one type: a row of the table.
+/// One type's declarations in a file: a row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Declared {
-    /// Its declarations in written order, with spans that count from the beginning of each.
+    /// Its declarations in source order, with spans relative to the start of each.
     #[n(0)]
     pub parts: Vec<TypeDecl>,
-    /// Types around it, outermost first.
+    /// Enclosing types, outermost first.
     #[n(1)]
     pub enclosing: Vec<Enclosing>,
-    /// Heads of the types directly inside it, in written order.
+    /// Heads of the types directly inside it, in source order.
     #[n(2)]
     pub nested: Vec<Nested>,
 }
 
-/// Where a declaration begins.
+/// Start of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Start {
     /// The type.
@@ -44,13 +44,13 @@ pub struct Start {
     /// Line, from 1.
     #[n(1)]
     pub line: u32,
-    /// Bytes of that line before it.
+    /// Byte offset within the line.
     #[n(2)]
     pub from: u32,
 }
 
 impl Span {
-    /// The span as counted from the beginning of another.
+    /// Returns the span relative to another start.
     pub fn relative_to(self, line: u32, from: u32) -> Self {
         let column = |at: u32, of: u32| if at == line { of.saturating_sub(from) } else { of };
         Self {
@@ -61,7 +61,7 @@ impl Span {
         }
     }
 
-    /// A span counted from a beginning as counted from that of the file.
+    /// Returns a relative span as an absolute span in the file.
     pub fn placed(self, line: u32, from: u32) -> Self {
         let column = |at: u32, of: u32| if at == 1 { of + from } else { of };
         Self {
@@ -128,7 +128,7 @@ pub fn encode(syntax: &Syntax) -> Vec<u8> {
     write_table(&rows)
 }
 
-/// The types around a declaration, outermost first.
+/// Returns the enclosing types of a declaration, outermost first.
 fn enclosing(decl: &TypeDecl, first: &FxHashMap<(&str, &str), &TypeDecl>) -> Vec<Enclosing> {
     let outer = decl
         .path
@@ -154,7 +154,7 @@ fn read<'b, T: Decode<'b, ()>>(table: &Table<'b>, key: &str) -> Result<Option<T>
 /// Reads a whole table.
 ///
 /// # Errors
-/// A permanent failure when the bytes are no such table.
+/// A permanent failure if the bytes are no such table.
 pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     let table = Table::open(bytes).ok_or_else(|| foreign("it is no table"))?;
     let lacks = |what: &str| foreign(format!("it has no row {what}"));
@@ -184,19 +184,19 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     })
 }
 
-/// The row of a type in a table, or in a slice of one; `None` when it has none.
+/// Returns the row of a type in a table or a slice of it; `None` if it has no row.
 ///
 /// # Errors
-/// A permanent failure when the input is no such table.
+/// A permanent failure if the input is no such table.
 pub fn declared(input: &Input, symbol: &str) -> Result<Option<Declared>, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| foreign("it is no table"))?;
     read(&table, symbol)
 }
 
-/// The using directives in a table, or in a slice of one.
+/// Returns the using directives in a table or a slice of it.
 ///
 /// # Errors
-/// A permanent failure when the input is no such table.
+/// A permanent failure if the input is no such table.
 pub fn usings(input: &Input) -> Result<Vec<Using>, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| foreign("it is no table"))?;
     Ok(read(&table, USINGS)?.unwrap_or_default())

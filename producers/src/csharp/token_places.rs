@@ -1,28 +1,28 @@
-//! Canonical text laid over the tokens of a file: where in the file each of its tokens stands.
+//! Aligns canonical text with the tokens of a file, to find the file position of each of its tokens.
 
 use super::lexer::{Kind, Token, lex};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell};
 
-/// Tokens that must agree where the texts meet again.
+/// Number of equal tokens required to resume the alignment.
 const MEET: usize = 4;
 
-/// Tokens of the file that the search for a meeting may look at, for each token of either text; behind that the rest is given up.
+/// Budget of the search for a resumption, in tokens of the file per token of either text; when it is spent, the rest stays unaligned.
 const LOOKS_A_TOKEN: usize = 64;
 
-/// Canonical text laid over the tokens of a file.
+/// Canonical text aligned with the tokens of a file.
 pub(super) struct Laid<'t> {
     /// The canonical text.
     pub(super) body: &'t str,
     /// Its tokens.
     pub(super) tokens: Vec<Token>,
-    /// Token of the file for each token of the text.
+    /// The file's token for each token of the text, if aligned.
     pub(super) of_file: Vec<Option<Token>>,
     file: &'t str,
 }
 
 impl<'t> Laid<'t> {
-    /// Lays `body` over these tokens of the text `file`.
+    /// Aligns `body` with these tokens of the text `file`.
     pub(super) fn new(body: &'t str, file: &'t str, range: &[Token]) -> Self {
         let tokens = lex(body).tokens;
         let mut of_file = vec![None; tokens.len()];
@@ -49,7 +49,7 @@ impl<'t> Laid<'t> {
                     there <= range.len() && same(at + by, there - 1)
                 })
             };
-            // The places of the present token, from the present one on.
+            // Positions of a word in the file, from the present one on.
             let ahead = |word: &str| {
                 let all = places.get_or_init(of_word).get(word).map_or(&[][..], Vec::as_slice);
                 let ahead = &all[all.partition_point(|place| *place < there)..];
@@ -61,7 +61,7 @@ impl<'t> Laid<'t> {
             let word = tokens[at].text(body);
             in_head &= !matches!(word, "{" | "=>");
             if in_head && let Some(name) = default_at(&tokens, body, at) {
-                // Between two default values canonical text has no parameters, so these meet by their names.
+                // Canonical text omits the parameters between two default values, so align these by their names.
                 if let Some(next) = ahead(name)
                     .chain(ahead(&format!("@{name}")))
                     .find(|next| is_default(range, file, *next))
@@ -91,17 +91,17 @@ impl<'t> Laid<'t> {
         }
     }
 
-    /// The token of the text at a place.
+    /// Returns the token of the text at a place.
     pub(super) fn token_at(&self, place: u32) -> usize {
         self.tokens.partition_point(|token| token.end <= place)
     }
 
-    /// The byte of the file for a place of the text.
+    /// Returns the byte of the file for a place of the text.
     pub(super) fn byte(&self, place: u32) -> Option<u32> {
         let at = self.token_at(place);
         let (token, there) = (self.tokens.get(at)?, self.of_file.get(at).copied().flatten()?);
         let byte = there.start + place.saturating_sub(token.start);
-        // What has no place of its own says 0.
+        // Words without a place have place 0.
         let word = |text: &str, start: u32| -> String {
             let rest = text.get(start as usize..).unwrap_or("");
             rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '@')).collect()
@@ -109,7 +109,7 @@ impl<'t> Laid<'t> {
         let sign = |text: &str, start: u32| text.get(start as usize..).and_then(|rest| rest.chars().next());
         let expected = word(self.body, place);
         let is_there = match expected.is_empty() {
-            // An initialiser may begin with a text.
+            // An initializer may begin with a string.
             true => (place > 0 || token.kind == Kind::Text) && sign(self.body, place) == sign(self.file, byte),
             false => expected == word(self.file, byte),
         };
@@ -117,7 +117,7 @@ impl<'t> Laid<'t> {
     }
 }
 
-/// The name of the parameter whose default value begins at the token `at` of a canonical text: `name = value`, one a line.
+/// Returns the name of the parameter whose default value begins at the token `at` of a canonical text: `name = value`, one per line.
 fn default_at<'t>(tokens: &[Token], body: &'t str, at: usize) -> Option<&'t str> {
     let token = tokens[at];
     let before = at.checked_sub(1).map_or(0, |before| tokens[before].end as usize);
@@ -133,7 +133,7 @@ fn is_default(range: &[Token], file: &str, at: usize) -> bool {
     text(at + 1) == "=" && at > 0 && !matches!(text(at - 1), "(" | "," | "." | ";" | "{")
 }
 
-/// The token behind the semicolon at `at` and what may stand before the next accessor: canonical text has none of these.
+/// Returns the token after the semicolon at `at` and after modifiers and attributes of the next accessor, which canonical text omits.
 fn next_accessor(tokens: &[Token], file: &str, mut at: usize) -> usize {
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text(file));
     at += 1;

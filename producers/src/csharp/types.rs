@@ -1,8 +1,7 @@
 //! `csharp/types`: the table of all types of the workspace, symbol path → JSON object.
 //!
-//! Partial declarations are one type per project. Where two projects (or two files, for `file` types) declare the same symbol, each
-//! has a row `Symbol@Scope`, so that neither hides the other; a note says so. It looks at declarations only: neither bodies nor
-//! documentation reach this table.
+//! Partial declarations are one type per project. If two projects (or two files, for `file` types) declare the same symbol, each has a row
+//! `Symbol@Scope`, and a note reports it. The table depends on declarations only, not on bodies or documentation.
 
 use super::duplicates::{self, Duplicate, Kind};
 use super::generated::is_generated;
@@ -21,18 +20,18 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One row of `//index:types`. Fields stand in the order of their names, so that the JSON has sorted keys.
+/// One row of `//index:types`. Fields are in alphabetical order, so the JSON has sorted keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeRow {
     /// Accessibility in effect, as C# writes it.
     pub accessibility: String,
     /// Number of own type parameters.
     pub arity: usize,
-    /// Assembly name, `""` for loose files.
+    /// Assembly name; `""` for loose files.
     pub assembly: String,
-    /// Files with a part of it, sorted.
+    /// Files that declare a part of it, sorted.
     pub files: Vec<String>,
-    /// Whether all of it is in files that are marked as generated code.
+    /// Whether all its files are marked as generated code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,
     /// Type identifier.
@@ -44,10 +43,10 @@ pub struct TypeRow {
     /// Identifier of the project (`P1`), if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Namespace and path: the key without the scope that tells it from others of that symbol.
+    /// Namespace and path: the key without the scope that distinguishes types with equal symbols.
     #[serde(default)]
     pub symbol: String,
-    /// Whether the identifier had to be made longer.
+    /// Whether the identifier is longer than usual.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub widened: bool,
 }
@@ -56,7 +55,7 @@ pub struct TypeRow {
 #[derive(Debug)]
 pub struct Types;
 
-/// What keeps declarations of one symbol apart.
+/// Distinguishes declarations of one symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope<'a> {
     Loose,
@@ -71,9 +70,9 @@ pub(super) struct PartsSoFar {
     namespace: String,
     access: Access,
     files: BTreeSet<String>,
-    /// How many declarations it has, as far as they differ within a file.
+    /// Number of declarations, counting those within a file only if they differ.
     pub(super) parts: u32,
-    /// Whether all of them say `partial`.
+    /// Whether all of them are `partial`.
     pub(super) partial: bool,
     /// Whether all of them are generated.
     generated: bool,
@@ -108,7 +107,7 @@ impl Producer for Types {
 /// Decodes the names of all files.
 ///
 /// # Errors
-/// When a blob is not one of `csharp/names`.
+/// If a blob is no output of `csharp/names`.
 pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     let read = |input| -> Result<(&str, Names), Failure> {
         let Input { item, bytes, .. }: &Input = input;
@@ -117,7 +116,7 @@ pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     inputs.par_iter().map(read).collect()
 }
 
-/// The types that files declare, by symbol and what keeps them apart.
+/// Returns the types that files declare, by symbol and scope.
 pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> FoundTypes<'a> {
     let mut found = FoundTypes::new();
     for (file, names) in files {
@@ -152,9 +151,9 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
                 });
             part.parts += 1;
             part.partial &= named.is_partial;
-            // The parse does not know what its file is called.
+            // The parser does not know its file's name.
             part.generated &= names.is_generated || is_generated(file, "") || layout.is_generated(file);
-            // One part may leave out what another writes; what is written is never less than the default.
+            // A part may omit an accessibility that another writes; a written one is never less than the default.
             part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
         }
@@ -163,8 +162,8 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
     found
 }
 
-/// Adds the parts of partial types in files that further projects compile to the types of these projects that have parts of their own: such a type is
-/// one of each project.
+/// Adds parts of partial types from files that further projects compile to these projects' types, if those have parts of their own: such a type is
+/// one type in each project.
 fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Layout) {
     for (file, names) in files {
         let others: Vec<usize> = layout
@@ -184,7 +183,7 @@ fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Lay
     }
 }
 
-/// The rows of these types, and what is to be said of them.
+/// Returns the rows of these types; adds diagnostics about duplicates and lengthened identifiers.
 pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for (symbol, _) in found.keys() {
@@ -231,7 +230,7 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
         });
     }
     let folders = layout.projects.iter().filter_map(|project| Some(project.path.rsplit_once('/')?.0));
-    // What generators write for a project is no copy, either.
+    // Files that generators write for a project are no copies either.
     let kept = folders.chain(layout.generated().map(directory));
     diagnostics.extend(duplicates::summaries(&duplicates, &kept.collect()));
     let ids = TYPE_FORM.assign(&hashes);
@@ -267,7 +266,7 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
         .collect()
 }
 
-/// Notes one of several declarations of a symbol that are types of their own; those of one symbol follow each other.
+/// Adds one of several declarations of a symbol that are separate types; those of one symbol are adjacent.
 fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, scope: Scope<'_>, part: &'a PartsSoFar) {
     if duplicates.last().is_none_or(|last| last.symbol != symbol) {
         duplicates.push(Duplicate {
@@ -285,7 +284,7 @@ fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, sc
             "{symbol} is declared {} times, in different projects or files",
             all.candidates.len()
         );
-        // Beside what none compiles, which comes first, what a project does is no copy.
+        // If files without a project declare the type, which come first, the declaration of a project is no copy.
         let is_loose = matches!(scope, Scope::Loose);
         all.is_loose |= is_loose;
         if is_loose || !all.is_loose {
@@ -294,12 +293,12 @@ fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, sc
     }
 }
 
-/// JSON bytes of a value of ours.
+/// Serializes a value as JSON.
 pub fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("invariant: our values have text keys and finite numbers")
 }
 
-/// The symbol without the scope behind `@`.
+/// Returns the symbol without the scope after `@`.
 pub fn symbol_of(key: &str) -> &str {
     key.split_once('@').map_or(key, |(symbol, _)| symbol)
 }

@@ -1,7 +1,7 @@
-//! How `//index:types` follows from its last version when few files moved: the rows of the types that these files declare or declared.
+//! Updates `//index:types` from its last version when few files changed: the rows of the types that these files declare or declared.
 //!
-//! Types that are declared more than once, and identifiers that meet, are told of for the whole workspace: where one of them is touched, all
-//! files are read.
+//! Messages about types declared more than once and about colliding identifiers concern the whole workspace: if a change affects one of these,
+//! all files are read.
 
 use super::changed_files::{ChangedFiles, has_row};
 use super::mentions::join_path;
@@ -12,7 +12,7 @@ use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Length of an identifier that did not have to be made longer.
+/// Length of an identifier of the usual form.
 const SHORT_ID: usize = "T_".len() + 8;
 
 impl TableUpdate for Types {
@@ -74,7 +74,7 @@ fn was_declared_twice(changed: &ChangedFiles<'_>, moves: &dyn Moves, old: &BTree
     Some(false)
 }
 
-/// Of each declaration of a symbol in a file whether it says `partial`.
+/// Returns, for each declaration of a symbol in a file, whether it is `partial`.
 fn parts_of<'n>(names: &'n Names, symbol: &'n str) -> impl Iterator<Item = bool> + 'n {
     let of_symbol = names
         .types
@@ -83,7 +83,7 @@ fn parts_of<'n>(names: &'n Names, symbol: &'n str) -> impl Iterator<Item = bool>
     of_symbol.map(|named| named.is_partial)
 }
 
-/// Whether a new identifier is, as far as it would be written, that of a type which did not move.
+/// Whether the short form of a new identifier equals that of an unchanged type.
 fn meets_another(
     last: &dyn TableView,
     symbols: &BTreeSet<String>,
@@ -108,7 +108,7 @@ fn meets_another(
     Some(meets)
 }
 
-/// The beginning of the identifier in the bytes of a row, which is not taken apart: quotes within texts are escaped, so that this stands in none.
+/// Returns the start of the identifier in a row's bytes without decoding it: quotes within strings are escaped, so no string contains this field.
 fn id_in(row: &[u8]) -> Option<&[u8]> {
     const FIELD: &[u8] = br#""id":""#;
     let at = memchr::memmem::find(row, FIELD)? + FIELD.len();

@@ -1,4 +1,4 @@
-//! Updates of tables: whatever files come, go and change, the table is the one that all files give.
+//! Updates of tables: after any sequence of added, removed and changed files, the table equals that made from all files.
 
 use super::dependencies::DependencyRow;
 use super::fixture::{blob, run};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 type Rows = BTreeMap<String, Vec<u8>>;
 
-/// What a file may hold: headers alone matter. Names repeat, so that bases mean now this and now that.
+/// Texts of files; only headers matter. Names repeat, so that edits change the meaning of bases.
 const TEXTS: [&str; 22] = [
     "",
     "namespace N { public class A { public class In { } } }",
@@ -45,14 +45,14 @@ const TEXTS: [&str; 22] = [
     "namespace M.X { public class C { } } namespace N { public class A { } public class A { } }",
 ];
 
-/// Files in the folder of either project, and in none.
+/// Files in the folder of each project, and outside of both.
 const FILES: [&str; 9] = [
     "a/1.cs", "a/2.cs", "a/3.cs", "b/1.cs", "b/2.cs", "b/c/3.cs", "x.cs", "y/1.cs", "a/4.cs",
 ];
 
 const PROJECTS: [(&str, &str); 2] = [("a/A.csproj", "{}"), ("b/B.csproj", r#"{"references":["a/A.csproj"]}"#)];
 
-/// All inputs of one table at one time, and the table.
+/// All inputs of one table at one time, with the table.
 #[derive(Clone, Default)]
 struct State {
     roles: BTreeMap<&'static str, Vec<Input>>,
@@ -68,7 +68,7 @@ impl State {
             _ => "",
         };
         let row = |(file, (_, strays)): (&&str, &(usize, bool))| {
-            // A further project compiles one file, too.
+            // A second project also compiles one file.
             let also = if **file == *FILES[8] { r#""b/B.csproj""# } else { "" };
             let row = format!(r#"{{"also":[{also}],"project":[{}]}}"#, owner(file, *strays));
             ((*file).to_owned(), row.into_bytes())
@@ -103,7 +103,7 @@ impl State {
     }
 }
 
-/// What moved between two states.
+/// The changes between two states.
 struct Since<'a> {
     before: &'a State,
     now: &'a State,
@@ -123,7 +123,7 @@ impl<'a> Since<'a> {
     }
 }
 
-/// The inputs of a role that two states do not have in common.
+/// Returns the inputs of a role that differ between two states.
 fn moved(before: &State, now: &State, role: &str) -> Vec<MovedInput> {
     let (before, now) = (before.digests(role), now.digests(role));
     let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
@@ -195,7 +195,7 @@ impl TableView for Held {
     }
 }
 
-/// Whether the update gave anything; what it gave is what all files give.
+/// Returns whether the update gave rows; checks that they equal those made from all files.
 fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State) -> Result<bool, TestCaseError> {
     let last = Held::of(&before.table.bytes);
     let mut rows = last.0.clone();
@@ -221,7 +221,7 @@ fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State)
     Ok(true)
 }
 
-/// Goes through versions of the files and counts how often each table was updated, and how often it could have been.
+/// Applies versions of the files; counts the updates of each table, and the possible ones.
 fn follow(is_crowded: bool, edits: &[(usize, usize, bool)]) -> Result<(usize, usize, usize), TestCaseError> {
     let mut files: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for (at, file) in FILES.iter().enumerate() {
@@ -246,10 +246,10 @@ fn follow(is_crowded: bool, edits: &[(usize, usize, bool)]) -> Result<(usize, us
     Ok((types_updated, symbols_updated, edits.len() - 1))
 }
 
-/// Types of which each says what declarations and bodies name, as bit masks; `None` for one that is not there.
+/// The types that each type names in declarations and in bodies, as bit masks; `None` for an absent type.
 type Named = Vec<Option<(u8, u8)>>;
 
-/// The tables of these types and the graph that they give.
+/// Returns the tables of these types, and their graph.
 fn graph_of(named: &Named) -> State {
     let key = |at: usize| format!("T{at}");
     let there = |mask: u8| (0..named.len()).filter(move |at| mask >> at & 1 == 1);
@@ -274,7 +274,7 @@ fn graph_of(named: &Named) -> State {
     State { roles, table }
 }
 
-/// The groups of such a graph.
+/// Returns the groups of such a graph.
 fn groups_of(graph: &State) -> State {
     let roles = BTreeMap::from([("graph", vec![blob("", graph.table.bytes.clone())])]);
     let table = run(&Groups, "", "{}", roles.clone().into_iter().collect()).expect("a table");
@@ -300,7 +300,7 @@ proptest! {
         first in proptest::collection::vec(proptest::option::weighted(0.8, (any::<u8>(), any::<u8>())), 8),
         edits in proptest::collection::vec((0usize..8, proptest::option::of((any::<u8>(), any::<u8>())), any::<bool>()), 1..6)
     ) {
-        // Few names, so that there are types that no other names.
+        // Few references, so that some types are named by no other.
         let sparse = |(structure, body): (u8, u8)| (structure & structure >> 3 & 0b10101, body & body >> 2);
         let mut named: Named = first.into_iter().map(|masks| masks.map(sparse)).collect();
         let mut before = graph_of(&named);
@@ -328,7 +328,7 @@ proptest! {
     }
 }
 
-/// A base of a type that is written by an alias gets a base with nested types.
+/// The heir of a type under an alias is bound again when that type gets a base with nested types.
 #[test]
 fn who_writes_an_alias_is_an_heir() {
     let (_, symbols, edits) = follow(false, &[(4, 20, false), (0, 2, false), (6, 5, false)]).expect("equal tables");
@@ -337,7 +337,7 @@ fn who_writes_an_alias_is_an_heir() {
 
 #[test]
 fn edits_that_touch_no_duplicate_update_the_tables() {
-    // File and text: types with nested ones come, get heirs and other bases, and go.
+    // File and text: types with nested types are added, get heirs and other bases, and are removed.
     let edits = [
         (0, 0),
         (0, 1),

@@ -1,7 +1,7 @@
-//! The invariant of usages, in random code: every name that means a member is listed as a use of it, certain or possible, and no name that
-//! means something else is listed as certain.
+//! The invariant of usages, in random code: each name that refers to a member is listed as its use, certain or possible, and no other name is
+//! listed as certain.
 //!
-//! The code is made of pieces that say themselves what their names mean: `§Go` is the member `A.Go`, `Go` without the mark is not.
+//! The pieces of code mark the meaning of their names: `§Go` is the member `A.Go`, `Go` without the mark is not.
 
 use super::fixture::World;
 use super::usages::Place;
@@ -14,7 +14,7 @@ class A { public int Go; public A Next; public A this[int at] => this; public st
 class Other { public int Go; }
 ";
 
-/// A value of type `int`.
+/// Generates a value of type `int`.
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "1",
@@ -67,7 +67,7 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
-/// Statements.
+/// Generates statements.
 fn statements() -> impl Strategy<Value = String> {
     let one = value().prop_flat_map(|value| {
         prop::sample::select(vec![
@@ -87,11 +87,11 @@ fn statements() -> impl Strategy<Value = String> {
             format!("unknown().Each((A q) => {{ q.§Go = {value}; }});"),
         ])
     });
-    // Each in a scope of its own: names that are declared twice mean nothing.
+    // Each in its own scope: names declared twice have no meaning.
     prop::collection::vec(one, 1..5).prop_map(|all| all.iter().map(|one| format!("{{ {one} }}\n")).collect())
 }
 
-/// Places of `T`'s code under keys that `fits` takes.
+/// Returns the places in `T`'s code whose keys and uses `fits` accepts.
 fn places(world: &World, fits: impl Fn(&str, &Place) -> bool) -> BTreeSet<(u32, u32)> {
     let bytes = world.output("usages", "T").bytes;
     let table = Table::open(&bytes).expect("a table");
@@ -108,7 +108,7 @@ fn places(world: &World, fits: impl Fn(&str, &Place) -> bool) -> BTreeSet<(u32, 
     found
 }
 
-/// Line and column of each `Go` of a marked text, in the text without marks, and whether it is marked.
+/// Returns line and column of each `Go` of a marked text, in the text without marks, and whether it is marked.
 fn names(marked: &str) -> Vec<((u32, u32), bool)> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(marked.lines()) {

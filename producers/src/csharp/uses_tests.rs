@@ -1,5 +1,5 @@
-//! Uses of members in the fixtures against what the C# compiler says of them (`fixtures/csharp/uses`, made by `scripts/oracle.sh golden`):
-//! none is lost without a word, and none that is told as certain is another's.
+//! Compares uses of members in the fixtures with those of the C# compiler (`fixtures/csharp/uses`, made by `scripts/oracle.sh golden`): no use is
+//! lost silently, and no use reported as certain belongs to another member.
 
 use super::fixture::World;
 use super::usages::Place;
@@ -23,7 +23,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// The type and the name of the member: `N.Outer.Inner`, `Get` of `M:N.Outer.Inner.Get(System.Int32)`.
+    /// Returns the type and the name of the member: `N.Outer.Inner`, `Get` of `M:N.Outer.Inner.Get(System.Int32)`.
     fn member(&self) -> (&str, &str) {
         let path = self.to[2..].split('(').next().unwrap_or_default();
         let (owner, name) = path.rsplit_once('.').unwrap_or(("", path));
@@ -39,7 +39,7 @@ impl Bound {
     }
 }
 
-/// The type and the member that a place uses, whether another type may be meant, and what is done with it.
+/// The type and the member that a place uses, whether another type is possible, and the kind of use.
 type FoundUse = (String, String, bool, &'static str);
 
 fn fixtures() -> BTreeMap<String, (PathBuf, PathBuf)> {
@@ -143,7 +143,7 @@ fn a_namespace_around_comes_before_types_that_using_directives_open() {
     }
 }
 
-/// Line and column of the uses of a member in the code of a type, with what is done there; `?` behind what may mean another one.
+/// Returns line and column of the uses of a member in a type's code, with the kind of use; `?` marks a use that may be of another member.
 fn places_of(world: &World, key: &str, member: &str) -> Vec<String> {
     let usages = world.output("usages", key).bytes;
     let usages = Table::open(&usages).expect("a table");

@@ -1,8 +1,8 @@
-//! `csharp/variants`: what a file declares only under other symbols than those in effect, each with its condition, and which words stand in
-//! its parts that are not compiled, as JSON.
+//! `csharp/variants`: declarations of a file that compile only under other symbols, each with its condition, and the words in the file's inactive
+//! parts, as JSON.
 //!
-//! For every branch that is not compiled the smallest change of symbols is sought that would compile it, and the file is read once for
-//! each such set. Files without such branches cost nothing but the look. It knows one file; that a symbol can be set at all is not known.
+//! For every inactive branch, the producer searches for the smallest change of symbols that compiles it, and parses the file once per set. Files
+//! without inactive branches cost one scan. The producer sees one file and does not know whether any project can set a symbol.
 
 use super::ids::{kind_word, member_key, member_kind_word};
 use super::model::{Syntax, TypeDecl};
@@ -16,19 +16,19 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most sets of symbols that a file is read under.
+/// Maximum number of symbol sets under which a file is parsed.
 const MOST_SETS: usize = 16;
 
-/// Most branches that are looked at.
+/// Maximum number of branches examined.
 const MOST_BRANCHES: usize = 256;
 
-/// Most symbols of one branch's conditions that are tried.
+/// Maximum number of symbols tried in one branch's conditions.
 const MOST_SYMBOLS: usize = 8;
 
-/// A type or member that is not compiled under the symbols in effect. Fields stand in the order of their names.
+/// A type or member not compiled under the symbols in effect. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Variant {
-    /// Namespace and path of the type it is or belongs to.
+    /// Namespace and path of the type or of the member's declaring type.
     #[serde(rename = "type")]
     pub symbol: String,
     /// Key of the member; empty for the type itself.
@@ -36,21 +36,21 @@ pub struct Variant {
     pub key: String,
     /// Kind in words.
     pub kind: String,
-    /// The declaration in one line.
+    /// One-line declaration.
     pub signature: String,
-    /// Under which condition it is compiled.
+    /// Condition under which it is compiled.
     pub condition: String,
-    /// First sentence of its documentation.
+    /// First sentence of the documentation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
 }
 
-/// What a file holds that is not compiled under the symbols in effect. Fields stand in the order of their names.
+/// Contents of a file not compiled under the symbols in effect. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncompiled {
-    /// What it declares there, sorted.
+    /// Declarations in inactive branches, sorted.
     pub declared: Vec<Variant>,
-    /// Names and keywords that stand there, sorted; also those in comments and texts.
+    /// Names and keywords in inactive branches, sorted, including those in comments and strings.
     pub words: BTreeSet<String>,
 }
 
@@ -90,7 +90,7 @@ impl Producer for Variants {
     }
 }
 
-/// What a text declares under other symbols, sorted, and whether all its branches were looked at.
+/// Returns the sorted declarations under other symbols, and whether the limit of symbol sets sufficed.
 pub fn variants(text: &str, defines: &BTreeSet<String>) -> (Vec<Variant>, bool) {
     let active = preprocess::active(text, defines);
     let (sets, complete) = sets(&active, defines);
@@ -116,7 +116,7 @@ pub fn variants(text: &str, defines: &BTreeSet<String>) -> (Vec<Variant>, bool) 
             }
         }
     }
-    // The same declaration may show under several sets, with its own condition or as part of a whole branch.
+    // Several sets may contain the same declaration, with its own condition or with that of a whole branch.
     let mut variants: Vec<Variant> = found.into_iter().collect();
     variants.dedup_by(|next, last| (&next.symbol, &next.key, &next.signature) == (&last.symbol, &last.key, &last.signature));
     (variants, complete)
@@ -124,7 +124,7 @@ pub fn variants(text: &str, defines: &BTreeSet<String>) -> (Vec<Variant>, bool) 
 
 type Sets = BTreeMap<BTreeSet<String>, BTreeSet<String>>;
 
-/// Sets of symbols under which some branch is compiled that is not now, by the symbols that differ.
+/// Returns symbol sets that compile inactive branches, by the symbols that differ, and whether their limit sufficed.
 fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
     let mut sets = Sets::new();
     let mut complete = true;
@@ -152,7 +152,7 @@ fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
     (sets, complete)
 }
 
-/// All declarations of a file; `otherwise` is the condition of those that name none.
+/// Returns all declarations of a file; `otherwise` is the condition of declarations without one.
 fn declared(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, String, String), Variant> {
     let mut all = BTreeMap::new();
     let mut add = |variant: Variant| {
@@ -194,7 +194,7 @@ fn header(decl: &TypeDecl) -> String {
 }
 
 impl Active<'_> {
-    /// Branches that are not compiled, in order.
+    /// Returns the inactive branches, in order.
     fn unused(&self) -> impl Iterator<Item = usize> {
         self.unused_sections().take(MOST_BRANCHES)
     }

@@ -1,7 +1,7 @@
 //! `csharp/xmldoc`: the documentation of a type and its members as raw XML; its digest is xmlDocHash (seed 000 §3.3).
 //!
-//! White space is normalised: runs become one space, none stands beside the tags of sections, paragraphs and lists, except inside `<code>`, whose lines are kept without trailing space and common
-//! indentation, because they are shown as they stand. Nothing here understands XML beyond that; broken XML passes through.
+//! White space is normalized: runs become one space, with none next to the tags of sections, paragraphs and lists. Lines within `<code>` stay,
+//! without trailing space and common indentation, because they are shown verbatim. The code interprets no other XML; broken XML passes through.
 
 use super::complete::{self, Complete};
 use super::hashes::one_line;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 /// Documentation of one type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Docs {
-    /// By member key; members without documentation are left out.
+    /// By member key, without undocumented members.
     pub members: BTreeMap<String, String>,
-    /// Of the type itself.
+    /// Documentation of the type itself.
     #[serde(rename = "type")]
     pub own: String,
 }
@@ -40,7 +40,7 @@ impl Producer for XmlDoc {
     }
 }
 
-/// The documentation of a type.
+/// Returns the documentation of a type.
 pub fn docs(whole: &Complete) -> Docs {
     let mut docs = Docs {
         members: BTreeMap::new(),
@@ -55,7 +55,7 @@ pub fn docs(whole: &Complete) -> Docs {
     docs
 }
 
-/// The blob of [`XmlDoc`]; its digest is xmlDocHash (seed 000 §3.3).
+/// Returns the blob of [`XmlDoc`]; its digest is xmlDocHash (seed 000 §3.3).
 pub fn write(docs: &Docs) -> Vec<u8> {
     json(docs)
 }
@@ -63,12 +63,12 @@ pub fn write(docs: &Docs) -> Vec<u8> {
 /// Reads the blob of [`XmlDoc`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`XmlDoc`].
 pub fn read(input: &Input) -> Result<Docs, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("documentation cannot be read: {error}")))
 }
 
-/// White space normalised, `<code>` blocks kept.
+/// Normalizes white space, keeping `<code>` blocks.
 pub fn normal(xml: &str) -> String {
     let mut text = String::with_capacity(xml.len());
     let mut rest = xml;
@@ -85,7 +85,7 @@ pub fn normal(xml: &str) -> String {
     text
 }
 
-/// Tags beside which white space is layout.
+/// Tags next to which white space is layout.
 const BLOCKS: [&str; 14] = [
     "description",
     "example",
@@ -103,7 +103,7 @@ const BLOCKS: [&str; 14] = [
     "value",
 ];
 
-/// One line without the spaces beside block tags.
+/// Returns a line without the spaces next to block tags.
 fn without_margins(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;

@@ -1,8 +1,8 @@
-//! Attributes that stand inside of a header: those of parameters, type parameters and accessors.
+//! Attributes inside a header: on parameters, type parameters and accessors.
 
 use crate::csharp::lexer::{Token, lex};
 
-/// The attributes of the parameters, type parameters and accessors in a header, each as `Name(args)`, perhaps behind a target.
+/// Returns the attributes of parameters, type parameters and accessors in a header, each as `Name(args)` with its optional target.
 pub fn attributes_in_header(header: &str) -> Vec<String> {
     if !header.contains('[') {
         return Vec::new();
@@ -11,7 +11,7 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
     let text = |at: usize| tokens.get(at).map_or("", |token: &Token| token.text(header));
     let before = |at: usize, by: usize| at.checked_sub(by).map_or("", text);
     let mut found = Vec::new();
-    // For each open bracket whether it is of a list of attributes.
+    // For each open bracket, whether it opens an attribute list.
     let mut open: Vec<bool> = Vec::new();
     let mut begin = 0;
     let mut ended_at = None;
@@ -31,7 +31,7 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
             }
             "(" | "<" | "{" => open.push(false),
             close @ ("]" | ")" | "}" | ">") => {
-                // Signs of comparison are no brackets.
+                // Comparison operators are no brackets.
                 if close == "]" && is_in_list {
                     push_attribute(&header[begin as usize..token.start as usize], &mut found);
                     ended_at = Some(at);

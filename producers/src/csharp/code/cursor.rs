@@ -1,4 +1,4 @@
-//! A place in the tokens of a body, with the look-ahead that parsing C# asks for. It knows brackets and words, not grammar.
+//! A position in the tokens of a body, with the look-ahead that parsing C# needs. It knows brackets and words, not grammar.
 
 use super::ast::{Name, Word};
 use crate::csharp::brackets::{self, NO_MATE};
@@ -6,10 +6,10 @@ use crate::csharp::canonical;
 use crate::csharp::keywords::is_reserved;
 use crate::csharp::lexer::{self, Kind, Token};
 
-/// How deep values and statements may nest; what lies deeper is passed over.
+/// Maximum nesting of values and statements; deeper groups are skipped.
 pub(super) const DEEPEST: u32 = 64;
 
-/// A parser's place in a text.
+/// A parser's position in a text.
 pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     pub(super) tokens: Vec<Token>,
@@ -17,10 +17,10 @@ pub(super) struct Cursor<'t> {
     mates: Vec<u32>,
     /// The present token.
     pub(super) at: usize,
-    /// Where reading ends.
+    /// Index of the token at which reading ends.
     pub(super) end: usize,
     pub(super) depth: u32,
-    /// Offset of `text` in the text that places are counted in; `None` when places are not wanted.
+    /// Offset of `text` in the text that positions refer to; `None` if positions are not wanted.
     pub(super) base: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ impl<'t> Cursor<'t> {
         self.at >= self.end
     }
 
-    /// Passes the token if it is `text`.
+    /// Consumes the token if it is `text`.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let found = self.is(text);
         self.at += usize::from(found);
@@ -77,7 +77,7 @@ impl<'t> Cursor<'t> {
         index < self.end && self.tokens[index].kind == Kind::Word
     }
 
-    /// Whether an identifier stands at `index`: a word that is no reserved keyword.
+    /// Whether the token at `index` is an identifier: a word that is no reserved keyword.
     pub(super) fn is_identifier_at(&self, index: usize) -> bool {
         self.is_word_at(index) && !is_reserved(self.text_at(index))
     }
@@ -90,13 +90,13 @@ impl<'t> Cursor<'t> {
         index < self.end && self.angles[index]
     }
 
-    /// The bracket that closes the one at `index`; none where another token stands.
+    /// Returns the bracket that closes the one at `index`; `None` for any other token.
     pub(super) fn mate(&self, index: usize) -> Option<usize> {
         let mate = *self.mates.get(index)?;
         (mate != NO_MATE && (index + 1..self.end).contains(&(mate as usize))).then_some(mate as usize)
     }
 
-    /// The token after the group or token at `index`.
+    /// Returns the index after the group or token at `index`.
     pub(super) fn next_after_group(&self, index: usize) -> usize {
         match self.text_at(index) {
             "(" | "[" | "{" => self.mate(index).map_or(index, |mate| mate.max(index)) + 1,
@@ -104,12 +104,12 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Passes the group or token.
+    /// Skips the group or token.
     pub(super) fn skip_group(&mut self) {
         self.at = self.next_after_group(self.at).min(self.end.max(self.at + 1));
     }
 
-    /// The place of a token for readers.
+    /// Returns the byte of a token that readers see; 0 if positions are not wanted.
     pub(super) fn byte_of_token(&self, index: usize) -> u32 {
         match (self.base, self.tokens.get(index)) {
             (Some(base), Some(token)) => base + token.start,
@@ -117,12 +117,12 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The place of the present token for readers.
+    /// Returns the byte of the present token that readers see.
     pub(super) fn present_place(&self) -> u32 {
         self.byte_of_token(self.at)
     }
 
-    /// So many tokens as one word, passed.
+    /// Consumes `length` tokens as one word.
     pub(super) fn sign(&mut self, length: usize) -> Word {
         let sign = Word {
             text: (self.at..self.at + length).map(|at| self.text_at(at)).collect(),
@@ -132,7 +132,7 @@ impl<'t> Cursor<'t> {
         sign
     }
 
-    /// The keyword at the cursor, passed; `await` where that stands before it.
+    /// Consumes the keyword at the cursor; the word is `await` if that precedes it.
     pub(super) fn awaited_keyword(&mut self) -> Word {
         let awaited = self.at.checked_sub(1).is_some_and(|before| self.text_at(before) == "await");
         let mut keyword = self.sign(1);
@@ -142,7 +142,7 @@ impl<'t> Cursor<'t> {
         keyword
     }
 
-    /// The present token as a word, passed.
+    /// Consumes the present token as a word.
     pub(super) fn take_word(&mut self) -> Word {
         let text = self.peek();
         let word = Word {
@@ -160,8 +160,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads what stands between the bracket at the cursor and its mate with `read`, then goes past the mate. `None`, passing one
-    /// token, when the bracket has no mate.
+    /// Runs `read` between the bracket at the cursor and its mate, then moves past the mate. Without a mate, skips one token and returns `None`.
     pub(super) fn inside<R>(&mut self, read: impl FnOnce(&mut Self) -> R) -> Option<R> {
         let Some(close) = self.mate(self.at) else {
             self.at += 1;
@@ -175,7 +174,7 @@ impl<'t> Cursor<'t> {
         Some(result)
     }
 
-    /// Reads parts between top-level commas until the end with `read`, which must not go past one.
+    /// Reads parts between top-level commas until the end; `read` must not consume a comma.
     pub(super) fn read_list<R>(&mut self, mut read: impl FnMut(&mut Self) -> R) -> Vec<R> {
         let mut parts = Vec::new();
         while !self.done() {
@@ -190,7 +189,7 @@ impl<'t> Cursor<'t> {
         parts
     }
 
-    /// Goes to the next `text` outside brackets, or to the end.
+    /// Advances to the next `text` outside brackets, or to the end.
     pub(super) fn skip_to(&mut self, text: &str) {
         while !self.done() && !self.is(text) {
             self.skip_group();
@@ -198,7 +197,7 @@ impl<'t> Cursor<'t> {
         self.at = self.at.min(self.end);
     }
 
-    /// Runs `read` one level deeper, or passes a token group when it is too deep.
+    /// Runs `read` one level deeper; at the maximum depth, skips a token group and returns `otherwise`.
     pub(super) fn deeper<R>(&mut self, otherwise: R, read: impl FnOnce(&mut Self) -> R) -> R {
         if self.depth >= DEEPEST {
             self.skip_group();

@@ -1,7 +1,7 @@
-//! Code without its grammar tree: what the bodies and headers of declarations say about types, read from their canonical texts.
+//! Parses bodies and headers of declarations from their canonical texts, without a grammar tree, for the types that they use.
 //!
-//! The parser is tolerant: whatever it does not understand is passed over, and it always ends in time linear in the text (each
-//! token is looked at a bounded number of times by each level of nesting, and nesting is bounded). It knows no symbols.
+//! The parser is tolerant: it skips unknown syntax and always ends in time linear in the text. Each nesting level looks at a token a bounded
+//! number of times, and nesting is bounded. The parser knows no symbols.
 
 pub mod ast;
 mod attributes;
@@ -21,19 +21,19 @@ pub use attributes::attributes_in_header;
 use cursor::Cursor;
 pub use signature::{Signature, header_parameters, signature};
 
-/// The statements of a member's body as [`crate::csharp::model::Member::body`] holds it: default values, then accessors, a block,
-/// `=> e`, an initialiser. `places` asks for byte offsets into the text.
+/// Parses a member's body as in [`crate::csharp::model::Member::body`]: default values, then accessors, a block, `=> e`, or an initializer.
+/// With `places`, words carry byte offsets into the text.
 pub fn body(text: &str, places: bool) -> Vec<Statement> {
     let mut cursor = Cursor::new(text, places.then_some(0), 0);
     cursor.member_body()
 }
 
-/// The statements at the top of a file. `places` asks for byte offsets into the text.
+/// Parses the top-level statements of a file. With `places`, words carry byte offsets into the text.
 pub fn statements(text: &str, places: bool) -> Vec<Statement> {
     Cursor::new(text, places.then_some(0), 0).statements()
 }
 
-/// An attribute (`Name(args)`, with or without `target:`): its type and its arguments. `places` asks for byte offsets into the text.
+/// Parses an attribute (`Name(args)`, with or without `target:`) into type and arguments. With `places`, words carry byte offsets into the text.
 pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
     let mut cursor = Cursor::new(text, places.then_some(0), 0);
     if cursor.ahead(1) == ":" {
@@ -44,12 +44,12 @@ pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
     Some((kind, arguments))
 }
 
-/// A type as written; `None` when the text is no type.
+/// Parses a written type; `None` if the text is no type.
 pub fn type_ref(text: &str) -> Option<TypeRef> {
     Cursor::new(text, None, 0).type_ref(types::Around::Type)
 }
 
-/// The words of a text that may be names, each once, sorted.
+/// Returns the distinct words of texts that may be names, sorted.
 pub fn distinct_names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut found = std::collections::BTreeSet::new();
     for text in texts {
@@ -66,7 +66,7 @@ fn words_of<'t>(text: &'t str, found: &mut std::collections::BTreeSet<&'t str>, 
             Kind::Word if !crate::csharp::keywords::is_reserved(word) => {
                 found.insert(word.strip_prefix('@').unwrap_or(word));
             }
-            // Names in the values of interpolated text.
+            // Interpolated text contains names in its values.
             Kind::Text if word.starts_with(['$', '@']) && depth < 8 => {
                 if let Some(open) = word.find('{') {
                     words_of(&word[open + 1..], found, depth + 1);

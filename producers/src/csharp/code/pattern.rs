@@ -7,7 +7,7 @@ use crate::csharp::keywords::{is_infix, is_predefined};
 use crate::csharp::lexer::Kind;
 
 impl Cursor<'_> {
-    /// The pattern at the cursor, with everything `and` and `or` join to it.
+    /// Parses the pattern at the cursor, with all patterns joined by `and` and `or`.
     pub(super) fn pattern(&mut self) -> Pattern {
         self.deeper(Pattern::Any, |cursor| {
             let mut parts = Vec::new();
@@ -86,7 +86,7 @@ impl Cursor<'_> {
             if !plain {
                 return Pattern::Type(kind, None);
             }
-            // `A.B` may be a constant, and a constant expression goes on.
+            // `A.B` may be a constant that begins a constant expression.
             if !matches!(self.peek(), "+" | "-" | "*" | "/" | "|" | "&" | "<<" | "%" | "^" | "!") {
                 return Pattern::Type(kind, None);
             }
@@ -95,7 +95,7 @@ impl Cursor<'_> {
         Pattern::Value(self.shift_level())
     }
 
-    /// Whether the brackets at the cursor are those of a cast, `(long)Kind.Old`: what follows is neither a name nor an end.
+    /// Whether the brackets at the cursor are a cast, as in `(long)Kind.Old`: a literal, a sign or a dotted name follows.
     fn is_cast_of_constant(&self) -> bool {
         let Some(next) = self.mate(self.at).map(|close| close + 1) else {
             return false;
@@ -105,7 +105,7 @@ impl Cursor<'_> {
             || self.is_word_at(next) && self.text_at(next + 1) == "."
     }
 
-    /// A constant: no comparison, no `is`, no conditional.
+    /// Parses a constant: no comparison, no `is`, no conditional.
     fn shift_level(&mut self) -> Expression {
         self.deeper(Expression::Literal(Literal::Null, 0), |cursor| {
             let (mut parts, mut signs) = (vec![cursor.unary()], Vec::new());
@@ -123,7 +123,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// `name` behind a pattern.
+    /// Parses the name after a pattern.
     fn pattern_name(&mut self) -> Option<Designation> {
         if self.is("(") || !self.is_identifier() || is_infix(self.peek()) {
             return None;
@@ -131,7 +131,7 @@ impl Cursor<'_> {
         Some(self.designation())
     }
 
-    /// `(p)` or `(p, q) { … } x`.
+    /// Parses `(p)` or `(p, q) { … } x`.
     fn positional(&mut self) -> Pattern {
         let place = self.byte_of_token(self.at);
         let parts = self.inside(|cursor| cursor.read_list(Self::subpattern)).unwrap_or_default();
@@ -166,7 +166,7 @@ impl Cursor<'_> {
         Pattern::Recursive(kind, positional, properties, name, place)
     }
 
-    /// `A.B: p` or `p`.
+    /// Parses `A.B: p` or `p`.
     fn subpattern(&mut self) -> (Vec<Word>, Pattern) {
         let start = self.at;
         let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! Headers of members and types, read from the signature that readers see.
+//! Parses headers of members and types from the signatures that readers see.
 
 use super::ast::{Argument, Expression, Parameter, Statement, TypeRef};
 use super::cursor::Cursor;
@@ -8,7 +8,7 @@ use crate::csharp::model::MemberKind;
 /// The types in a member's header.
 #[derive(Clone, Debug, Default, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 pub struct Signature {
-    /// What it gives: the type of a field, property, event, the result of a method.
+    /// Result type of a method; type of a field, property or event.
     #[n(0)]
     pub result: Option<TypeRef>,
     /// Its parameters.
@@ -19,7 +19,7 @@ pub struct Signature {
     pub constraints: Vec<(String, TypeRef)>,
 }
 
-/// Reads the header of a member of that kind.
+/// Parses the header of a member of `kind`.
 pub fn signature(kind: MemberKind, text: &str) -> Signature {
     let mut cursor = Cursor::new(text, None, 0);
     let mut found = Signature::default();
@@ -72,7 +72,7 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
     found
 }
 
-/// The parameters of a primary constructor, or of a delegate with its result; and the constraints when they are in the text.
+/// Parses the parameters of a primary constructor, or the parameters and result of a delegate, and constraints if the text has any.
 pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     let mut cursor = Cursor::new(header, None, 0);
     let mut found = Signature::default();
@@ -149,7 +149,7 @@ fn is_modifier(word: &str) -> bool {
 }
 
 impl Cursor<'_> {
-    /// `where T : A, B` clauses up to the end.
+    /// Parses `where T : A, B` clauses up to the end.
     pub(super) fn constraints(&mut self) -> Vec<(String, TypeRef)> {
         let mut found = Vec::new();
         while !self.done() {
@@ -178,12 +178,12 @@ impl Cursor<'_> {
         found
     }
 
-    /// The arguments of an attribute, `Name = value` among them.
+    /// Parses the arguments of an attribute, including `Name = value`.
     pub(super) fn attribute_list(&mut self) -> Vec<Argument> {
         self.arguments()
     }
 
-    /// Default values of parameters (`name = value`, one a line), then what is left of the declaration.
+    /// Parses default values of parameters (`name = value`, one per line), then the rest of the declaration.
     pub(super) fn member_body(&mut self) -> Vec<Statement> {
         let mut list = Vec::new();
         while !self.done() {
@@ -254,7 +254,7 @@ impl Cursor<'_> {
         list
     }
 
-    /// An initialiser: a value, or elements of an array.
+    /// Parses an initializer: a value, or elements of an array.
     fn value(&mut self) -> Expression {
         if self.is("{") {
             return Expression::Collection(self.elements());
@@ -262,8 +262,8 @@ impl Cursor<'_> {
         self.expression()
     }
 
-    /// Whether the braces at the cursor hold the elements of an array (`X[] a = { b, c };`), not statements: nothing ends with a
-    /// semicolon there, and there is a comma, a value, or no block at the end.
+    /// Whether the braces at the cursor enclose the elements of an array (`X[] a = { b, c };`), not statements. Elements have no top-level
+    /// semicolon; they have a comma, end with another token than `}`, or begin with `new`.
     fn holds_elements(&self) -> bool {
         let Some(close) = self.mate(self.at).filter(|close| *close > self.at + 1) else {
             return false;

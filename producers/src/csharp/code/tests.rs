@@ -1,10 +1,10 @@
-//! What the parser makes of code, and that no text stops it.
+//! The parser's results for code, and its tolerance of any text.
 
 use super::ast::*;
 use super::*;
 use proptest::prelude::*;
 
-/// Every name in order, with a mark for what it is.
+/// Returns the parsed statements in debug form.
 fn names(text: &str) -> String {
     format!("{:?}", body(text, false))
 }
@@ -69,7 +69,7 @@ fn long_and_deep_code_ends() {
         "$\"{".repeat(2_000),
         "a[".repeat(5_000) + &"]".repeat(5_000),
         "(a)".repeat(5_000),
-        // What closes the block is not behind a bracket of its own.
+        // Statements without their brackets: the next token closes the enclosing block.
         "foreach".to_owned(),
         "( foreach ) { using }".to_owned(),
     ] {

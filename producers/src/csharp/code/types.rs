@@ -4,17 +4,17 @@ use super::ast::{Name, TypeRef};
 use super::cursor::Cursor;
 use crate::csharp::keywords::is_predefined;
 
-/// Where a type stands decides what `?` behind it is.
+/// The context of a type; it decides the meaning of a `?` after the type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
-    /// Only a type can stand here.
+    /// Only a type is possible here.
     Type,
-    /// Behind `is` or `as`, in a pattern: `?` may begin a conditional.
+    /// After `is` or `as`, or in a pattern: `?` may begin a conditional.
     Test,
 }
 
 impl Cursor<'_> {
-    /// The type at the cursor; `None`, with the cursor where it was, when there is none.
+    /// Parses the type at the cursor; without one, returns `None` and leaves the cursor.
     pub(super) fn type_ref(&mut self, around: Around) -> Option<TypeRef> {
         let start = self.at;
         let found = self.deeper(None, |cursor| cursor.bare_type().map(|bare| cursor.suffixes(bare, around)));
@@ -57,7 +57,7 @@ impl Cursor<'_> {
                 break;
             }
             if self.is("::") && segments[0].word.text != "global" {
-                // An extern or using alias: what follows decides.
+                // An extern or using alias: the following segments decide.
                 segments[0].word.text.push_str("::");
             }
             self.at += 1;
@@ -73,7 +73,7 @@ impl Cursor<'_> {
         Some(name)
     }
 
-    /// `<A, B>` at the cursor; empty places of `<,>` are unknown types.
+    /// Parses `<A, B>` at the cursor; empty positions of `<,>` are unknown types.
     pub(super) fn type_arguments(&mut self) -> Option<Vec<TypeRef>> {
         let mut args = Vec::new();
         self.at += 1;

@@ -1,5 +1,5 @@
-//! `csharp/api-deps`: what the declarations of a type depend on, what the aliases in them mean, and whose documentation it may inherit. Bodies
-//! are not looked at, so that outlines need no more than names.
+//! `csharp/api-deps`: the types that a type's declarations depend on, the targets of the aliases in them, and the types whose documentation it
+//! may inherit. It ignores bodies, so outlines depend on names only.
 
 use super::shape::Shape;
 use super::world::{Lookups, TableRows, World};
@@ -8,7 +8,7 @@ use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, RowSource, Sees};
 
-/// The producer `csharp/api-deps`. Its output is read like that of [`super::Deps`].
+/// The producer `csharp/api-deps`. [`super::read`] reads its output.
 #[derive(Debug)]
 pub struct ApiDeps;
 
@@ -45,7 +45,7 @@ impl Producer for ApiDeps {
     }
 }
 
-/// The bases of a type that the workspace declares, and theirs, nearest first.
+/// Returns the bases of a type that the workspace declares, direct and indirect, nearest first.
 fn bases(own: &str, rows: &dyn RowSource) -> Vec<String> {
     let lookups = Lookups::new(rows);
     let world = World::new(&lookups);

@@ -1,15 +1,14 @@
-//! What a written name means, as far as the workspace decides it.
+//! Binds written names to types of the workspace.
 //!
-//! From inside out: nested types of the enclosing types and of their bases, then namespace by namespace outward: its types, aliases
-//! and using directives written at that level; global usings count at the outermost level. A name that no rule finds is external; a
-//! name with several meanings is ambiguous, and says so; nothing is guessed. Costs per name: the number of scopes times the number
-//! of types that share the simple name.
+//! Lookup goes from inside out: nested types of the enclosing types and of their bases, then, for each namespace level outward, its types,
+//! aliases and using directives; global usings belong to the outermost level. A name that no rule finds is external. A name with several
+//! meanings is reported as ambiguous. Cost per name: the number of scopes times the number of types that share the simple name.
 
 use super::dotnet;
 use super::index::{Entry, Globals, Index, dotted};
 use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
 
-/// Everything around a name that decides what it means.
+/// The context that decides the meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// Namespace of the declaration.
@@ -18,11 +17,11 @@ pub struct Surroundings<'a> {
     pub usings: &'a [MentionUsing],
     /// Symbols of the enclosing types, outermost first, the declaring type last.
     pub enclosing: &'a [String],
-    /// Path of the own project file.
+    /// Path of its own project file.
     pub project: Option<&'a str>,
     /// The file.
     pub file: &'a str,
-    /// Global usings and references of the project.
+    /// Global usings and references of its project.
     pub globals: Option<&'a Globals>,
 }
 
@@ -31,7 +30,7 @@ pub struct Surroundings<'a> {
 pub enum Bound<'a> {
     /// A type of the workspace.
     Type(&'a Entry),
-    /// Nothing in the workspace.
+    /// No type of the workspace.
     External,
     /// Several types of the workspace, sorted by key.
     Ambiguous(Vec<&'a Entry>),
@@ -44,7 +43,7 @@ pub struct Binder<'i> {
     pub index: &'i dyn Index,
 }
 
-/// One way to read a path: the types it may mean and how many segments they use up.
+/// One reading of a path: the types that it may refer to and the number of segments used.
 struct Reading<'a> {
     types: Vec<&'a Entry>,
     used: usize,
@@ -54,12 +53,12 @@ struct Reading<'a> {
 struct Path<'a> {
     segments: Vec<&'a str>,
     arity: u32,
-    /// Whether it must name a type to its end; else what follows a type may be a member.
+    /// Whether the whole path must name a type; otherwise a member may follow a type.
     certain: bool,
 }
 
 impl<'i> Binder<'i> {
-    /// Binds a path such as `A.B`, `global::A` or `alias::A` with `arity` type arguments at its end.
+    /// Binds a path such as `A.B`, `global::A` or `alias::A` whose last segment has `arity` type arguments.
     pub fn bind<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>
     where
         'i: 'a,
@@ -100,7 +99,7 @@ impl<'i> Binder<'i> {
                     return bound;
                 }
             }
-            // An alias decides, even when what it stands for is declared elsewhere.
+            // An alias decides even if its target is declared outside the workspace.
             if has_alias(around, level, path.segments[0]) {
                 return Bound::External;
             }
@@ -111,7 +110,7 @@ impl<'i> Binder<'i> {
         Bound::External
     }
 
-    /// Nested types of one enclosing type, then of its bases.
+    /// Finds nested types of one enclosing type, or else of its bases.
     fn in_type<'a>(&self, around: &Surroundings<'a>, symbol: &str, path: &Path<'_>) -> Reading<'a>
     where
         'i: 'a,
@@ -145,7 +144,7 @@ impl<'i> Binder<'i> {
             .collect()
     }
 
-    /// Types of a simple name that code there can see at all.
+    /// Returns the types of a simple name that code in `around` can see.
     fn visible_types_named<'a, 's>(&self, around: &'s Surroundings<'_>, name: &str) -> impl Iterator<Item = &'a Entry> + use<'a, 's, 'i>
     where
         'i: 'a,
@@ -153,7 +152,7 @@ impl<'i> Binder<'i> {
         self.index.types_named(name).iter().filter(|entry| reached(around, entry))
     }
 
-    /// `level.A`, `level.A.B` …: the shortest beginning of the path that is a type below the namespace.
+    /// Finds the shortest prefix of the path that is a type below the namespace: `level.A`, `level.A.B` …
     fn in_namespace<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
     where
         'i: 'a,
@@ -175,7 +174,7 @@ impl<'i> Binder<'i> {
         }
     }
 
-    /// What the target of a using directive at a level means: directives of the same level do not count, those further out do.
+    /// Resolves the target of a using directive at `level`: directives of the same level are ignored, outer ones apply.
     fn target<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
     where
         'i: 'a,
@@ -221,7 +220,7 @@ impl<'i> Binder<'i> {
             };
             let reading = self.target(around, level, &whole);
             if !reading.types.is_empty() {
-                // The rest of the target behind the type found is nested types; then comes the rest of the path itself.
+                // The rest of the target after the found type names nested types; the rest of the path follows.
                 return if reading.used <= own {
                     let whole_path = path.segments.len() == 1;
                     let mut types = self.walk_nested(around, reading.types, &whole.segments[reading.used..own], whole.arity, whole_path);
@@ -275,7 +274,7 @@ impl<'i> Binder<'i> {
         }
     }
 
-    /// Types of the namespaces opened at this level, and nested types of `using static`.
+    /// Finds types of the namespaces opened at this level, and nested types of `using static`.
     fn by_using<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
     where
         'i: 'a,
@@ -347,7 +346,7 @@ impl<'i> Binder<'i> {
         Reading { types, used: 1 }
     }
 
-    /// Walks nested types below `types` along `segments`.
+    /// Follows `segments` through nested types, starting from `types`.
     fn walk_nested<'a>(
         &self,
         around: &Surroundings<'_>,
@@ -376,7 +375,7 @@ impl<'i> Binder<'i> {
         types
     }
 
-    /// Follows the rest of the path into nested types and decides; `None` when the reading finds nothing and the search goes on.
+    /// Follows the rest of the path into nested types and binds it; `None` if the reading has no types and lookup goes on.
     fn settle<'a>(&self, around: &Surroundings<'a>, reading: Reading<'a>, path: &Path<'_>) -> Option<Bound<'a>>
     where
         'i: 'a,
@@ -405,7 +404,7 @@ impl<'i> Binder<'i> {
             used += 1;
         }
         if used == path.segments.len() && path.certain {
-            // The own type parameters of an alias' target are written there, not here.
+            // For an alias, the arity is that of its target, not of the written name.
             let fitting: Vec<&Entry> = types.iter().copied().filter(|entry| entry.arity == path.arity).collect();
             let alias = used == 1 && path.arity == 0 && is_alias(around, path.segments[0]);
             if !alias {
@@ -418,7 +417,7 @@ impl<'i> Binder<'i> {
     }
 }
 
-/// Whether a name is an alias at a level; global ones are at the outermost.
+/// Whether a name is an alias at a level; global aliases belong to the outermost level.
 fn has_alias(around: &Surroundings<'_>, level: &str, name: &str) -> bool {
     let is = |alias: &Option<String>| alias.as_deref() == Some(name);
     let globals = || around.globals.into_iter().flat_map(|globals| &globals.usings);
@@ -436,8 +435,8 @@ fn inherits(heir: &Entry, symbol: &str) -> bool {
         .any(|ancestor| crate::csharp::types::symbol_of(ancestor) == symbol)
 }
 
-/// Whether code there can see a type at all: its project compiles it or references one that does. What loose files declare all see, and
-/// loose files see everything: nothing says what they are compiled with.
+/// Whether code in `around` can see a type: its project compiles the type or references a project that does. All code sees types of loose
+/// files, and loose files see all types, since their compilation is unknown.
 pub(super) fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {
     if around.project.is_none() || entry.project.is_none() || entry.is_of(around.project) {
         return true;
@@ -446,7 +445,7 @@ pub(super) fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {
     references.iter().any(|path| entry.is_of(Some(path)))
 }
 
-/// Whether code there may name a type at all: what is internal to another project only its friends do.
+/// Whether code in `around` may name a type: only friends may name types internal to another project.
 fn accessible(around: &Surroundings<'_>, entry: &Entry) -> bool {
     if around.project.is_none() || entry.project.is_none() || entry.is_of(around.project) {
         return true;
@@ -456,11 +455,11 @@ fn accessible(around: &Surroundings<'_>, entry: &Entry) -> bool {
         || friends.iter().any(|path| entry.is_of(Some(path)))
 }
 
-/// Leaves what the file can see, the own project before referenced ones before all others; public types before internal ones.
+/// Returns the types that the file can see. The own project comes before referenced projects, these before all others; public before internal.
 fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<Bound<'a>> {
     types.retain(|entry| reached(around, entry) && accessible(around, entry));
     types.retain(|entry| entry.file.as_deref().is_none_or(|only| only == around.file));
-    // A copy of a type of .NET that another project keeps for itself is for older frameworks.
+    // A non-public copy of a .NET type in another project is a polyfill for older frameworks.
     types.retain(|entry| {
         entry.is_of(around.project)
             || entry.accessibility == "public"
@@ -485,7 +484,7 @@ fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<B
     }
 }
 
-/// Keeps what fits, if anything does.
+/// Keeps the fitting types if any type fits.
 fn prefer(types: &mut Vec<&Entry>, fits: impl Fn(&Entry) -> bool) {
     if types.iter().any(|entry| fits(entry)) {
         types.retain(|entry| fits(entry));

@@ -1,19 +1,19 @@
-//! The symbol index as the binder sees it: all of it while it is being made, or only the rows that one type asked for.
+//! The symbol index that the binder uses: the whole index while it is built, or only the rows for one type.
 
 use engine::seams::producer::Failure;
 use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A type declared under a simple name. Fields stand in the order of their names.
+/// A type declared under a simple name. Fields are in alphabetical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Accessibility in effect.
     pub accessibility: String,
-    /// Paths of other projects that compile a part of it, sorted.
+    /// Paths of other projects that compile a part of the type, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Keys of bases (and their bases) that have nested types, nearest first.
+    /// Keys of bases (direct and indirect) that have nested types, nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<String>,
     /// Number of own type parameters.
@@ -21,10 +21,10 @@ pub struct Entry {
     /// Bases as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
-    /// Symbol of the type around it.
+    /// Symbol of the enclosing type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encloser: Option<String>,
-    /// The only file that sees it.
+    /// The only file that sees the type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Type identifier.
@@ -39,34 +39,34 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Namespace and path, without a scope.
+    /// Returns namespace and path, without a scope.
     pub fn symbol(&self) -> &str {
         crate::csharp::types::symbol_of(&self.key)
     }
 
-    /// Whether a project compiles it; loose files are compiled by none.
+    /// Whether a project compiles the type; no project compiles loose files.
     pub fn is_of(&self, project: Option<&str>) -> bool {
         self.project.as_deref() == project || project.is_some_and(|project| self.also.iter().any(|also| also == project))
     }
 }
 
-/// Global usings of one project, and what else is known of it.
+/// Global usings and other facts of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Globals {
-    /// Projects among these whose internal types it sees.
+    /// Projects in `references` whose internal types this project sees.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub friends: Vec<String>,
     /// Path of the project file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Projects it references, transitively.
+    /// Paths of referenced projects, transitively.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
     /// Its global usings, sorted.
     pub usings: Vec<GlobalUsing>,
 }
 
-/// A global using. Targets of aliases and `using static` are bound here, where all names are known.
+/// A global using. The index binds targets of aliases and of `using static`, because it knows all names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GlobalUsing {
     /// Alias.
@@ -77,14 +77,14 @@ pub struct GlobalUsing {
     pub is_static: bool,
     /// Namespace or type.
     pub target: String,
-    /// The workspace's types of that full name.
+    /// Types of the workspace with that full name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<Entry>,
 }
 
-/// What the binder may ask.
+/// Lookups that the binder needs.
 pub trait Index {
-    /// Types of a simple name, sorted by key.
+    /// Returns the types of a simple name, sorted by key.
     fn types_named(&self, name: &str) -> &[Entry];
     /// Whether the workspace has that namespace.
     fn has_namespace(&self, namespace: &str) -> bool;
@@ -95,7 +95,7 @@ pub trait Index {
 pub struct NameIndex {
     /// Simple name → its types.
     pub names: BTreeMap<String, Vec<Entry>>,
-    /// Every namespace.
+    /// All namespaces.
     pub namespaces: BTreeSet<String>,
     /// Directory of a project → its global usings; `?` for loose files.
     pub globals: BTreeMap<String, Globals>,
@@ -115,7 +115,7 @@ impl NameIndex {
     /// Reads the rows of a slice.
     ///
     /// # Errors
-    /// When it is not a table of our making.
+    /// If the blob is no such table.
     pub fn read(blob: &[u8]) -> Result<Self, Failure> {
         let table = Table::open(blob).ok_or_else(|| Failure::permanent("input 'symbols' is not a table"))?;
         let mut index = Self::default();
@@ -136,17 +136,17 @@ impl NameIndex {
         Ok(index)
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.names.values().flatten()
     }
 
-    /// All entries, to be filled in.
+    /// Returns all entries, mutable.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.names.values_mut().flatten()
     }
 
-    /// The entry of a key.
+    /// Returns the entry of a key.
     pub fn by_key(&self, key: &str) -> Option<&Entry> {
         let symbol = crate::csharp::types::symbol_of(key);
         let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
@@ -155,7 +155,7 @@ impl NameIndex {
             .find(|entry| entry.key == key)
     }
 
-    /// The entry of a symbol as seen from a project and a file.
+    /// Returns the entry of a symbol as a project and a file see it.
     pub fn entry_seen_from(&self, name: &str, symbol: &str, project: Option<&str>, file: &str) -> Option<&Entry> {
         let seen = |entry: &&Entry| entry.symbol() == symbol && entry.file.as_deref().is_none_or(|only| only == file);
         let all = || self.types_named(name).iter().filter(seen);
@@ -165,7 +165,7 @@ impl NameIndex {
             .or_else(|| all().next())
     }
 
-    /// Types whose full name, written with dots, is `target` (type arguments ignored).
+    /// Returns the types whose dotted full name is `target`, ignoring type arguments.
     pub fn exact(&self, target: &str) -> Vec<Entry> {
         let (path, arity) = crate::csharp::symbols::written_name(target);
         let path = path.strip_prefix("global::").unwrap_or(&path);
@@ -178,7 +178,7 @@ impl NameIndex {
     }
 }
 
-/// A symbol as C# writes it: arity marks cut, `+` as `.`.
+/// Returns a symbol in C# notation: without arity marks, `.` for `+`.
 pub fn dotted(symbol: &str) -> String {
     let mut text = String::with_capacity(symbol.len());
     let mut mark = false;

@@ -1,7 +1,7 @@
-//! `csharp/member-index`: who declares a member of a name.
+//! `csharp/member-index`: the types that declare a member of a given name.
 //!
-//! One row per word. A type gives to the row of its simple name the line `=key`, and `.key flags arity result parameters` for each of its
-//! constructors; to the row of a member's name `key flags arity result parameters`. Lines stand in the order of the types' keys.
+//! One row per word. A type adds `=key` to the row of its simple name, and `.key flags arity result parameters` for each constructor. For each
+//! other member it adds `key flags arity result parameters` to the row of the member's name. Lines are in the order of the types' keys.
 
 use super::declarations::{replace_lines, signatures, text_of};
 use crate::csharp::types::symbol_of;
@@ -74,7 +74,7 @@ fn add_lines(text: &str, rows: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The last name of a key without its arity.
+/// Returns the last name of a key, without its arity.
 pub(super) fn simple_name(key: &str) -> &str {
     let symbol = symbol_of(key);
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);

@@ -1,8 +1,7 @@
 //! `csharp/deps`: which types of the workspace a type depends on, and by what evidence.
 //!
-//! `structure` holds what the accessible and private signatures, bases, constraints and attributes name; `body` what only bodies,
-//! initialisers and default values name. Code counts as far as the types of its values are
-//! known: [`flow`] carries declared types through it.
+//! `structure` lists the types named in signatures (of any accessibility), bases, constraints and attributes; `body` the types named only in
+//! bodies, initializers and default values. Uses in code count as far as the types of values are known: [`flow`] propagates declared types.
 
 pub mod api;
 pub mod binder;
@@ -39,22 +38,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use world::World;
 
-/// Dependencies of one type. Fields stand in the order of their names.
+/// Dependencies of one type. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependencies {
-    /// What using aliases that its declarations name mean; told of declarations alone.
+    /// Targets of the using aliases that its declarations name; filled for declarations only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, String>,
     /// Names with several meanings.
     pub ambiguous: Vec<Ambiguity>,
-    /// Types that only bodies name, sorted.
+    /// Types named only in bodies, sorted.
     pub body: Vec<String>,
-    /// Types whose documentation it may inherit, nearest first: all its bases, if any of its comments says `<inheritdoc/>`; told of declarations
-    /// alone.
+    /// Types whose documentation it may inherit, nearest first: all its bases if any of its comments contains `<inheritdoc/>`; filled for
+    /// declarations only.
     pub doc_bases: Vec<String>,
-    /// Where each type is named.
+    /// Places where each type is named.
     pub evidence: BTreeMap<String, BTreeSet<Place>>,
-    /// Names of types that the workspace does not declare: in full where .NET declares them, else as written.
+    /// Names of types outside the workspace: in full for types of .NET, otherwise as written.
     pub external: BTreeSet<String>,
     /// Type identifiers.
     pub ids: BTreeMap<String, String>,
@@ -68,22 +67,22 @@ pub struct Dependencies {
 /// A name with several meanings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Ambiguity {
-    /// Keys of the types it may mean.
+    /// Keys of the candidate types.
     pub candidates: Vec<String>,
-    /// As written.
+    /// The name as written.
     pub name: String,
 }
 
-/// Producers that bind know which type they are about.
+/// Producers that bind names know the type that they process.
 pub(crate) const OWN: Sees = Sees { vars: true, label: false };
 
-/// What every binding begins with: a type, what it mentions, and the rows that say what that may mean.
+/// Input of all binding: a type, its mentions, and the symbol rows that decide their meaning.
 pub(crate) struct Subject<'i> {
     /// Key of the type.
     pub own: &'i str,
-    /// What it mentions.
+    /// Its mentions.
     pub mentions: Mentions,
-    /// The symbols of those names.
+    /// The symbols of the mentioned names.
     pub index: NameIndex,
 }
 
@@ -91,7 +90,7 @@ impl<'i> Subject<'i> {
     /// Reads the variable `type` and the inputs `mentions` and `symbols`.
     ///
     /// # Errors
-    /// When one is missing or not of our making.
+    /// If one is missing or invalid.
     pub fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let own = inputs
             .var("type")
@@ -130,12 +129,12 @@ impl Producer for Deps {
 /// Reads the blob of [`Deps`].
 ///
 /// # Errors
-/// When the blob is not of our making.
+/// If the blob is no output of [`Deps`].
 pub fn read(input: &Input) -> Result<Dependencies, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("dependencies cannot be read: {error}")))
 }
 
-/// What the code of a type uses, with each use: what these look up is looked up, too.
+/// Returns the types that a type's code uses, and each use, including the lookups for references in documentation.
 pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIndex, world: &World<'_>) -> UsesFound {
     let mut found = UsesFound {
         uses: Some(Vec::new()),
@@ -150,7 +149,7 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
             index,
             world,
         };
-        // What references of documentation mean is no dependency; that it was looked up is noted by the world.
+        // References in documentation are no dependency; the world records the lookup.
         for reference in mentions.references.iter().filter_map(|text| crefs::read(text)) {
             scope.meanings(&reference);
         }
@@ -184,7 +183,7 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, reached: &Rea
 }
 
 impl Dependencies {
-    /// With the lists by where each type is named.
+    /// Sorts the types into the lists by where each is named.
     fn sorted(mut self) -> Self {
         for (key, places) in &self.evidence {
             let list = if places.iter().any(|place| *place < Place::Body) {
@@ -198,7 +197,7 @@ impl Dependencies {
     }
 }
 
-/// What the names that are mentioned come to; not yet sorted into lists.
+/// Returns the dependencies from mentioned names, not yet sorted into lists.
 fn dependencies_of_mentions(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
     let mut found = Dependencies {
         own: own.to_owned(),
@@ -218,7 +217,7 @@ fn dependencies_of_mentions(own: &str, mentions: &Mentions, index: &NameIndex) -
     found
 }
 
-/// The using aliases that declarations name, and what they mean.
+/// Returns the using aliases that declarations name, with their targets.
 fn aliases(mentions: &Mentions, index: &NameIndex) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for part in &mentions.parts {
@@ -236,7 +235,7 @@ fn aliases(mentions: &Mentions, index: &NameIndex) -> BTreeMap<String, String> {
     found
 }
 
-/// What surrounds the names of a part.
+/// Returns the surroundings of a part's names.
 pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, index: &'a NameIndex) -> Surroundings<'a> {
     let globals: Option<&Globals> = std::iter::once(part.file.as_str())
         .chain(ancestors(&part.file))
@@ -280,7 +279,7 @@ fn bind_part(
             }
             Bound::External | Bound::Ambiguous(_) => {}
         }
-        // An alias names the type arguments of its target too.
+        // An alias also names the type arguments of its target.
         if let Some(target) = part
             .usings
             .iter()
@@ -301,7 +300,7 @@ fn bind_part(
     }
 }
 
-/// The full name of a type of .NET, or what is written.
+/// Returns the full name of a .NET type, or the name as written.
 fn external(path: &str, arity: u32, resolver: &Resolver<'_>) -> String {
     let mut segments: Vec<Name> = path
         .split(['.', ':'])

@@ -1,27 +1,27 @@
 //! Types as binding sees them, and their text form in tables.
 //!
-//! Text: ``A.B`1{C,!0}`` a named type with arguments, `!0` a type parameter of the declaring type (those of types around it first),
-//! `!!0` one of the method, `X[]` an array, `X*` a pointer, `(a:X,Y)` a tuple, `?` unknown. A key of the workspace stands as it is;
-//! `~` marks a type of .NET, `^` a name that nothing declares.
+//! Text form: ``A.B`1{C,!0}`` is a named type with arguments, `!0` a type parameter of the declaring type (those of enclosing types first),
+//! `!!0` one of the method, `X[]` an array, `X*` a pointer, `(a:X,Y)` a tuple, `?` unknown. A workspace key is written as is; `~` marks a type
+//! of .NET, `^` a name without a declaration.
 
 use std::fmt::Write;
 use std::rc::Rc;
 
-/// How deep shapes nest before the rest is unknown.
+/// Maximum nesting of shapes; deeper shapes are unknown.
 const DEEPEST: u32 = 12;
 
-/// How many shapes one may hold: each value of `(v, v)` would double it.
+/// Maximum number of shapes in a shape: each value of `(v, v)` would double it.
 const LARGEST: u32 = 2_000;
 
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Shape {
-    /// Anything.
+    /// An unknown type.
     #[default]
     Unknown,
     /// `null`, `default`.
     Null,
-    /// A named type with the arguments of all its type parameters.
+    /// A named type with arguments for all its type parameters.
     Named(Rc<str>, Rc<[Shape]>),
     /// An array or a pointer.
     Array(Rc<Shape>),
@@ -33,17 +33,17 @@ pub enum Shape {
     Own(u32),
     /// A type parameter of the method.
     Method(u32),
-    /// A type parameter in scope of the code that is read.
+    /// A type parameter in scope of the parsed code.
     Variable(Rc<str>),
 }
 
 impl Shape {
-    /// A named type without arguments.
+    /// Returns a named type without arguments.
     pub fn of_key(key: &str) -> Self {
         Self::Named(key.into(), Rc::from([]))
     }
 
-    /// Key of a named type.
+    /// Returns the key of a named type.
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::Named(key, _) => Some(key),
@@ -51,7 +51,7 @@ impl Shape {
         }
     }
 
-    /// Arguments of a named type.
+    /// Returns the arguments of a named type.
     pub fn args(&self) -> &[Self] {
         match self {
             Self::Named(_, args) => args,
@@ -59,12 +59,12 @@ impl Shape {
         }
     }
 
-    /// Whether something is known of it.
+    /// Whether the type is known.
     pub fn is_known(&self) -> bool {
         !matches!(self, Self::Unknown | Self::Null)
     }
 
-    /// The shape with type parameters replaced; missing ones become unknown.
+    /// Replaces type parameters; missing arguments become unknown.
     pub fn substitute(&self, own: &[Self], method: &[Self]) -> Self {
         match self {
             Self::Own(index) => own.get(*index as usize).cloned().unwrap_or_default(),
@@ -83,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// Calls `see` with every key in it.
+    /// Calls `see` with every key in the shape.
     pub fn keys(&self, see: &mut impl FnMut(&Rc<str>)) {
         match self {
             Self::Named(key, args) => {
@@ -96,7 +96,7 @@ impl Shape {
         }
     }
 
-    /// Whether no more than `budget` shapes are in it, none deeper than `depth`. What is not gone through costs nothing.
+    /// Whether the shape contains at most `budget` shapes, none deeper than `depth`. Stops when either limit is exceeded.
     fn is_within(&self, depth: u32, budget: &mut u32) -> bool {
         let Some(left) = budget.checked_sub(1) else { return false };
         *budget = left;
@@ -110,7 +110,7 @@ impl Shape {
         }
     }
 
-    /// The shape, or unknown when it nests too deeply or holds too much to be worth knowing.
+    /// Returns the shape, or unknown if it exceeds the limits of nesting or size.
     pub fn bounded(self) -> Self {
         if self.is_within(DEEPEST, &mut LARGEST.clone()) {
             self
@@ -160,7 +160,7 @@ impl Shape {
         }
     }
 
-    /// Reads a text form; `outside` says that its keys are of .NET and carry no mark.
+    /// Parses a text form; with `outside`, its keys are of .NET and have no mark.
     pub fn read(text: &str, outside: bool) -> Self {
         Reader {
             bytes: text.as_bytes(),

@@ -9,7 +9,7 @@ fn deps(world: &World, key: &str) -> Dependencies {
     serde_json::from_slice(&world.output("deps", key).bytes).expect("dependencies")
 }
 
-/// A type in namespace `N.Inner` that names `path` in a signature.
+/// Returns a type in namespace `N.Inner` that names `path` in a signature.
 fn reader(path: &str) -> TypeDecl {
     let mut reader = decl("N.Inner", "Reader");
     reader.names.push(name(path, NamePlace::Signature));
@@ -226,7 +226,7 @@ fn a_type_of_a_project_that_is_not_referenced_is_another_one() {
     assert!(with("internal", references, "{}", &["Other"]).is_empty());
     assert_eq!(of("public", r#"{"references":["L/L.csproj"]}"#), ["N.T"]);
     assert!(of("public", "{}").is_empty());
-    // Where both compile its source, the index of files says so.
+    // If both projects compile its source, the index of files lists both.
     assert!(of("internal", "{}").is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! Whether a type as a declaration writes it may be a type that it was bound to, for readers who have both and must tell which belongs to which.
+//! Compares written types with bound types, for readers that must match the two.
 
 use super::resolve::predefined;
 use super::shape::Shape;
@@ -6,7 +6,7 @@ use crate::csharp::code::ast::TypeRef;
 use crate::csharp::code::type_ref;
 use crate::csharp::types::symbol_of;
 
-/// Whether the text of a parameter's type, without `ref` and the like, may mean a type. An alias of another name means none.
+/// Whether a parameter's written type, without modifiers such as `ref`, may refer to `shape`. An alias with another name matches none.
 pub fn may_mean(written: &str, shape: &Shape) -> bool {
     type_ref(written).is_some_and(|written| agrees(&written, shape))
 }
@@ -14,7 +14,7 @@ pub fn may_mean(written: &str, shape: &Shape) -> bool {
 fn agrees(written: &TypeRef, shape: &Shape) -> bool {
     match (written, shape) {
         (TypeRef::Named(segments), Shape::Named(key, args)) => segments.last().is_some_and(|last| {
-            // Arguments of the types around it stand first.
+            // Arguments of enclosing types come first.
             let Some(around) = args.len().checked_sub(last.args.len()) else {
                 return false;
             };
@@ -35,7 +35,7 @@ fn agrees(written: &TypeRef, shape: &Shape) -> bool {
     }
 }
 
-/// The last name in a key, without its marks.
+/// Returns the last name in a key, without its marks.
 fn simple_name(key: &str) -> &str {
     let symbol = symbol_of(key.trim_start_matches(['~', '^']));
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);

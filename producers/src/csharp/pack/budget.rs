@@ -1,25 +1,25 @@
-//! What of a pack fits its budget (seed 000 §10.2, step 3): summaries are given up first, then whole types, each in the order of the
-//! selection's [`least`](super::select::Selection::least).
+//! Fits a pack to its budget (seed 000 §10.2, step 3): drops summaries first, then whole types, each in the order of the selection's
+//! [`least`](super::select::Selection::least).
 //!
-//! A type goes only where all types would not fit without any summary, so that which types stay depends on outlines alone: nobody need pay
-//! for a summary to learn it.
+//! A type is dropped only if all types without any summary exceed the budget. So the remaining types depend on outlines alone, and the selection
+//! costs no summary.
 
-/// Tokens of a text of so many bytes, as far as a model is not known: 3.3 bytes each.
+/// Estimates the tokens of a text of `bytes` bytes for an unknown model: 3.3 bytes each.
 pub fn tokens(bytes: usize) -> u64 {
     (bytes as u64).saturating_mul(10).div_ceil(33)
 }
 
-/// What does not fit, counted from the least type on.
+/// The parts that exceed the budget, counted from the least type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// So many types go, with their summaries.
+    /// Number of dropped types, each with its summary.
     pub types: usize,
-    /// So many types have no summary, those that go among them.
+    /// Number of types without a summary, including dropped types.
     pub summaries: usize,
 }
 
-/// What is to be given up of `count` types to stay within a budget of tokens. `size` tells the bytes of the text without that; `asked` is
-/// whether it has summaries. Where even the head of the text is too long, all types go.
+/// Returns what to drop of `count` types to stay within a budget in tokens. `size` returns the bytes of the text after a cut; `asked` is whether
+/// the pack has summaries. If even the head of the text is too long, all types are dropped.
 pub fn what_to_give_up(count: usize, asked: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
     let fits = |cut: &Cut| budget.is_none_or(|budget| tokens(size(*cut)) <= budget);
     let bare = |types| Cut {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a head takes that names what was left out, and each outline and summary, the least first.
+    /// Returns the size after a cut: a head that names the dropped parts, then each remaining outline and summary, the least first.
     fn size(head: usize, sizes: &[(usize, usize)]) -> impl Fn(Cut) -> usize {
         move |cut| {
             let outlines: usize = sizes[cut.types..].iter().map(|(outline, _)| outline).sum();

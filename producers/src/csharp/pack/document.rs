@@ -1,8 +1,8 @@
-//! A pack as it is written: its types in order with what outlines tell of them and, where it asks for them, their summaries; then files of
-//! other languages with their outlines.
+//! The text of a pack: its types in order, with their outlines and, if requested, their summaries; then files of other languages with their
+//! outlines.
 //!
-//! The text holds no hash, no line number and no time: edits of bodies, comments and layout leave it as it is. What does not fit the budget,
-//! which bounds the whole text, is named at its head, with the reason; so is what the filter keeps out.
+//! The text contains no hash, line number or time, so edits of bodies, comments and layout leave it unchanged. The budget bounds the whole text.
+//! The head lists the parts that exceed it, with the reason, and the parts that the filter excludes.
 
 use super::budget::{Cut, tokens, what_to_give_up};
 use super::select::{Selection, Why, file_key, path_of_key, read_selection};
@@ -11,24 +11,24 @@ use crate::csharp::outline_info::{self, Info};
 use engine::seams::producer::{Failure, Input, Inputs};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many names a list at the head holds.
+/// Maximum number of names in a list at the head.
 const MOST_NAMES: usize = 10;
-/// How many of the types that name a dependency are told.
+/// Maximum number of readers listed for a dependency.
 const MOST_READERS: usize = 3;
 
 /// A pack.
 pub struct Document<'i> {
     pub(super) name: &'i str,
     pub(super) selection: Selection,
-    /// What does not fit.
+    /// The parts that exceed the budget.
     pub(super) cut: Cut,
-    /// By type, and by [`file_key`].
+    /// Texts by type, and by [`file_key`].
     texts: BTreeMap<String, Texts>,
-    /// Of the types and files from the least on: what remains without the first of them, without the second, and so on to nothing.
+    /// Totals of the types and files without the `i` least ones, for every `i` from 0.
     remains: Vec<Remains>,
 }
 
-/// What is shown of a type or a file.
+/// Shown text of a type or a file.
 #[derive(Default)]
 struct Texts {
     id: String,
@@ -36,7 +36,7 @@ struct Texts {
     summary: String,
 }
 
-/// What some types and files come to.
+/// Totals over some types and files.
 #[derive(Clone, Copy, Default)]
 struct Remains {
     files: usize,
@@ -46,10 +46,10 @@ struct Remains {
 }
 
 impl<'i> Document<'i> {
-    /// Reads the inputs `selection`, `outlines` and, where there are any, `semantics`, `files` and `indexed`.
+    /// Reads the inputs `selection` and `outlines`, and the optional `semantics`, `files` and `indexed`.
     ///
     /// # Errors
-    /// When one is missing or not of our making.
+    /// If one is missing or invalid.
     pub fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let selection = read_selection(&inputs.single("selection")?.bytes)?;
         let mut texts = BTreeMap::new();
@@ -92,7 +92,7 @@ impl<'i> Document<'i> {
         Ok(document)
     }
 
-    /// The fewest tokens with which there is a type in it; `None` where one is, or there are none.
+    /// Returns the fewest tokens with which the pack contains a type; `None` if it contains one already or selects none.
     pub(super) fn needed(&self) -> Option<u64> {
         let last = self.selection.least.len().checked_sub(1)?;
         if self.cut.types <= last {
@@ -102,7 +102,7 @@ impl<'i> Document<'i> {
         let cut = Cut { types: last, summaries };
         let mut needed = 0;
         loop {
-            // The text names its budget: a larger number is no shorter, so that this ends.
+            // The text names its budget: a larger number is no shorter, so the loop ends.
             match tokens(self.size_within(cut, Some(needed))) {
                 fits if fits <= needed => return Some(needed),
                 more => needed = more,
@@ -110,17 +110,17 @@ impl<'i> Document<'i> {
         }
     }
 
-    /// The types that go.
+    /// Returns the dropped types.
     pub(super) fn types_cut(&self) -> Vec<&str> {
         types_of(&self.selection.least[..self.cut.types])
     }
 
-    /// The files that go.
+    /// Returns the dropped files.
     pub(super) fn files_cut(&self) -> Vec<&str> {
         files_of(&self.selection.least[..self.cut.types])
     }
 
-    /// The types that stay without the summary that was asked for.
+    /// Returns the remaining types whose requested summary is dropped.
     pub(super) fn summaries_cut(&self) -> Vec<&str> {
         self.summaries_without(self.cut)
     }
@@ -132,25 +132,25 @@ impl<'i> Document<'i> {
         }
     }
 
-    /// The types that stay, in the order of the pack.
+    /// Returns the remaining types, in the order of the pack.
     pub(super) fn remaining_types(&self) -> impl Iterator<Item = &String> {
         let gone: BTreeSet<&String> = self.selection.least[..self.cut.types].iter().collect();
         self.selection.types.iter().filter(move |key| !gone.contains(key))
     }
 
-    /// The files that stay, by path.
+    /// Returns the remaining files, by path.
     pub(super) fn remaining_files(&self) -> Vec<&str> {
         let mut files = files_of(&self.selection.least[self.cut.types..]);
         files.sort_unstable();
         files
     }
 
-    /// The identifier of a type.
+    /// Returns the identifier of a type.
     pub(super) fn id(&self, key: &str) -> &str {
         self.texts.get(key).map_or("", |texts| &texts.id)
     }
 
-    /// About how many tokens the text is.
+    /// Estimates the tokens of the text.
     pub(super) fn tokens(&self) -> u64 {
         tokens(self.size(self.cut))
     }
@@ -165,7 +165,7 @@ impl<'i> Document<'i> {
         body + self.head(cut, budget, body).len()
     }
 
-    /// The text.
+    /// Returns the text.
     pub(super) fn markdown(&self) -> String {
         let without: BTreeSet<&str> = self.summaries_cut().into_iter().collect();
         let mut body = String::new();
@@ -182,12 +182,12 @@ impl<'i> Document<'i> {
         self.head(self.cut, self.selection.budget, body.len()) + &body
     }
 
-    /// The head of a text with a body of so many bytes. It counts itself.
+    /// Returns the head of a text whose body has `body` bytes. The head counts itself.
     fn head(&self, cut: Cut, budget: Option<u64>, body: usize) -> String {
         let mut count = 0;
         loop {
             let head = self.head_of(cut, budget, count);
-            // A larger number is no shorter, so that this ends.
+            // A larger number is no shorter, so the loop ends.
             match tokens(head.len() + body) {
                 same if same == count => return head,
                 other => count = other,
@@ -244,12 +244,12 @@ impl<'i> Document<'i> {
     }
 }
 
-/// The types among keys of types and files.
+/// Returns the types among keys of types and files.
 fn types_of(keys: &[String]) -> Vec<&str> {
     keys.iter().map(String::as_str).filter(|key| path_of_key(key).is_none()).collect()
 }
 
-/// The paths of the files among keys of types and files.
+/// Returns the paths of the files among keys of types and files.
 fn files_of(keys: &[String]) -> Vec<&str> {
     keys.iter().filter_map(|key| path_of_key(key)).collect()
 }
@@ -269,7 +269,7 @@ fn remains(selection: &Selection, texts: &BTreeMap<String, Texts>) -> Vec<Remain
     remains
 }
 
-/// The first names of a list, and how many more there are.
+/// Returns the first names of a list, and the number of the remaining ones.
 fn first_names(names: impl ExactSizeIterator<Item = impl AsRef<str>>, most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let shown: Vec<_> = names.take(most).collect();
@@ -302,7 +302,7 @@ fn outline(info: &Info, why: &Why, docs: bool) -> String {
     text
 }
 
-/// The sections of a summary, without its head of hashes, and where they come from.
+/// Returns the sections of a summary, without its head of hashes, and their source.
 fn summary(input: &Input) -> String {
     let text = String::from_utf8_lossy(&input.bytes);
     let (head, sections) = text.split_once("\n\n").unwrap_or(("", &text));

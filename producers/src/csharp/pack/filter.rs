@@ -1,4 +1,4 @@
-//! The language of filters (seed 000 §10.1): from a text to an expression, or to what is wrong with it and where.
+//! The language of filters (seed 000 §10.1): parses a text into an expression, or into an error with its position.
 //!
 //! ```text
 //! expr    = term { ("OR" | "||") term }
@@ -7,8 +7,8 @@
 //! primary = ("namespace:" | "type:" | "access:" | "tag:" | "depends:" | "file:") token
 //! token   = one or more of A–Z a–z 0–9 _ . * + ? - /
 //! ```
-//! `file:` and the slash are not of the seed. Words are read in any case. It knows no types: what a primary means is for [`super::select`] to say. Filters are bounded, see below, so
-//! that none can exhaust the stack or the time of a build.
+//! `file:` and the slash are not in the seed. Keywords are case-insensitive. The parser knows no types: [`super::select`] gives primaries their
+//! meaning. Filters are bounded, see below, so no filter can exhaust the stack or the time of a build.
 
 use super::glob::{Glob, LONGEST};
 use engine::values::codes::ErrorCode;
@@ -16,49 +16,49 @@ use engine::values::diagnostic::{Diagnostic, Excerpt};
 use engine::values::suggest::nearest;
 use std::fmt;
 
-/// Largest filter, in bytes.
+/// Maximum size of a filter, in bytes.
 pub const MOST_BYTES: usize = 16 << 10;
-/// Most primaries in a filter.
+/// Maximum number of primaries in a filter.
 pub const MOST_PRIMARIES: usize = 256;
-/// Parentheses inside each other.
+/// Maximum nesting of parentheses.
 pub const DEEPEST: usize = 64;
-/// Longest piece of a filter that is shown, in characters.
+/// Maximum characters of a filter shown in a message.
 const SHOWN: usize = 80;
-/// What the place of a mistake has for a file.
+/// File name in the place of an error in a filter.
 pub const PLACE: &str = "filter";
 
 /// A filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// What it asks for; primaries by their number.
+    /// Its expression, in which numbers refer to `primaries`.
     pub root: Expr,
-    /// Its primaries in the order written.
+    /// Its primaries in source order.
     pub primaries: Vec<Primary>,
 }
 
 /// An expression over primaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
-    /// One of them.
+    /// At least one of them.
     Any(Vec<Expr>),
     /// All of them.
     All(Vec<Expr>),
-    /// A primary, by its number, or what is not it.
+    /// A primary, by its number, or its negation.
     Is {
-        /// Which.
+        /// Number of the primary.
         primary: usize,
-        /// Whether a `!` stands before it.
+        /// Whether it is negated.
         not: bool,
     },
 }
 
 impl Expr {
-    /// The primaries behind a `!`, by their number.
+    /// Returns the numbers of the negated primaries.
     pub fn excluding(&self) -> Vec<usize> {
         self.primaries(true)
     }
 
-    /// The primaries without a `!`, by their number.
+    /// Returns the numbers of the primaries that are not negated.
     pub fn including(&self) -> Vec<usize> {
         self.primaries(false)
     }
@@ -71,7 +71,7 @@ impl Expr {
     }
 }
 
-/// What a primary looks at.
+/// Property of a type that a primary tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// `namespace:`
@@ -100,7 +100,7 @@ const FIELDS: [(&str, Field); 6] = [
 /// `type:Node*`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Primary {
-    /// What it looks at.
+    /// The tested property.
     pub field: Field,
     /// Its token as written.
     pub token: String,
@@ -117,7 +117,7 @@ impl fmt::Display for Primary {
     }
 }
 
-/// Why a text is no filter, or names what there is not.
+/// Error in a filter: invalid syntax, or an unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InvalidFilter {
@@ -125,11 +125,11 @@ pub struct InvalidFilter {
     pub message: String,
     /// Byte offset.
     pub at: usize,
-    /// How many bytes are meant.
+    /// Length in bytes of the invalid text.
     pub len: usize,
-    /// What to write instead.
+    /// Correction to write.
     pub hint: String,
-    /// What may have been meant, best first.
+    /// Likely intended names, best first.
     pub candidates: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ impl InvalidFilter {
         }
     }
 
-    /// As a diagnostic with the seed's code. The place is that in the filter, which counts as one line: its column is the number of the character.
+    /// Converts the error to a diagnostic with the seed's code. The place is in the filter, which counts as one line; columns count characters.
     pub fn diagnostic(&self, filter: &str) -> Diagnostic {
         let column = filter.get(..self.at).unwrap_or(filter).chars().count();
         let all: Vec<char> = filter.chars().collect();
@@ -169,10 +169,10 @@ impl InvalidFilter {
     }
 }
 
-/// Reads a filter.
+/// Parses a filter.
 ///
 /// # Errors
-/// The first thing that is wrong with it, or the limit that it passes.
+/// The first error, or the exceeded limit.
 pub fn parse(text: &str) -> Result<Filter, InvalidFilter> {
     if text.len() > MOST_BYTES {
         let message = format!("a filter has at most {} KiB", MOST_BYTES >> 10);
@@ -197,7 +197,7 @@ pub fn parse(text: &str) -> Result<Filter, InvalidFilter> {
 
 const PRIMARY_HINT: &str = "write one of namespace:NAME, type:NAME, access:LEVEL, tag:NAME, depends:NAME and file:PATH";
 
-/// What stands next.
+/// The next token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token {
     Open,
@@ -205,9 +205,9 @@ enum Token {
     Not,
     And,
     Or,
-    /// Letters and whatever a token may hold, to the next space, parenthesis or mark.
+    /// Letters and other token characters, up to the next space, parenthesis or operator.
     Word,
-    /// What no filter holds.
+    /// A character that no filter contains.
     Odd,
     End,
 }
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         &self.text[self.at..]
     }
 
-    /// Skips spaces and looks at what follows.
+    /// Skips spaces and returns the kind of the next token.
     fn peek(&mut self) -> Token {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The word that stands here, a colon and what follows it included.
+    /// Returns the next word, including a colon and the text after it.
     fn next_word(&self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| !in_token(c) && c != ':').unwrap_or(rest.len());
@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
         InvalidFilter::new(self.at, len, message, hint)
     }
 
-    /// What stands here can stand nowhere in a filter: whatever else could follow has been taken.
+    /// Returns the error for text that is valid nowhere in a filter.
     fn odd(&self) -> InvalidFilter {
         let hint =
             "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
             Token::Open => self.group(),
             Token::Not => {
                 let mut not = false;
-                // Two of them take each other back.
+                // Double negation cancels out.
                 while self.peek() == Token::Not {
                     self.skip();
                     not = !not;
@@ -401,7 +401,7 @@ fn shortened(word: &str) -> String {
     word.chars().take(40).collect()
 }
 
-/// The only one of a list, or the list.
+/// Returns the single element of a list, or the joined list.
 fn unwrap_single(mut list: Vec<Expr>, many: fn(Vec<Expr>) -> Expr) -> Expr {
     if list.len() == 1 { list.remove(0) } else { many(list) }
 }
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An expression as it is understood, with every parenthesis.
+    /// Returns an expression as parsed, with all parentheses.
     fn parsed_text(filter: &str) -> String {
         fn of(expr: &Expr, primaries: &[Primary]) -> String {
             let list = |parts: &[Expr], word: &str| {
@@ -480,7 +480,7 @@ mod tests {
             "type:List`1",
             "type:a:b",
         ];
-        // Hints that several have.
+        // Hints that several cases share.
         let name_hint =
             "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
         let odd_hint =

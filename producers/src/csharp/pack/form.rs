@@ -1,8 +1,8 @@
-//! The forms of a pack: `csharp/pack`, Markdown for readers; `csharp/pack-contents`, what that text holds and what was left out of it, as
-//! data; `csharp/pack-facts`, what `index.json` says of it (seed 000 §3.1). All are made of the same inputs by one producer.
+//! The forms of a pack: `csharp/pack`, Markdown for readers; `csharp/pack-contents`, the included and omitted parts of that text as data;
+//! `csharp/pack-facts`, the pack's entry in `index.json` (seed 000 §3.1). One producer builds all of them from the same inputs.
 //!
-//! Facts are made from outlines alone, so that looking at the index never asks for a summary: of a pack with summaries they count its text
-//! as it is without them. Which types stay within a budget does not depend on summaries.
+//! Facts depend on outlines alone, so reading the index never requests a summary: for a pack with summaries they count its text without them.
+//! The types that fit a budget do not depend on summaries.
 
 use super::document::Document;
 use crate::csharp::structure::check_flags;
@@ -16,40 +16,40 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackFacts {
-    /// Its name.
+    /// Name of the pack.
     pub name: String,
-    /// About so many tokens is its text.
+    /// Approximate tokens of its text.
     pub token_estimate: u64,
-    /// Identifiers of its types, in its order.
+    /// Identifiers of its types, in the order of the pack.
     pub type_ids: Vec<String>,
 }
 
-/// What the text of a pack holds.
+/// Contents of a pack's text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contents {
-    /// Its files of other languages, by path.
+    /// Files of other languages, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What was left out: types first, then files, then summaries, each in the order in which it was given up.
+    /// Omitted parts: types, then files, then summaries, each in the order in which they were dropped.
     pub left_out: Vec<LeftOut>,
-    /// The fewest tokens with which there is a type in it, where the budget is too small for any.
+    /// The fewest tokens with which the pack contains a type, if the budget is too small for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<u64>,
-    /// About so many tokens is the text.
+    /// Approximate tokens of the text.
     pub token_estimate: u64,
-    /// Its types in order.
+    /// Types in order.
     pub types: Vec<String>,
 }
 
-/// Something that is not in the text of a pack.
+/// A part omitted from the text of a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// `type`, `file`, or `summary` of a type that is in the pack.
     pub part: String,
     /// The type or the file.
     pub path: String,
-    /// A sentence.
+    /// Reason, as a sentence.
     pub why: String,
 }
 
@@ -59,7 +59,7 @@ pub struct Form {
     name: &'static str,
     version: u32,
     write: fn(&Document<'_>) -> Vec<u8>,
-    /// Whether it is this one that tells when nothing fits.
+    /// Whether this form warns if nothing fits.
     warns: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Names with wildcards, in filters and tags: `*` stands for any run of characters, `?` for one. Case does not count.
+//! Names with wildcards, in filters and tags: `*` matches any run of characters, `?` one character. Case-insensitive.
 
 use engine::values::fold::folded;
 use engine::values::wildcard::Wildcard;
 
-/// Longest pattern, in characters.
+/// Maximum length of a pattern, in bytes.
 pub const LONGEST: usize = 256;
 
 /// A pattern.
@@ -14,7 +14,7 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// The pattern of a text.
+    /// Parses a text as a pattern.
     pub fn new(text: &str) -> Self {
         Self {
             folded: Wildcard::new(&folded(text)),
@@ -22,18 +22,18 @@ impl Glob {
         }
     }
 
-    /// Whether there is no wildcard in it.
+    /// Whether it has no wildcard.
     pub fn is_plain(&self) -> bool {
         self.folded.is_plain()
     }
 
-    /// Whether the whole of a name is meant.
+    /// Whether it matches a whole name.
     pub fn matches(&self, name: &str) -> bool {
         self.folded.matches(&folded(name))
     }
 
-    /// Whether a type is meant: without a dot in the pattern by its name, of a nested type also by the last part of it; with one by its whole
-    /// symbol path or an end of that which begins behind a dot.
+    /// Whether it matches a type. A pattern without a dot is compared with the type's name, and with the last parts of a nested type's name; a
+    /// pattern with a dot with the whole symbol path and with its suffixes after a dot.
     pub fn means(&self, name: &Name) -> bool {
         let (whole, ends) = if self.dotted { (0, '.') } else { (name.local, '+') };
         let met = |path: &str| {
@@ -45,18 +45,18 @@ impl Glob {
     }
 }
 
-/// A type as patterns see it.
+/// A type's name, as patterns compare it.
 #[derive(Clone, Debug)]
 pub struct Name {
     path: String,
-    /// Without the numbers of type parameters, where there are any.
+    /// Path without arity marks, if it has any.
     bare: Option<String>,
-    /// Where its own name begins, behind the namespace.
+    /// Start of the type's own name, after the namespace.
     local: usize,
 }
 
 impl Name {
-    /// A symbol path and the namespace that it begins with.
+    /// Takes a symbol path and the namespace that it begins with.
     pub fn new(symbol: &str, namespace: &str) -> Self {
         let local = if namespace.is_empty() { 0 } else { folded(namespace).len() + 1 };
         let bare = symbol.contains('`').then(|| folded(&without_arity(symbol)));
@@ -65,7 +65,7 @@ impl Name {
     }
 }
 
-/// `A.List`1+Node` without the backticks and their numbers.
+/// Returns a symbol without arity marks: `A.List+Node` for ``A.List`1+Node``.
 fn without_arity(symbol: &str) -> String {
     let mut parts = symbol.split('`');
     let first = parts.next().unwrap_or_default().to_owned();

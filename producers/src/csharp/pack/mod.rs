@@ -1,7 +1,7 @@
-//! Packs (seed 000 §10): what a filter means of a workspace, as one text that fits a budget of tokens.
+//! Packs (seed 000 §10): the types that a filter selects from a workspace, as one text within a budget of tokens.
 //!
-//! [`select`] says which types and in which order, from indexes alone; [`document`] writes them, within a [`budget`]; [`form`] has the
-//! producers. What a pack looks like moves only with the outlines (and summaries, if it asks for them) of its own types.
+//! [`select`] chooses the types and their order from indexes alone; [`document`] writes them within a [`budget`]; [`form`] has the producers. The
+//! text of a pack changes only with the outlines (and requested summaries) of its own types.
 
 pub mod budget;
 pub mod document;
@@ -13,7 +13,7 @@ pub mod select;
 #[cfg(test)]
 mod tests;
 
-/// Adds the producers of packs.
+/// Registers the producers of packs.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(select::Select);
     registry.add(form::PACK);

@@ -1,12 +1,12 @@
-//! The order of a pack: what is depended on stands first, mutually dependent types stand together, and the rest goes by name.
+//! The order of a pack: dependencies first, mutually dependent types together, otherwise by name.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Nodes `0..dependencies.len()`, each after those that it depends on; of two that could stand next the smaller number, which of a group is
-/// that of its smallest member. Linear but for a heap, and nothing recursive.
+/// Returns the nodes `0..dependencies.len()`, each after its dependencies. Ties go to the smaller number; a group has the number of its smallest
+/// member. Linear except for a heap, and not recursive.
 pub fn topological(dependencies: &[Vec<usize>]) -> Vec<usize> {
     let mut graph: DiGraph<(), (), usize> = DiGraph::with_capacity(dependencies.len(), 0);
     for _ in dependencies {
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn dependencies_first_groups_together_ties_by_number() {
         assert_eq!(topological(&[vec![2], vec![], vec![]]), [1, 2, 0]);
-        // 0 and 3 need each other and 2.
+        // 0 and 3 depend on each other and on 2.
         assert_eq!(topological(&[vec![3, 2], vec![0], vec![], vec![0]]), [2, 0, 3, 1]);
         let n = 100_000;
         let chain: Vec<Vec<usize>> = (0..n).map(|at| if at + 1 < n { vec![at + 1] } else { vec![] }).collect();

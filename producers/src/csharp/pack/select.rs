@@ -1,12 +1,11 @@
-//! `csharp/pack-selection`: which types a pack holds and in which order (seed 000 §10.2, steps 1, 2 and 4).
+//! `csharp/pack-selection`: the types of a pack and their order (seed 000 §10.2, steps 1, 2 and 4).
 //!
-//! A primary of a filter means: `namespace:` the whole namespace of a type; `type:` its name or symbol path, see [`Glob::means`]; `access:`
-//! its accessibility in effect, `-` for the space in `protected-internal`; `tag:` what the patterns of that tag mean as `type:` would;
-//! `depends:` the types whose declarations or bodies name one that is meant; `file:` the types with a part in a file of that path. Then come
-//! the types that the declarations of those name, as far as they are public or protected and no `!` of the filter names them: what was
-//! excluded does not come back by a dependency. Files of other languages, as the tables `//index/LANGUAGE:names` know them, are selected
-//! by `file:` alone. It reads indexes and no outline, and its output holds no count, so that it moves only when the types of the pack, their
-//! order or their worth do.
+//! Primaries of a filter: `namespace:` matches the whole namespace of a type; `type:` its name or symbol path, see [`Glob::means`]; `access:` its
+//! effective accessibility, with `-` for the space in `protected-internal`; `tag:` the patterns of that tag, each like `type:`; `depends:` the types
+//! whose declarations or bodies name a type of this name; `file:` the types with a part in a file of this path. The pack adds the types that the
+//! declarations of these name, if they are public or protected and no `!` of the filter names them: an excluded type does not return as a
+//! dependency. Files of other languages, from the tables `//index/LANGUAGE:names`, are selected by `file:` only. The producer reads indexes and no
+//! outline. Its output contains no count, so it changes only with the types of the pack, their order or their ranks.
 
 use super::filter::{self, Expr, Field, Filter, InvalidFilter, Primary};
 use super::glob::{Glob, Name};
@@ -27,11 +26,11 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most patterns of a tag.
+/// Maximum number of patterns of a tag.
 const MOST_PATTERNS: usize = 1_000;
-/// So many names that mean nothing are told.
+/// Maximum number of names without a match that are reported.
 const MOST_TOLD: usize = 5;
-/// What `access:` may name.
+/// Names that `access:` may match.
 const ACCESS: [&str; 7] = [
     "public",
     "protected-internal",
@@ -47,62 +46,62 @@ const ACCESS: [&str; 7] = [
 pub struct PackRow {
     /// The filter as written.
     pub filter: String,
-    /// Most tokens of its text.
+    /// Token budget of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
-    /// Whether the types that declarations name come with it; they do unless this is false.
+    /// Whether it includes the types that declarations name; true by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<bool>,
-    /// Whether first sentences of documentation are shown; they are unless this is false.
+    /// Whether first sentences of documentation are shown; true by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub docs: Option<bool>,
-    /// Whether summaries are asked for; they are only if this is true.
+    /// Whether summaries are requested; false by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantic: Option<bool>,
 }
 
-/// Why a type is in a pack.
+/// Reason for a type's presence in a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// The filter means it.
+    /// The filter matches it.
     Matched,
-    /// Declarations of these, which the filter means, name it.
+    /// Declarations of these matched types name it.
     DependencyOf(Vec<String>),
 }
 
-/// The output of [`Select`]. Fields stand in the order of their names.
+/// The output of [`Select`]. Fields are in alphabetical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Most tokens of the pack.
+    /// Token budget of the pack.
     pub budget: Option<u64>,
     /// Whether first sentences of documentation are shown.
     pub docs: bool,
-    /// Types that would have come as dependencies and that a `!` of the filter names, with that `!` as written.
+    /// Types excluded from the dependencies by a `!` of the filter, with that `!` as written.
     pub excluded: BTreeMap<String, String>,
-    /// Files of other languages, known by a grammar.
+    /// Files of other languages, parsed by a grammar.
     pub files: Vec<String>,
     /// The filter in one line.
     pub filter: String,
-    /// Files of other languages, known by an index.
+    /// Files of other languages, from an index.
     pub indexed: Vec<String>,
-    /// The types, and the files as [`file_key`] writes them, as they are given up when the budget is too small: dependencies before what the filter means, then those that the fewest
-    /// types name, then the deepest, then the last by name.
+    /// Keys of types and files ([`file_key`]), in the order in which the budget drops them: dependencies, files, matched types. Types with the
+    /// fewest references are first, then the deepest, then the last by name.
     pub least: Vec<String>,
-    /// Types whose summary is asked for.
+    /// Types whose summary is requested.
     pub semantic: Vec<String>,
     /// The types in the order of the pack.
     pub types: Vec<String>,
-    /// Why each is there.
+    /// Reason for each type.
     pub why: BTreeMap<String, Why>,
 }
 
-/// The key of a file of another language. Keys of types never begin with `//`, so the two never collide.
+/// Returns the key of a file of another language. Keys of types never begin with `//`, so the two never collide.
 pub fn file_key(path: &str) -> String {
     format!("//files/{path}")
 }
 
-/// The path of a [`file_key`]; `None` of a key of a type.
+/// Returns the path of a [`file_key`]; `None` for a key of a type.
 pub fn path_of_key(key: &str) -> Option<&str> {
     key.strip_prefix("//files/")
 }
@@ -164,18 +163,18 @@ fn read<T: DeserializeOwned>(table: Table<'_>, key: &str) -> Result<Option<T>, F
     table.get(key).map(read).transpose()
 }
 
-/// A row of `[language.NAME]`: how the files of a language are known.
+/// A row of `[language.NAME]`: the source of the definitions in a language's files.
 #[derive(Default, Deserialize)]
 struct LanguageRow {
-    /// By an index, and not by a grammar.
+    /// Whether an index provides them instead of a grammar.
     #[serde(default)]
     indexed: bool,
 }
 
-/// What filters are asked of: all types by number, in the order of their keys, then the files of other languages.
+/// The data that filters test: all types by number, in the order of their keys, then the files of other languages.
 struct World<'i> {
     types: Vec<(&'i str, TypeRow, Name)>,
-    /// By path, whether an index tells of it.
+    /// By path, whether an index describes the file.
     files: BTreeMap<String, bool>,
     number: FxHashMap<&'i str, usize>,
     dependencies: Vec<DependencyRow>,
@@ -210,7 +209,7 @@ impl<'i> World<'i> {
         })
     }
 
-    /// The types that each primary of a filter means.
+    /// Returns the types that each primary of a filter matches.
     fn sets(&self, filter: &Filter) -> Result<Vec<Vec<bool>>, InvalidFilter> {
         filter
             .primaries
@@ -227,7 +226,7 @@ impl<'i> World<'i> {
             .collect()
     }
 
-    /// The files of other languages that a filter selects, with whether an index tells of them. A `!` alone selects none.
+    /// Returns the files of other languages that a filter selects, with whether an index describes them. A `!` alone selects none.
     fn matched_files(&self, filter: &Filter, sets: &[Vec<bool>], matched: &[bool]) -> Vec<(&str, bool)> {
         let including = filter.root.including();
         let named = |number: usize| including.iter().any(|&primary| sets[primary][self.types.len() + number]);
@@ -270,7 +269,7 @@ impl<'i> World<'i> {
             .collect()
     }
 
-    /// The patterns of the tags that a primary names.
+    /// Returns the patterns of the tags that a primary names.
     fn patterns(&self, primary: &Primary) -> Result<Vec<Glob>, InvalidFilter> {
         name_exists(primary, &self.tags.keys().copied().collect::<Vec<_>>())?;
         let tags = self.tags.iter().filter(|(tag, _)| primary.glob.matches(tag));
@@ -288,7 +287,7 @@ impl<'i> World<'i> {
         Ok(patterns.into_iter().map(|pattern| Glob::new(pattern)).collect())
     }
 
-    /// The types of the pack: those that matched, and what their declarations name.
+    /// Returns the types of the pack: the matched types, and the types that their declarations name.
     fn with_dependencies(&self, matched: &[bool], wanted: bool, internal: bool) -> BTreeMap<usize, Why> {
         let mut readers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         let mut why: BTreeMap<usize, Why> = BTreeMap::new();
@@ -306,7 +305,7 @@ impl<'i> World<'i> {
         why
     }
 
-    /// Takes out the dependencies that a `!` of the filter names, and tells which.
+    /// Removes and returns the dependencies that a `!` of the filter names.
     fn exclude(&self, why: &mut BTreeMap<usize, Why>, filter: &Filter, sets: &[Vec<bool>]) -> BTreeMap<String, String> {
         let not = filter.root.excluding();
         let mut excluded = BTreeMap::new();
@@ -320,7 +319,7 @@ impl<'i> World<'i> {
         excluded
     }
 
-    /// The types that the declarations of a type name.
+    /// Returns the types that the declarations of a type name.
     fn structure(&self, number: usize) -> impl Iterator<Item = usize> {
         self.dependencies[number]
             .structure
@@ -344,7 +343,7 @@ impl<'i> World<'i> {
         });
         let matched = least.partition_point(|number| why[number] != Why::Matched);
         let mut least = keys(least);
-        // No type names a file.
+        // No type names a file, so files are the first of the matched.
         least.splice(matched..matched, files.iter().rev().map(|(path, _)| file_key(path)));
         let known_by = |index: bool| {
             files
@@ -370,7 +369,7 @@ impl<'i> World<'i> {
         }
     }
 
-    /// Tells of primaries, and of patterns of the tags among them, that mean nothing, with what may have been meant.
+    /// Warns about primaries, and patterns of their tags, that match nothing, with likely intended names.
     fn meaningless(&self, filter: &Filter, sets: &[Vec<bool>]) -> Vec<Diagnostic> {
         let empty = filter.primaries.iter().zip(sets).filter(|(_, set)| !set.contains(&true));
         let primaries = empty.map(|(primary, _)| {
@@ -394,7 +393,7 @@ impl<'i> World<'i> {
         self.types.iter().map(|(key, _, _)| symbol_of(key))
     }
 
-    /// The patterns that mean no type, of the tags that a filter names.
+    /// Returns the patterns without a matching type, of the tags that a filter names.
     fn empty_patterns(&self, filter: &Filter) -> Vec<(&'i str, &str)> {
         let asked = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.matches(tag));
         let tags = self.tags.iter().filter(|(tag, _)| asked(tag));
@@ -404,7 +403,7 @@ impl<'i> World<'i> {
     }
 }
 
-/// The files of other languages that define something. Of one that both a grammar and an index tell of, the index counts.
+/// Returns the files of other languages with definitions. If a grammar and an index describe a file, the index wins.
 fn other_files(inputs: &Inputs<'_>) -> Result<BTreeMap<String, bool>, Failure> {
     let languages = table(inputs, "languages")?;
     let mut files = BTreeMap::new();
@@ -419,7 +418,7 @@ fn other_files(inputs: &Inputs<'_>) -> Result<BTreeMap<String, bool>, Failure> {
     Ok(files)
 }
 
-/// What means nothing, and the names most like it.
+/// Builds the warning about a name without a match, with the most similar names.
 fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) -> Diagnostic {
     let candidates = nearest(token, known, 3);
     let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_NOTHING, format!("{what} means no type"));
@@ -430,10 +429,10 @@ fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) 
     diagnostic.candidates(candidates)
 }
 
-/// Whether all tags and accessibilities that a filter names are there, which is known without any type.
+/// Checks that all tags and accessibilities in a filter exist; needs no type.
 ///
 /// # Errors
-/// The first name that is not.
+/// The first unknown name.
 pub fn names_exist(filter: &Filter, tags: &[&str]) -> Result<(), InvalidFilter> {
     filter.primaries.iter().try_for_each(|primary| name_exists(primary, tags))
 }
@@ -459,7 +458,7 @@ fn name_exists(primary: &Primary, tags: &[&str]) -> Result<(), InvalidFilter> {
     Err(error)
 }
 
-/// Which of `count` types an expression means. Its depth is bounded by the parser.
+/// Evaluates an expression for each of `count` types. The parser bounds its depth.
 fn evaluate(expr: &Expr, sets: &[Vec<bool>], count: usize) -> Vec<bool> {
     let join = |parts: &[Expr], start: bool, with: fn(bool, bool) -> bool| {
         let mut all = vec![start; count];
@@ -479,7 +478,7 @@ fn evaluate(expr: &Expr, sets: &[Vec<bool>], count: usize) -> Vec<bool> {
 /// Reads the blob of [`Select`].
 ///
 /// # Errors
-/// When it is not of our making.
+/// If the blob is invalid.
 pub fn read_selection(bytes: &[u8]) -> Result<Selection, Failure> {
     serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("a selection cannot be read: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Packs of a small workspace: filters against a naive evaluation, what comes with them, order, budget, and what leaves them as they are.
+//! Packs of a small workspace: filters against a naive evaluation, dependencies, order, budget, and edits that leave packs unchanged.
 
 use super::budget::tokens;
 use super::filter::{Expr, Field, Filter, parse};
@@ -38,7 +38,7 @@ const TAGS: [(&str, &str); 4] = [
     ("misspelt", r#"["NodeStroe","Key","Nowhere.*"]"#),
 ];
 
-/// The indexes of some C#.
+/// The indexes of a C# workspace.
 struct Bench {
     world: World,
     indexes: Vec<(&'static str, Vec<Input>)>,
@@ -94,7 +94,7 @@ impl Bench {
         read_selection(&output.bytes).expect("a selection")
     }
 
-    /// The types that a filter alone means, without their namespaces.
+    /// Returns the types that a filter matches, without dependencies and without namespaces.
     fn selected_types(&self, filter: &str) -> Vec<String> {
         let selection = self.selected(&serde_json::json!({"filter": filter, "dependencies": false}));
         let mut names: Vec<String> = selection.types.iter().map(|key| short(key)).collect();
@@ -102,7 +102,7 @@ impl Bench {
         names
     }
 
-    /// What a producer of packs makes of a row, with the summaries that it asks for.
+    /// Returns the text that a producer of packs writes for a row, with requested summaries.
     fn make(&self, producer: &dyn Producer, row: &serde_json::Value) -> String {
         String::from_utf8(self.output(producer, row).bytes).expect("text")
     }
@@ -128,7 +128,7 @@ impl Bench {
         run_with(producer, &[("pack", "core")], "{}", roles).expect("a pack")
     }
 
-    /// What is said of a pack when it is written.
+    /// Returns the diagnostics of writing a pack.
     fn diagnostics_of(&self, row: &serde_json::Value) -> Vec<Diagnostic> {
         self.output(&PACK, row).diagnostics
     }
@@ -137,7 +137,7 @@ impl Bench {
         self.make(&PACK, row)
     }
 
-    /// What a pack's text holds, by the data beside it; the text says the same.
+    /// Returns the contents of a pack's text from the data form, and checks that the text agrees.
     fn contents(&self, row: &serde_json::Value) -> Contents {
         let contents: Contents = serde_json::from_str(&self.make(&CONTENTS, row)).expect("contents");
         let text = self.pack(row);
@@ -156,7 +156,7 @@ impl Bench {
     }
 }
 
-/// A table of names that these files define.
+/// Returns a table of names that these files define.
 fn names(files: &[&str]) -> Vec<u8> {
     let row = |file: &&str| (file.to_string(), format!(r#"{{"{file}":[["C","class"]]}}"#));
     write_table(&files.iter().map(row).collect())
@@ -241,7 +241,7 @@ fn public_dependencies_of_declarations_come_with_it_in_order() {
     let bench = Bench::new(CODE);
     let selection = bench.selected(&serde_json::json!({"filter": "type:NodeStore"}));
     let own = |names: &[&str]| -> Vec<String> { names.iter().map(|name| format!("Memo.Core.{name}")).collect() };
-    // Not Cache, which is internal, nor Limits, which only a body names; Node is there and what Node names is not.
+    // Not Cache (internal) and not Limits (named only in a body); Node is included, but not the types that Node names.
     assert_eq!(selection.types, own(&["Key", "Node", "IStore", "NodeStore"]));
     assert_eq!(selection.why["Memo.Core.NodeStore"], Why::Matched);
     assert_eq!(selection.why["Memo.Core.Key"], Why::DependencyOf(own(&["NodeStore"])));
@@ -296,7 +296,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     };
     let all = bench.contents(&row(None));
     assert_eq!((out(&all), all.types.len()), (vec![], 4));
-    // Facts are made of outlines alone.
+    // Facts depend on outlines alone.
     let plain = |budget: Option<u64>| serde_json::json!({"filter": "type:NodeStore", "budget": budget});
     let facts = |budget| -> PackFacts { serde_json::from_str(&bench.make(&FACTS, &plain(budget))).expect("facts") };
     assert_eq!(facts(None).token_estimate, bench.contents(&plain(None)).token_estimate);
@@ -329,7 +329,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     assert_eq!((before.needed, bench.contents(&row(Some(fewest))).needed), (Some(fewest), None));
     let short = bench.contents(&row(Some(fewest - 1)));
     assert_eq!((short.types.len(), short.needed), (0, Some(fewest)));
-    // The head fits, no type does.
+    // The head fits, but no type.
     assert_eq!(
         bench.diagnostics_of(&row(Some(fewest - 1)))[0].message,
         format!("the budget of {} tokens is too small for any type of the pack", fewest - 1)
@@ -351,12 +351,12 @@ fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
         told("type:NodeStore !type:key"),
         ("Node IStore NodeStore".into(), by(&["Key"], "!type:key"))
     );
-    // By which `!` does not matter, nor in which branch it stands.
+    // The `!` that excludes the type does not matter, nor the branch that contains it.
     assert_eq!(told("type:NodeStore or (type:Page !type:Key)").1, by(&["Key"], "!type:Key"));
     assert_eq!(told("type:NodeStore !access:public"), (String::new(), vec![]));
     assert_eq!(told("type:NodeStore !depends:Key"), (String::new(), vec![]));
     assert_eq!(told("type:NodeStore !namespace:Other").1, vec![]);
-    // What the filter means is there whatever else it says of it.
+    // A type that the filter matches stays, even if a `!` names it.
     assert_eq!(told("type:NodeStore or type:Key or (type:Page !type:Key)").1, vec![]);
     assert_eq!(told("type:Key !type:NodeStore"), ("Key".into(), vec![]));
     let text = bench.pack(&row("type:NodeStore !type:key"));
@@ -377,7 +377,7 @@ fn files_of_other_languages_are_selected_by_their_path_alone() {
         (selection.files.join(" "), selection.indexed.join(" "))
     };
     let files = |by_grammar: &str, by_index: &str| (by_grammar.to_owned(), by_index.to_owned());
-    // What an index tells of a file counts.
+    // If an index describes a file, the index wins.
     assert_eq!(selected("file:web/*"), files("web/a.ts web/sub/c.ts", "web/b.ts"));
     assert_eq!(selected("file:WEB/?.ts !file:*b.ts or type:Page"), files("web/a.ts", ""));
     for filter in [
@@ -398,7 +398,7 @@ fn files_of_other_languages_are_selected_by_their_path_alone() {
         text.ends_with("\n## web/b.ts\nTold by: an index\n\n## web/sub/c.ts\nTold by: tree-sitter\n"),
         "{text}"
     );
-    // Files go before types, the last by path first.
+    // Files are dropped before types, the last by path first.
     let whole = bench.contents(&all).token_estimate;
     for budget in 1..whole {
         let contents = bench.contents(&row("type:Key or file:web/*", Some(budget)));
@@ -440,7 +440,7 @@ fn edits_that_do_not_concern_a_pack_leave_it_as_it_is() {
     assert_ne!(before.pack(&row), documented.pack(&row));
 }
 
-/// What a filter means of one type, by the definitions and nothing else.
+/// Whether a filter matches one type, evaluated directly from the definitions.
 fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
     match expr {
         Expr::Any(parts) => parts.iter().any(|part| means(bench, filter, part, key)),

@@ -1,20 +1,20 @@
-//! Whether the grammar should look at a body: neighbours that no C# code has.
+//! Decides whether the grammar must parse a body: looks for adjacent tokens that no C# code has.
 //!
-//! Bodies are hidden from the grammar, which is where most of its time would go. Only one whose tokens look wrong makes a file's bodies
-//! be parsed, so a doubt is never a verdict: it costs a parse, and what is told of errors comes from that parse. An error that leaves
-//! the order of tokens plausible is not noticed.
+//! Bodies are hidden from the grammar, because parsing them would take most of its time. A body with suspicious tokens makes the grammar parse the
+//! file's bodies. So a doubt is never a verdict: it costs a parse, and all reported errors come from that parse. An error that leaves the order of
+//! tokens plausible goes unnoticed.
 
 use super::tokens::Tokens;
 use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
 use crate::csharp::lexer::Kind;
 use std::ops::Range;
 
-/// What a token is to its neighbours.
+/// Class of a token with respect to its neighbors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// A name.
     Name,
-    /// A word that means something between or before names: `and`, `await`.
+    /// A word with a meaning between or before names: `and`, `await`.
     Contextual,
     /// A reserved word that is a value: `this`, `null`.
     Operand,
@@ -25,36 +25,36 @@ enum Class {
     Close,
     Semicolon,
     Comma,
-    /// An operator that takes a value on either side and nothing else.
+    /// An operator that needs a value on both sides.
     Binary,
-    /// `+`, `|`, `<=`: takes a value on its right.
+    /// `+`, `|`, `<=`: needs a value on its right.
     Prefix,
-    /// What may stand nearly anywhere: `<`, `*`, `?`.
+    /// A token possible nearly anywhere: `<`, `*`, `?`.
     Other,
     Wrong,
 }
 
-/// What is hidden from the grammar, as token ranges.
+/// A body hidden from the grammar, as token ranges.
 pub(crate) enum Body {
     /// Statements with their braces.
     Block(Range<usize>),
     /// Accessors with their braces.
     Accessors(Range<usize>),
-    /// The value behind `=` or `=>`.
+    /// The value after `=` or `=>`.
     Value(Range<usize>),
 }
 
-/// Whether something stands in these bodies that no code has.
+/// Whether any of these bodies contains tokens that no code has.
 pub(crate) fn any(tokens: &Tokens<'_>, bodies: &[Body]) -> bool {
     bodies.iter().any(|body| match body {
         Body::Block(range) => in_code(tokens, range, true),
-        // What ends a value tells whether it is whole.
+        // The token after a value shows whether the value is complete.
         Body::Value(range) => in_code(tokens, &(range.start..(range.end + 1).min(tokens.all.len())), false),
         Body::Accessors(range) => in_accessors(tokens, range),
     })
 }
 
-/// Whether a list holds something else than accessors, or one of them something that no code has.
+/// Whether a list contains anything but accessors, or an accessor contains tokens that no code has.
 fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
     let mut at = list.start + 1;
     let close = list.end - 1;
@@ -84,9 +84,9 @@ fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
     false
 }
 
-/// Whether statements or a value have neighbours that no code has.
+/// Whether statements or a value contain adjacent tokens that no code has.
 fn in_code(tokens: &Tokens<'_>, body: &Range<usize>, block: bool) -> bool {
-    /// An open brace and whether a `;` stands directly in it.
+    /// An open brace, and whether it directly contains a `;`.
     struct Brace {
         block: bool,
         statements: bool,
@@ -155,7 +155,7 @@ fn class(tokens: &Tokens<'_>, at: usize) -> Class {
     }
 }
 
-/// Whether this token cannot follow the one before it.
+/// Whether this token cannot follow the preceding one.
 fn pair(tokens: &Tokens<'_>, at: usize, before: Class, class: Class) -> bool {
     use Class::{Binary, Close, Comma, Contextual, Keyword, Literal, Name, Open, Operand, Prefix, Semicolon};
     let (last, text) = (tokens.text(at - 1), tokens.text(at));
@@ -182,7 +182,7 @@ fn pair(tokens: &Tokens<'_>, at: usize, before: Class, class: Class) -> bool {
     }
 }
 
-/// Whether a character literal holds one character.
+/// Whether a character literal contains exactly one character.
 fn is_character(text: &str) -> bool {
     let inner = text.get(1..text.len() - 1).unwrap_or("");
     inner.starts_with('\\') && inner.len() > 1 || inner.encode_utf16().count() == 1
@@ -199,7 +199,7 @@ fn after_keyword(last: &str, text: &str, class: Class) -> bool {
     }
 }
 
-/// Whether two names stand before a token that no declaration goes on with, or where no declaration is.
+/// Whether two names precede a token that continues no declaration, or occur where no declaration can be.
 fn declared(tokens: &Tokens<'_>, at: usize, before: Class, now: Class) -> bool {
     if before != Class::Name || at < 3 || class(tokens, at - 2) != Class::Name {
         return false;
@@ -242,7 +242,7 @@ fn is_control(word: &str) -> bool {
     )
 }
 
-/// Whether a `{` begins statements for sure.
+/// Whether a `{` certainly opens statements.
 fn opens_block(tokens: &Tokens<'_>, open: usize) -> bool {
     match open.checked_sub(1).map_or("", |before| tokens.text(before)) {
         ";" | "{" | "}" | "=>" | "else" | "do" | "try" | "finally" | "checked" | "unchecked" | "unsafe" => {
@@ -273,7 +273,7 @@ mod tests {
         read(text, &BTreeSet::new(), "f.cs").0.tier
     }
 
-    /// Texts that differ from a file by one token of a body: left out, doubled, or swapped with the next.
+    /// Returns copies of a file with one token of a body deleted, doubled, or swapped with the next.
     fn with_a_wrong_token(text: &str, each: usize) -> Vec<String> {
         let tokens = Tokens::new(text, lex(text));
         let skeleton = skeleton(&tokens, &[]);

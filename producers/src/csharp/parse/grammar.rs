@@ -1,4 +1,4 @@
-//! The grammar: one parser a thread, a budget of parser steps instead of a clock, node kinds and fields resolved once.
+//! The grammar: one parser per thread, a budget of parser steps instead of a clock, node kinds and fields resolved once.
 
 use super::members::Form;
 use crate::csharp::model::TypeKind;
@@ -7,22 +7,22 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use tree_sitter::{Language, ParseOptions, Parser, Tree};
 
-/// Progress reports a parse may take before it is given up, besides those for its length. A report comes every 100 parser steps.
+/// Progress reports after which a parse is aborted, plus those for its length. A report comes every 100 parser steps.
 const BASE_REPORTS: usize = 20_000;
 
-/// Bytes of text that earn one more report. Real code takes one report in 15 to 60 bytes.
+/// Bytes of text per additional report. Real code takes one report in 15 to 60 bytes.
 const BYTES_A_REPORT: usize = 3;
 
 thread_local! {
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
 }
 
-/// The grammar of C#.
+/// Returns the grammar of C#.
 pub(crate) fn language() -> Language {
     tree_sitter_c_sharp::LANGUAGE.into()
 }
 
-/// Parses a text; `None` when it took more steps than a text of its length deserves.
+/// Parses a text; `None` if it exceeds the budget for its length.
 pub(crate) fn parse(text: &str) -> Option<Tree> {
     PARSER.with_borrow_mut(|slot| {
         let parser = slot.get_or_insert_with(|| {
@@ -52,16 +52,15 @@ pub(crate) fn parse(text: &str) -> Option<Tree> {
     })
 }
 
-/// Number of nodes of a plain parse without anything around it: what a benchmark compares the producers with. 0 if the parse was
-/// given up.
+/// Returns the number of nodes of a plain parse, as the baseline of benchmarks; 0 if the parse was aborted.
 pub fn parse_only(text: &str) -> usize {
     parse(text).map_or(0, |tree| tree.root_node().descendant_count())
 }
 
-/// What a node is to the walk.
+/// Kind of a node, for the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
-    /// Nothing of its own; its children are looked at.
+    /// No kind of its own; its children are visited.
     Inner,
     Error,
     Namespace,
@@ -71,7 +70,7 @@ pub(crate) enum Node {
     GlobalAttribute,
     Type(TypeKind),
     Member(Form),
-    /// `{ … }`, a value and other code: not looked at.
+    /// `{ … }`, a value and other code: not visited.
     Code,
     AttributeList,
     BaseList,
@@ -90,7 +89,7 @@ pub(crate) enum Node {
     Attribute,
 }
 
-/// Kinds by id, and the fields the walk asks for.
+/// Kinds by id, and the fields that the walk reads.
 pub(crate) struct Grammar {
     kinds: Vec<Node>,
     pub(crate) name: u16,
@@ -102,7 +101,7 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
-    /// The grammar, resolved once.
+    /// Returns the grammar, resolved once.
     pub(crate) fn get() -> &'static Self {
         static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
         GRAMMAR.get_or_init(Self::resolve)

@@ -1,17 +1,17 @@
-//! The parts that declarations share, read from tokens: attributes, modifiers, type parameters, parameter lists, constraints.
+//! Parses the common parts of declarations from tokens: attributes, modifiers, type parameters, parameter lists, constraints.
 //!
-//! Reading tokens instead of grammar nodes keeps every text the same when the grammar changes.
+//! Texts from tokens, unlike those from grammar nodes, stay the same when the grammar changes.
 
 use super::tokens::Tokens;
 use crate::csharp::canonical;
 use crate::csharp::lexer::Token;
 use std::ops::Range;
 
-/// What stands before the type or keyword of a declaration.
+/// The parts before the type or keyword of a declaration.
 pub(crate) struct Opening {
     /// Canonical attributes.
     pub(crate) attributes: Vec<String>,
-    /// Modifiers in written order.
+    /// Modifiers in source order.
     pub(crate) modifiers: Vec<String>,
     /// First token after the attributes.
     pub(crate) start: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Opening {
     pub(crate) after: usize,
 }
 
-/// Attributes and modifiers at the head of a declaration.
+/// Parses attributes and modifiers at the head of a declaration.
 pub(crate) fn opening(tokens: &Tokens<'_>, range: &Range<usize>) -> Opening {
     let mut attributes = Vec::new();
     let start = self::attributes(tokens, range.clone(), &mut attributes);
@@ -48,8 +48,8 @@ fn is_modifier(tokens: &Tokens<'_>, at: usize) -> bool {
     }
 }
 
-/// Collects the attribute lists at the start of `range`; returns the first token after them. What does not belong to the declaration
-/// itself begins with its target (`return: NotNull`).
+/// Collects the attribute lists at the start of `range`; returns the first token after them. An attribute with another target than the
+/// declaration begins with that target (`return: NotNull`).
 pub(crate) fn attributes(tokens: &Tokens<'_>, range: Range<usize>, into: &mut Vec<String>) -> usize {
     let mut at = range.start;
     while at < range.end && tokens.is(at, "[") {
@@ -71,24 +71,24 @@ pub(crate) fn attributes(tokens: &Tokens<'_>, range: Range<usize>, into: &mut Ve
     at
 }
 
-/// A parameter list taken apart.
+/// A parsed parameter list.
 #[derive(Default)]
 pub(crate) struct Parameters {
     /// Types as written, with ref kinds.
     pub(crate) types: Vec<String>,
-    /// One entry a parameter.
+    /// One entry per parameter.
     pub(crate) each: Vec<Parameter>,
-    /// The list with the attributes of its parameters; empty when no parameter has one.
+    /// The list with the attributes of its parameters; empty without attributes.
     pub(crate) attributed: Vec<Token>,
-    /// `name = value` of every default.
+    /// `name = value` for each default value.
     pub(crate) defaults: Vec<String>,
-    /// The list for the signature, brackets included.
+    /// The list for the signature, with brackets.
     pub(crate) signature: Vec<Token>,
 }
 
 /// One parameter.
 pub(crate) struct Parameter {
-    /// Its name without `@`.
+    /// Name without `@`.
     pub(crate) name: String,
     /// Tokens of its type, without `this`, `params`, `scoped`.
     pub(crate) kind: Range<usize>,
@@ -98,7 +98,7 @@ pub(crate) struct Parameter {
     pub(crate) attributes: Vec<String>,
 }
 
-/// Takes the list apart that opens at `open` and closes at `close`.
+/// Parses the parameter list between `open` and `close`.
 pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Parameters {
     let mut list = Parameters::default();
     let mut has_attributes = false;
@@ -106,7 +106,7 @@ pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Para
     list.attributed.push(tokens.all[open]);
     for part in tokens.split(open + 1..close) {
         if list.signature.len() > 1 {
-            // The comma before this part; its place does not matter, only its text does.
+            // The comma before this part; only its text matters, not its position.
             list.signature.push(tokens.all[part.start - 1]);
             list.attributed.push(tokens.all[part.start - 1]);
         }
@@ -120,7 +120,7 @@ pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Para
     list
 }
 
-/// Adds a parameter; whether it has attributes.
+/// Adds a parameter; returns whether it has attributes.
 fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> bool {
     let mut attributes = Vec::new();
     let start = self::attributes(tokens, part.clone(), &mut attributes);
@@ -148,23 +148,23 @@ fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> 
     has_attributes
 }
 
-/// A name without its `@`.
+/// Returns a name without its `@`.
 pub(crate) fn without_at_sign(word: &str) -> &str {
     word.strip_prefix('@').unwrap_or(word)
 }
 
-/// A type parameter list taken apart.
+/// A parsed type parameter list.
 #[derive(Default)]
 pub(crate) struct TypeParameters {
     /// Names without variance.
     pub(crate) names: Vec<String>,
-    /// The list for the signature, brackets included.
+    /// The list for the signature, with brackets.
     pub(crate) signature: Vec<Token>,
-    /// The list with attributes; empty when no type parameter has one.
+    /// The list with attributes; empty without attributes.
     pub(crate) attributed: Vec<Token>,
 }
 
-/// Takes the type parameter list apart that opens at `at`, if one does; returns it and the first token after it.
+/// Parses the type parameter list at `at`, if any; returns it and the first token after it.
 pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (TypeParameters, usize) {
     let mut list = TypeParameters::default();
     if !(tokens.is(at, "<") && tokens.is_angle(at)) {
@@ -195,19 +195,19 @@ pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (
     (list, close + 1)
 }
 
-/// The list with attributes if there are any, else the plain one.
+/// Returns the list with attributes if it has any, otherwise the plain list.
 pub(crate) fn attributed_or_plain<'a>(attributed: &'a [Token], plain: &'a [Token]) -> &'a [Token] {
     if attributed.is_empty() { plain } else { attributed }
 }
 
-/// Where the part of a declaration ends that readers see: at `{`, `=>` or `;` outside brackets.
+/// Returns the end of the part of a declaration that readers see: the `{`, `=>` or `;` outside brackets.
 pub(crate) fn header_end(tokens: &Tokens<'_>, range: Range<usize>) -> usize {
     tokens
         .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | ";"))
         .unwrap_or(range.end)
 }
 
-/// The `where` clauses of a token range, canonical and sorted.
+/// Returns the `where` clauses of a token range, canonical and sorted.
 pub(crate) fn constraints(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     let mut clauses = Vec::new();
     let mut start = range.start;
@@ -222,17 +222,17 @@ pub(crate) fn constraints(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Strin
     clauses
 }
 
-/// Whether a `where` clause begins here.
+/// Whether a `where` clause begins at `at`.
 pub(crate) fn is_where(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.is(at, "where") && tokens.is_word(at + 1) && tokens.is(at + 2, ":")
 }
 
-/// A signature from pieces of tokens.
+/// Joins token ranges into a signature.
 pub(crate) fn signature(tokens: &Tokens<'_>, pieces: &[&[Token]]) -> String {
     canonical::text(tokens.source, &pieces.concat())
 }
 
-/// Texts that belong to the implementation, one a line; empty ones are left out.
+/// Joins texts of the implementation, one per line, without empty ones.
 pub(crate) fn body(parts: &[String]) -> String {
     parts
         .iter()
@@ -242,7 +242,7 @@ pub(crate) fn body(parts: &[String]) -> String {
         .join("\n")
 }
 
-/// The tokens of a body: from `{` or `=>` to the end of the declaration, without a closing `;`.
+/// Returns the canonical text of a body: from `{` or `=>` to the end of the declaration, without a closing `;`.
 pub(crate) fn body_text(tokens: &Tokens<'_>, range: Range<usize>) -> String {
     let end = if range.end > range.start && tokens.is(range.end - 1, ";") {
         range.end - 1

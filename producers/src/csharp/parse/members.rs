@@ -1,6 +1,6 @@
-//! One member declaration, read from its tokens: name, parameters, signature, body.
+//! Parses one member declaration from its tokens: name, parameters, signature, body.
 //!
-//! The grammar tells only that a member of this form stands here and which token is its name; texts come from tokens.
+//! The grammar provides only the form of the member and the token of its name; texts come from tokens.
 
 use super::header::{
     Opening, attributed_or_plain, body, body_text, header_end, opening, parameters, signature, type_parameters, without_at_sign,
@@ -11,7 +11,7 @@ use crate::csharp::lexer::Token;
 use crate::csharp::model::{Member, MemberKind};
 use std::ops::Range;
 
-/// The forms of member declarations.
+/// Forms of member declarations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Field,
@@ -27,12 +27,12 @@ pub(crate) enum Form {
     EnumMember,
 }
 
-/// The receiver of an extension block, given to each member inside.
+/// The receiver of an extension block, passed to each member inside.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     /// `extension<T>(List<T> source)`.
     pub(crate) header: String,
-    /// `where` clauses, canonical; empty if there are none.
+    /// `where` clauses, canonical; empty without constraints.
     pub(crate) constraints: String,
     /// Its type as written.
     pub(crate) kind: String,
@@ -41,7 +41,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A signature with the receiver in front of the member's name: `public bool extension(string s).IsBlank { get; }`.
+    /// Returns a signature with the receiver before the member's name: `public bool extension(string s).IsBlank { get; }`.
     fn before(&self, signature: &str, before_name: &str) -> String {
         if signature.is_empty() {
             return String::new();
@@ -58,7 +58,7 @@ impl Receiver {
     }
 }
 
-/// The members that a declaration makes: one, or one per declarator.
+/// Returns the members that a declaration declares: one, or one per declarator.
 pub(crate) fn read(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<usize>, receiver: Option<&Receiver>) -> Vec<Member> {
     let opening = opening(tokens, range);
     let start = opening.start;
@@ -87,7 +87,7 @@ pub(crate) fn read(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: 
     members
 }
 
-/// A member with what every form has.
+/// Returns a member with the fields that all forms share.
 fn blank(tokens: &Tokens<'_>, kind: MemberKind, range: &Range<usize>, opening: Opening) -> Member {
     let Opening {
         mut attributes,
@@ -115,7 +115,7 @@ fn blank(tokens: &Tokens<'_>, kind: MemberKind, range: &Range<usize>, opening: O
     }
 }
 
-/// Fields, constants and field-like events.
+/// Parses fields, constants and field-like events.
 fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: Opening) -> Vec<Member> {
     let end = if tokens.is(range.end - 1, ";") { range.end - 1 } else { range.end };
     let constant = opening.modifiers.iter().any(|modifier| modifier == "const");
@@ -161,7 +161,7 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
     members
 }
 
-/// The declarators of a list; a query goes on to the end.
+/// Splits a list of declarators; a query extends to the end.
 fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = tokens.split(range.clone());
     let queries = |part: &Range<usize>| {
@@ -175,7 +175,7 @@ fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
     parts
 }
 
-/// The name in the first declarator of `type name [= value]` (`fixed byte name[16]`).
+/// Returns the name in the first declarator of `type name [= value]` (`fixed byte name[16]`).
 fn declarator_name(tokens: &Tokens<'_>, part: &Range<usize>) -> Option<usize> {
     let mut end = tokens.find(part.clone(), |at| tokens.is(at, "=")).unwrap_or(part.end);
     if end > part.start
@@ -199,7 +199,7 @@ fn enum_member(tokens: &Tokens<'_>, range: &Range<usize>, name: usize, opening: 
     member
 }
 
-/// Methods, constructors, finalizers, operators, conversions.
+/// Parses methods, constructors, finalizers, operators and conversions.
 fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<usize>, opening: Opening) -> Option<Member> {
     let (kind, at) = match form {
         Form::Operator => (
@@ -218,8 +218,8 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     let start = opening.start;
     let mut member = blank(tokens, kind, range, opening);
     let after_name = match form {
-        // The parameter list is the first round bracket after the operator's symbol; the type of a conversion may hold a tuple, so
-        // there it is the last one before the body.
+        // The parameter list is the first round bracket after the operator's symbol. The type of a conversion may contain a tuple, so there it is
+        // the last round bracket before the body.
         Form::Operator => tokens.find(at + 1..range.end, |at| tokens.is(at, "("))?,
         Form::Conversion => conversion_parameters(tokens, at, range.end)?,
         _ => at + 1,
@@ -232,7 +232,7 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
         .filter(|close| *close < range.end)?;
     let list = parameters(tokens, open, close);
     let header_end = header_end(tokens, close + 1..range.end);
-    // `: base(…)` belongs to what the constructor does.
+    // `: base(…)` belongs to the constructor's implementation.
     let readable = match form {
         Form::Constructor => close + 1,
         _ => header_end,
@@ -338,7 +338,7 @@ fn operator_name(tokens: &Tokens<'_>, start: usize, open: usize, operands: usize
     format!("op_{}{name}", if checked { "Checked" } else { "" })
 }
 
-/// `IFoo<int>.` before an explicitly implemented member's name at `name`, canonical; empty if there is none.
+/// Returns `IFoo<int>.` before an explicitly implemented member's name at `name`, canonical; empty without a prefix.
 fn explicit_prefix(tokens: &Tokens<'_>, start: usize, name: usize) -> String {
     let mut first = name;
     while first > start + 1 && matches!(tokens.text(first - 1), "." | "::") {
@@ -368,7 +368,7 @@ fn explicit_prefix(tokens: &Tokens<'_>, start: usize, name: usize) -> String {
     }
 }
 
-/// Properties, indexers and events with accessors.
+/// Parses properties, indexers and events with accessors.
 fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<usize>, opening: Opening) -> Option<Member> {
     let start = opening.start;
     let mut at = match form {
@@ -431,9 +431,9 @@ fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
 struct Accessors {
     /// `{ get; private set; }`.
     summary: String,
-    /// The same with attributes.
+    /// `summary` with attributes.
     attributed: String,
-    /// Bodies and the initialiser.
+    /// Bodies and the initializer.
     bodies: Vec<String>,
     has_value: bool,
 }

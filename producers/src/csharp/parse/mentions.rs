@@ -1,4 +1,4 @@
-//! Names mentioned by a declaration: gathered during the walk, then cleaned of parameters and type parameters, sorted, made unique.
+//! Names that a declaration mentions: collected during the walk, then freed of parameters and type parameters, sorted and deduplicated.
 
 use super::header::without_at_sign;
 use super::tokens::Tokens;
@@ -8,7 +8,7 @@ use crate::csharp::model::{NamePlace, NameUse};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What one declaration mentions, as it stands in the text.
+/// The names mentioned in one declaration, as written.
 #[derive(Default)]
 pub(crate) struct Mentions<'t> {
     names: Vec<Mention<'t>>,
@@ -24,7 +24,7 @@ struct Mention<'t> {
 }
 
 impl<'t> Mentions<'t> {
-    /// Notes a name. Words that never name a declared type are passed over.
+    /// Adds a name. Ignores words that never name a declared type.
     pub(crate) fn add(&mut self, path: Cow<'t, str>, arity: u32, place: NamePlace, certain: bool) {
         if !(path.is_empty() || arity == 0 && is_builtin(&path)) {
             self.names.push(Mention {
@@ -36,12 +36,12 @@ impl<'t> Mentions<'t> {
         }
     }
 
-    /// Notes a parameter: an uncertain name that begins with it is no type.
+    /// Adds a parameter: an uncertain name that begins with it is no type.
     pub(crate) fn parameter(&mut self, name: &'t str) {
         self.parameters.push(without_at_sign(name));
     }
 
-    /// Sorted and unique. `in_scope` are the type parameters of the declaration and of the types around it.
+    /// Returns the names, sorted and distinct. `in_scope` are the type parameters of the declaration and of its enclosing types.
     pub(crate) fn finish(&self, in_scope: &[&str]) -> Vec<NameUse> {
         let mut names: Vec<&Mention<'t>> = self
             .names
@@ -69,10 +69,10 @@ impl<'t> Mentions<'t> {
             .collect()
     }
 
-    /// Notes the names of a written type.
+    /// Adds the names in a written type.
     pub(crate) fn add_tokens(&mut self, tokens: &Tokens<'t>, range: Range<usize>) {
         for at in range.clone() {
-            // Type arguments hold names of their own, so that only the first token of a path is passed.
+            // Type arguments contain names of their own, so only a path's first token is skipped.
             if starts_name(tokens, at, range.start)
                 && let Some(path) = tokens.path(at, range.end)
             {
@@ -82,13 +82,13 @@ impl<'t> Mentions<'t> {
     }
 }
 
-/// Whether a path may begin at this token: a word that is no keyword and not a member of something.
+/// Whether a path may begin at this token: a word that is neither a keyword nor a member access.
 fn starts_name(tokens: &Tokens<'_>, at: usize, start: usize) -> bool {
     let word = tokens.text(at);
     tokens.all[at].kind == Kind::Word && !is_keyword(word) && !(at > start && matches!(tokens.text(at - 1), "." | "?." | "::" | "->"))
 }
 
-/// Words of the grammar that stand where a type stands but name no declared one.
+/// Words that the grammar accepts as types but that name no declared type.
 fn is_builtin(word: &str) -> bool {
     matches!(
         word,

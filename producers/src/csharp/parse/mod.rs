@@ -1,10 +1,9 @@
-//! From C# text to its declarations: [`read`] is the whole way, with the guards that keep any text within stated time and memory.
+//! Parses C# text into declarations. [`read`] is the entry point; its guards bound time and memory for any text.
 //!
-//! Order: inactive code is blanked, tokens are cut, what the grammar need not or cannot see is hidden (all bodies: the *skeleton*), the
-//! grammar parses, a cursor walks. When the tree has errors, valid code that the grammar lacks is *repaired*; at last what stands
-//! outside the errors is taken. Every byte that the grammar sees knows its place, and every text is cut from the tokens, so the same code
-//! has the same texts on each way. Bodies are only looked at for errors, and only where their tokens raise a [`doubt`]; what they mean is for
-//! [`crate::csharp::code`] to read.
+//! Steps: blank inactive code, lex, hide the parts that the grammar need not or cannot parse (all bodies: the *skeleton*), parse with the grammar,
+//! walk the tree. If the tree has errors, *repair* valid code that the grammar lacks; if errors remain, use the declarations outside them. Each byte
+//! that the grammar sees has a known position, and all texts are cut from tokens, so equal code has equal texts on each path. Bodies are only
+//! checked for errors, and only if their tokens raise a [`doubt`]; [`crate::csharp::code`] parses their contents.
 
 mod doubt;
 pub(crate) mod grammar;
@@ -39,10 +38,10 @@ use std::ops::Range;
 use tokens::Tokens;
 use tree_sitter::Tree;
 
-/// Largest text that is parsed; tree-sitter needs about 40 bytes of memory for each byte.
+/// Maximum size of a parsed text, in bytes; tree-sitter needs about 40 bytes of memory for each byte.
 pub const LARGEST: usize = 16 << 20;
 
-/// The declarations of a text, and what its reader should know. `file` is only for the place in diagnostics.
+/// Returns the declarations of a text, and diagnostics. `file` is only used for places in diagnostics.
 pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<Diagnostic>) {
     if text.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
@@ -141,16 +140,16 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     (syntax, diagnostics)
 }
 
-/// What is said where errors stand among declarations.
+/// Message about errors among declarations.
 const MISSING: &str = "some code could not be parsed; declarations may be missing";
 
-/// Most faults of directives that are told of one file.
+/// Maximum number of reported directive faults per file.
 const MOST_FAULTS: usize = 10;
 
-/// Most errors of a tree that are looked at one by one.
+/// Maximum number of errors in a tree that are examined individually.
 const MOST_ERRORS: usize = 1000;
 
-/// The first literal or comment that nothing closes: what stands behind it may have been swallowed.
+/// Returns the first unterminated literal or comment, which may have swallowed the code after it.
 fn unclosed_literal(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
     let literal = lexed
         .tokens
@@ -168,28 +167,28 @@ fn unclosed_literal(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
     literal.into_iter().chain(comment).min()
 }
 
-/// The way from tokens to a tree.
+/// Input of the parses from tokens to a tree.
 struct Way<'t, 'a> {
     active: &'a Active<'t>,
     tokens: &'a Tokens<'a>,
     extensions: &'a [Extension],
-    /// What is hidden from every parse.
+    /// Edits in effect for every parse.
     edits: Vec<Edit>,
 }
 
-/// A tree of declarations and how it was had.
+/// A tree of declarations and its quality.
 struct Parsed {
     tree: Option<(Tree, GrammarText)>,
     tier: Tier,
-    /// How many bodies have errors; 0 when that is not known.
+    /// Number of bodies with errors; 0 if unknown.
     bodies: usize,
-    /// The first error.
+    /// Byte of the first error.
     error: Option<usize>,
 }
 
 impl Way<'_, '_> {
-    /// The declarations, as they are or repaired, and what is wrong with the bodies. When brackets or literals are broken nothing proves
-    /// that a body ends where it seems to, so the result is no more than partial.
+    /// Parses the declarations, plain or repaired, and checks the bodies for errors. With broken brackets or literals, the ends of bodies are
+    /// unreliable, so the result is at most partial.
     fn parse(mut self, broken: bool) -> Parsed {
         if broken {
             tame::broken_literals(self.tokens, &mut self.edits);
@@ -236,7 +235,7 @@ impl Way<'_, '_> {
         Parsed { tree, tier, bodies, error }
     }
 
-    /// The tree of the text with these parts hidden, and its errors; one error of everything for no tree.
+    /// Parses the text with these parts hidden; returns the tree and its errors. Without a tree, one error covers the whole text.
     fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<(Tree, GrammarText)>, Vec<Range<usize>>) {
         let mut shown = GrammarText::new(self.tokens, hidden.iter().chain(&self.edits));
         shown.text.extend(std::iter::repeat_n('}', missing));
@@ -248,13 +247,13 @@ impl Way<'_, '_> {
     }
 }
 
-/// Whether lines of a file-based app stand before the code: `#!`, `#:package`, `#:project`, `#:sdk`, `#:property`.
+/// Whether the code follows lines of a file-based app: `#!`, `#:package`, `#:project`, `#:sdk`, `#:property`.
 fn is_app(text: &str, tokens: &Tokens<'_>) -> bool {
     let end = tokens.all.first().map_or(text.len(), |token| token.start as usize);
     text.starts_with("#!") || text[..end].lines().any(|line| line.trim_start().starts_with("#:"))
 }
 
-/// No declarations.
+/// Returns a file without declarations.
 pub fn nothing(tier: Tier) -> Syntax {
     Syntax {
         tier,
@@ -272,7 +271,7 @@ fn partial(file: &str, place: Option<(u32, u32)>, message: &str) -> Diagnostic {
     Diagnostic::warning(ErrorCode::CS_PARSE_PARTIAL, message).at(file, line, column)
 }
 
-/// The ERROR and MISSING nodes of a tree in the order of the text; one for all when there are too many.
+/// Returns the ERROR and MISSING nodes of a tree in text order; a single range for all if they are too many.
 fn error_ranges(tree: &Tree) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let root = tree.root_node();

@@ -1,11 +1,11 @@
-//! Code that is being written, and valid code that is rarely written.
+//! Incomplete code, and rare valid code.
 
 use super::read;
 use crate::csharp::ids::member_key;
 use crate::csharp::model::Tier;
 use std::collections::BTreeSet;
 
-/// Tier, first message with its line and column, keys of the types and their members.
+/// Returns tier, first message with its line and column, and keys of the types and their members.
 fn seen(text: &str) -> (Tier, String, String) {
     let (syntax, diagnostics) = read(text, &BTreeSet::new(), "f.cs");
     let told = diagnostics.first().map_or_else(String::new, |first| {

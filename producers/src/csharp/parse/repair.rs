@@ -1,27 +1,26 @@
-//! Valid C# that the grammar has no rule for, put differently: same-length substitutions, made only where a parse had errors.
+//! Replaces valid C# that the grammar lacks by same-length substitutions, only after a parse with errors.
 //!
-//! Names are cut from the original text, so a renamed identifier keeps its name, and what stands in a substituted place keeps its names
-//! in the tree.
+//! Names are cut from the original text, so a renamed identifier keeps its name; names in a substituted range also stay in the tree.
 
 use super::shown::Edit;
 use super::tokens::Tokens;
 use crate::csharp::lexer::{Kind, literal_end};
 
-/// The substitutions for a file.
+/// Collects the substitutions for a file.
 pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     for at in 0..tokens.all.len() {
         match tokens.text(at) {
             text if tokens.all[at].kind == Kind::Text => {
                 interpolated(tokens.bytes(&(at..at + 1)).start, text, edits);
             }
-            // As an identifier: nothing that a modifier stands before follows.
+            // `async` as an identifier: the next token cannot follow a modifier.
             "async" if !tokens.is_word(at + 1) && !matches!(tokens.text(at + 1), "(" | "[" | "<") => {
                 edits.push(Edit {
                     bytes: tokens.bytes(&(at..at + 1)),
                     with: "asynk",
                 });
             }
-            // As identifiers: a pattern goes on behind its combinator.
+            // As identifiers: a pattern continues after its combinator.
             "and" | "or" | "not" if matches!(tokens.text(at + 1), "=" | "." | ")" | "," | ";" | "]" | "==" | "!=") => {
                 let bytes = tokens.bytes(&(at..at + 1));
                 edits.push(Edit {
@@ -46,7 +45,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                 });
             }
             "operator" => {
-                // `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are tokens of their own.
+                // `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are separate tokens.
                 let mut last = at + 1;
                 while tokens.is(last, ">") {
                     last += 1;
@@ -74,13 +73,13 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                     with: "_",
                 });
             }
-            // `[.. var rest]`: the subpattern alone.
+            // `[.. var rest]`: keep only the subpattern.
             ".." if matches!(at.checked_sub(1).map_or("", |before| tokens.text(before)), "[" | ",")
                 && !matches!(tokens.text(at + 1), "]" | ",") =>
             {
                 hide(tokens, at, edits);
             }
-            // `(ref x, out y) =>`: parameters without types have no modifiers in the grammar.
+            // `(ref x, out y) =>`: in the grammar, parameters without types have no modifiers.
             "(" if tokens.mate(at).is_some_and(|close| tokens.is(close + 1, "=>")) => untyped(tokens, at, edits),
             // `a?.b = c`, `a?[0] = c`.
             "?." if is_assigned(tokens, at + 1) => edits.push(Edit {
@@ -88,7 +87,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                 with: ".",
             }),
             "?" if tokens.is(at + 1, "[") && is_assigned(tokens, at + 1) => hide(tokens, at, edits),
-            // `f(a) = v`: an element access instead of a call.
+            // `f(a) = v`: replace the call by an element access.
             ")" if is_assignment(tokens, at + 1) => assigned_call(tokens, at, edits),
             // `(int*)&x`, `ref *(T*)null`.
             "*" if tokens.is(at + 1, "(") && tokens.mate(at + 1).is_some_and(|close| closes_pointer_cast(tokens, close)) => {
@@ -100,7 +99,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// Whether this bracket closes a cast to a pointer (`sizeof(int*)` is none).
+/// Whether this bracket closes a cast to a pointer (not `sizeof(int*)`).
 fn closes_pointer_cast(tokens: &Tokens<'_>, close: usize) -> bool {
     tokens.is(close, ")")
         && close > 0
@@ -117,7 +116,7 @@ fn hide(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
     });
 }
 
-/// Hides the modifiers of a lambda's parameters that have no types.
+/// Hides the modifiers of a lambda's untyped parameters.
 fn untyped(tokens: &Tokens<'_>, open: usize, edits: &mut Vec<Edit>) {
     let close = tokens.mate(open).unwrap_or(open);
     for part in tokens.split(open + 1..close) {
@@ -139,10 +138,10 @@ fn is_assignment(tokens: &Tokens<'_>, at: usize) -> bool {
     ) || tokens.is(at, ">") && tokens.is(at + 1, ">") && (tokens.is(at + 2, "=") || tokens.is(at + 2, ">") && tokens.is(at + 3, "="))
 }
 
-/// Longest chain of members that is followed to its assignment.
+/// Maximum length of a member chain that is searched for an assignment.
 const LONGEST_CHAIN: usize = 64;
 
-/// Whether the chain of members, calls and elements that goes on at `at` is assigned to.
+/// Whether the chain of members, calls and elements that continues at `at` is assigned to.
 fn is_assigned(tokens: &Tokens<'_>, at: usize) -> bool {
     let mut at = at;
     for _ in 0..LONGEST_CHAIN {
@@ -157,7 +156,7 @@ fn is_assigned(tokens: &Tokens<'_>, at: usize) -> bool {
     false
 }
 
-/// The brackets of the call that closes at `close` become those of an element, its type arguments blanks.
+/// Replaces the brackets of the call that closes at `close` by those of an element access, and its type arguments by blanks.
 fn assigned_call(tokens: &Tokens<'_>, close: usize, edits: &mut Vec<Edit>) {
     let Some(open) = tokens.mate(close).filter(|open| *open > 0) else {
         return;
@@ -200,7 +199,7 @@ fn assigned_call(tokens: &Tokens<'_>, close: usize, edits: &mut Vec<Edit>) {
     }
 }
 
-/// Blanks the escapes of an interpolated literal, which the grammar cuts in the wrong place; where its form is not clear, the whole of it.
+/// Blanks the escapes of an interpolated literal, which the grammar splits wrongly; blanks the whole literal if its form is unclear.
 fn interpolated(start: usize, text: &str, edits: &mut Vec<Edit>) {
     let prefix = text.len() - text.trim_start_matches(['$', '@']).len();
     let raw = !text[..prefix].contains('@') && text[prefix..].starts_with("\"\"\"");
@@ -221,13 +220,13 @@ fn interpolated(start: usize, text: &str, edits: &mut Vec<Edit>) {
     }
 }
 
-/// Where the escapes of two bytes stand in an interpolated literal whose quote stands at `prefix`.
+/// Returns the positions of the two-byte escapes in an interpolated literal whose quote is at `prefix`.
 fn escapes(text: &str, prefix: usize) -> Option<Vec<usize>> {
     let bytes = text.as_bytes();
     let verbatim = text[..prefix].contains('@');
     let mut found = Vec::new();
     let mut at = prefix + 1;
-    // `None` in the text, else the brackets open inside the hole; a format clause counts as text of its hole.
+    // `None` in the text, otherwise the number of brackets open inside the hole; a format clause belongs to its hole.
     let mut hole: Option<usize> = None;
     let mut format = false;
     while at + 1 < bytes.len() {
@@ -286,7 +285,7 @@ fn escapes(text: &str, prefix: usize) -> Option<Vec<usize>> {
                     at += 1;
                 }
                 (b'"' | b'\'' | b'$' | b'@', _) => match literal_end(text, at) {
-                    // An interpolation inside: rare enough to be given up as a whole.
+                    // A nested interpolation is rare: give up on the whole literal.
                     Some(_) if bytes[at] == b'$' => return None,
                     Some((end, true)) => at = end,
                     Some(_) => return None,

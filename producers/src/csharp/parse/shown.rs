@@ -1,11 +1,11 @@
-//! What the grammar is shown of a text: its tokens without what is hidden and without comments, and where each byte of it comes from.
+//! The text that the grammar parses: tokens without hidden parts and comments, with the original position of each byte.
 //!
-//! Names and texts are cut from the original tokens, so that an edit can only hide something from the tree, never change what is read.
+//! Names and texts are cut from the original tokens, so an edit can only hide code from the tree, never change names or texts.
 
 use super::tokens::Tokens;
 use std::ops::Range;
 
-/// One edit: these bytes are shown as the replacement.
+/// One edit: the grammar sees these bytes as the replacement.
 pub(crate) struct Edit {
     pub(crate) bytes: Range<usize>,
     pub(crate) with: &'static str,
@@ -14,12 +14,12 @@ pub(crate) struct Edit {
 /// A text for the grammar.
 pub(crate) struct GrammarText {
     pub(crate) text: String,
-    /// Bytes of the text whose place in the original does not follow from the byte before, and that place.
+    /// Bytes of the text whose original position does not follow from the preceding byte, with that position.
     jumps: Vec<(usize, usize)>,
 }
 
 impl GrammarText {
-    /// The tokens after the edits; of edits that overlap the first wins.
+    /// Applies edits to the tokens; of overlapping edits the first wins.
     pub(crate) fn new<'e>(tokens: &Tokens<'_>, edits: impl IntoIterator<Item = &'e Edit>) -> Self {
         let mut order: Vec<&Edit> = edits.into_iter().collect();
         order.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
@@ -39,7 +39,7 @@ impl GrammarText {
         shown
     }
 
-    /// The parts of tokens that lie in these bytes; `at` is a token not behind the first of them.
+    /// Appends the parts of tokens within these bytes; `at` is a token not after the first of them.
     fn tokens(&mut self, tokens: &Tokens<'_>, at: &mut usize, bytes: Range<usize>) {
         while let Some(token) = tokens.all.get(*at) {
             let start = bytes.start.max(token.start as usize);
@@ -54,7 +54,7 @@ impl GrammarText {
         }
     }
 
-    /// Goes on with what stands at `place` of the original, behind a space if it is not joined to what is there.
+    /// Appends text from `place` in the original, with a space before it unless the two are adjacent there.
     fn push(&mut self, place: usize, part: &str) {
         let next = self.original_byte(self.text.len());
         if place != next && !part.is_empty() {
@@ -66,7 +66,7 @@ impl GrammarText {
         self.text.push_str(part);
     }
 
-    /// Where a byte of the text stands in the original.
+    /// Returns the original position of a byte of the text.
     fn original_byte(&self, byte: usize) -> usize {
         let next = self.jumps.partition_point(|(at, _)| *at <= byte);
         match next.checked_sub(1).and_then(|last| self.jumps.get(last)) {
@@ -75,7 +75,7 @@ impl GrammarText {
         }
     }
 
-    /// The bytes of the original that a node of the tree stands for.
+    /// Returns the original bytes of a node of the tree.
     pub(crate) fn original(&self, bytes: Range<usize>) -> Range<usize> {
         let start = self.original_byte(bytes.start);
         let end = match bytes.end.checked_sub(1).filter(|last| *last >= bytes.start) {

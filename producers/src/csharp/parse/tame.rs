@@ -1,4 +1,4 @@
-//! What to hide so that hard text becomes easy for the grammar: extension blocks, runs of `<`, and all bodies (the skeleton of a file).
+//! Hides code that is hard for the grammar: extension blocks, runs of `<`, and all bodies (leaving the skeleton of a file).
 
 use super::doubt::Body;
 use super::header::type_parameters;
@@ -9,17 +9,17 @@ use super::tokens::Tokens;
 use crate::csharp::lexer::Kind;
 use std::ops::Range;
 
-/// Deepest nesting of brackets that is given to the grammar as it stands.
+/// Maximum bracket nesting that the grammar parses unchanged.
 pub(crate) const DEEPEST: u32 = 400;
 
-/// Deepest nesting of types and namespaces a skeleton keeps.
+/// Maximum nesting of types and namespaces in a skeleton.
 const DEEPEST_SKELETON: usize = 100;
 
-/// Most `<` that may be open at once: each doubles the readings the grammar must follow.
+/// Maximum number of open `<`: each doubles the readings that the grammar must follow.
 const MOST_ANGLES: usize = 24;
 
 impl Tokens<'_> {
-    /// Bytes of a token range.
+    /// Returns the bytes of a token range.
     pub(crate) fn bytes(&self, range: &Range<usize>) -> Range<usize> {
         match (
             self.all.get(range.start),
@@ -30,7 +30,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// What stands strictly between two tokens.
+    /// Returns the bytes strictly between two tokens.
     fn between(&self, left: usize, right: usize) -> Range<usize> {
         let end = self.all.get(right).map_or(self.source.len(), |token| token.start as usize);
         self.all
@@ -39,7 +39,7 @@ impl Tokens<'_> {
     }
 }
 
-/// C# 14 extension blocks. The grammar takes them for constructors without a word, so their headers and braces are hidden.
+/// Finds C# 14 extension blocks. The grammar would parse them as constructors, so their headers and braces are hidden.
 pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Extension> {
     let mut found: Vec<Extension> = Vec::new();
     for at in 0..tokens.all.len() {
@@ -64,7 +64,7 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
     found
 }
 
-/// The block whose word `extension` stands at `at`.
+/// Returns the block whose word `extension` is at `at`.
 fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let (generics, open) = type_parameters(tokens, at + 1, tokens.all.len().min(at + 1000));
     let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
@@ -110,7 +110,7 @@ pub(crate) fn angle_runs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                 open = 0;
             }
         }
-        // A list that did close is no run, however deep it was, unless it was deeper than any real one.
+        // Text that ends with open `<` is a run, too; a list that closed is none.
         if open > MOST_ANGLES && at + 1 == tokens.all.len() {
             run(tokens, open, first..at + 1, edits);
         }
@@ -126,7 +126,7 @@ fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Ed
     }
 }
 
-/// Literals that nothing closes become `0`, so that they end for the grammar where they end for us.
+/// Replaces unterminated literals by `0`, so that they end for the grammar where they end for the lexer.
 pub(crate) fn broken_literals(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     let broken = (0..tokens.all.len()).filter(|at| is_broken(tokens, *at));
     edits.extend(broken.map(|at| Edit {
@@ -137,17 +137,17 @@ pub(crate) fn broken_literals(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
 
 /// A file without its bodies.
 pub(crate) struct Skeleton {
-    /// The edits that leave only declarations, in order: bodies, initialisers and values become blanks or `0`, unmatched `}` go away.
+    /// Ordered edits that leave only declarations: bodies, initializers and values become blanks or `0`; unmatched `}` are removed.
     pub(crate) edits: Vec<Edit>,
-    /// How many `}` are missing at the end.
+    /// Number of `}` missing at the end.
     pub(crate) missing: usize,
-    /// The first brace that has no mate or in which types are nested too deeply to be read, or `=` without a value.
+    /// Token of the first fault: an unmatched brace, a brace of types nested too deeply, or an `=` without a value.
     pub(crate) fault: Option<usize>,
-    /// What is hidden.
+    /// The hidden bodies.
     pub(crate) bodies: Vec<Body>,
 }
 
-/// How many hidden runs of a skeleton touch one of the `errors` (ordered, apart).
+/// Counts the hidden runs of a skeleton that touch one of the `errors` (ordered, disjoint).
 pub(crate) fn with_errors(skeleton: &[Edit], errors: &[Range<usize>]) -> usize {
     let runs = skeleton.chunk_by(|one, next| one.bytes.end == next.bytes.start);
     runs.filter(|run| {
@@ -158,7 +158,7 @@ pub(crate) fn with_errors(skeleton: &[Edit], errors: &[Range<usize>]) -> usize {
     .count()
 }
 
-/// The skeleton of a file.
+/// Returns the skeleton of a file.
 pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleton {
     let end = tokens.all.len();
     let mut containers: Vec<bool> = Vec::new();
@@ -168,7 +168,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
     let mut all = Vec::new();
     let edits = &mut all;
     let mut header = 0;
-    // Where the accessor list around ends.
+    // End of the enclosing accessor list.
     let mut accessors = None;
     let mut at = 0;
     while at < end {
@@ -192,14 +192,14 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
             }
             "{" => {
                 let close = tokens.mate(at);
-                // The braces of an extension block are hidden already; its members stand as members of the class around.
+                // The braces of an extension block are hidden already; its members count as members of the enclosing class.
                 let is_extension = extensions.binary_search_by_key(&at, |extension| extension.open).is_ok();
                 let block = match () {
                     () if is_extension => Block::Types,
                     () if accessors.is_some_and(|close| at < close) => Block::Code,
                     () => block(tokens, header..at),
                 };
-                // Attributes are read where they stand.
+                // Accessors with attributes stay visible, since the walk reads their attributes.
                 if matches!(block, Block::Property | Block::Event)
                     && let Some(close) = close.filter(|close| has_attributes(tokens, at..*close))
                 {
@@ -274,7 +274,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
     }
 }
 
-/// Whether accessors stand in this list with attributes before them.
+/// Whether an accessor of this list has attributes.
 fn has_attributes(tokens: &Tokens<'_>, list: Range<usize>) -> bool {
     let mut at = list.start + 1;
     while at < list.end {
@@ -296,7 +296,7 @@ enum Block {
     Code,
 }
 
-/// What a `{` opens, told by the tokens before it.
+/// Returns the kind of block that a `{` opens, from the tokens before it.
 fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
     let mut event = false;
     let mut at = header.start;
@@ -310,7 +310,7 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
             "event" => event = true,
             "operator" => return Block::Code,
             "(" => {
-                // A tuple type is followed by a name; a parameter list or condition is what comes last.
+                // A name follows a tuple type; a parameter list or condition comes last.
                 let after = tokens.next_after_group(at);
                 if after >= header.end || tokens.is(after, ":") || super::header::is_where(tokens, after) {
                     return Block::Code;
@@ -340,7 +340,7 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
     }
 }
 
-/// Whether a literal stands here that its line ends.
+/// Whether the token is an unterminated literal.
 fn is_broken(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.all.get(at).is_some_and(|token| token.kind == Kind::Unterminated)
 }
@@ -358,10 +358,10 @@ fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {
     tokens.is(header, "using") || tokens.is(header, "global") && tokens.is(header + 1, "using")
 }
 
-/// Makes `0` of the value between `=` or `=>` at `at` and `stop`. The `0` stands where the last token stood, so that the node ends there.
+/// Replaces the value between `=` or `=>` at `at` and `stop` by `0`, placed at the last token, so that the node ends there.
 fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
     if is_broken(tokens, stop.wrapping_sub(1)) && !matches!(tokens.text(stop), ";" | "," | "}" | ")" | "]") {
-        // The line end closes the literal; nothing closes the declaration.
+        // The line end closes the literal; no token closes the declaration.
         edits.push(Edit {
             bytes: tokens.bytes(&(at..stop)),
             with: ";",
@@ -378,12 +378,12 @@ fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
     }
 }
 
-/// Whether a value is a query, whose keys stand apart by commas: `from x in y orderby a, b select c`.
+/// Whether a value is a query, in which commas separate keys: `from x in y orderby a, b select c`.
 pub(crate) fn is_query(tokens: &Tokens<'_>, start: usize) -> bool {
     tokens.is(start, "from") && tokens.is_word(start + 1)
 }
 
-/// Where a value ends: at `;`, an unmatched closing bracket, or (in a list of declarators) `,`.
+/// Returns the end of a value: `;`, an unmatched closing bracket, or (in a list of declarators) `,`.
 fn value_end(tokens: &Tokens<'_>, start: usize, list: bool) -> usize {
     let end = tokens.all.len();
     let list = list && !is_query(tokens, start);

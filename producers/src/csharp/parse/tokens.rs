@@ -1,5 +1,5 @@
-//! A file's tokens with what extraction asks of them: matching brackets, type argument brackets, lines, documentation comments,
-//! dotted paths, lists split at their commas.
+//! A file's tokens with the lookups that extraction needs: matching brackets, brackets of type arguments, lines, documentation comments, dotted
+//! paths, lists split at commas.
 
 use crate::csharp::brackets::{self, NO_MATE};
 use crate::csharp::canonical;
@@ -8,14 +8,14 @@ use crate::csharp::model::Span;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Longest dotted path that is taken for a name; longer chains are calls upon calls, not types.
+/// Maximum segments of a dotted path that counts as a name; longer chains are chained calls, not types.
 const LONGEST_PATH: usize = 32;
 
 /// Tokens of one file.
 pub(crate) struct Tokens<'t> {
-    /// The text that was lexed, its names without escapes.
+    /// The lexed text, with escapes in names decoded.
     pub(crate) source: &'t str,
-    /// The text as written; every token begins where it does in `source`.
+    /// The text as written; every token has the same start as in `source`.
     written: &'t str,
     /// All tokens.
     pub(crate) all: Vec<Token>,
@@ -24,29 +24,29 @@ pub(crate) struct Tokens<'t> {
     docs: Vec<(u32, u32)>,
     mates: Vec<u32>,
     angles: Vec<bool>,
-    /// For each `<` of type arguments its `>`.
+    /// For each `<` of type arguments, its `>`.
     angle_mates: Vec<u32>,
     lines: Vec<u32>,
 }
 
 /// A dotted path read from tokens.
 pub(crate) struct Path<'t> {
-    /// Without `@`, white space and type arguments.
+    /// Path without `@`, white space and type arguments.
     pub(crate) text: Cow<'t, str>,
-    /// Type arguments of the last segment.
+    /// Number of type arguments of the last segment.
     pub(crate) arity: u32,
-    /// First token after it.
+    /// First token after the path.
     pub(crate) end: usize,
 }
 
 impl<'t> Tokens<'t> {
-    /// The tokens of a text without escapes in names.
+    /// Takes the tokens of a text without escapes in names.
     #[cfg(test)]
     pub(crate) fn new(source: &'t str, lexed: Lexed) -> Self {
         Self::of(source, source, lexed)
     }
 
-    /// The tokens of `source`, which is `written` without the escapes of names.
+    /// Takes the tokens of `source`, which is `written` with decoded names.
     pub(crate) fn of(source: &'t str, written: &'t str, lexed: Lexed) -> Self {
         let angles = canonical::angles(source, &lexed.tokens);
         let (mates, depth) = brackets::mates(source, &lexed.tokens);
@@ -73,12 +73,12 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Text of a token, `""` past the end.
+    /// Returns the text of a token; `""` past the end.
     pub(crate) fn text(&self, index: usize) -> &'t str {
         self.all.get(index).map_or("", |token| token.text(self.source))
     }
 
-    /// Whether the token is that text.
+    /// Whether the token's text is `text`.
     pub(crate) fn is(&self, index: usize, text: &str) -> bool {
         self.text(index) == text
     }
@@ -92,28 +92,28 @@ impl<'t> Tokens<'t> {
         self.angles.get(index).copied().unwrap_or(false)
     }
 
-    /// The bracket that matches the one at `index`.
+    /// Returns the bracket that matches the one at `index`.
     pub(crate) fn mate(&self, index: usize) -> Option<usize> {
         self.mates.get(index).filter(|mate| **mate != NO_MATE).map(|mate| *mate as usize)
     }
 
-    /// First token at or after a byte.
+    /// Returns the first token at or after a byte.
     pub(crate) fn at_byte(&self, byte: usize) -> usize {
         self.all.partition_point(|token| (token.start as usize) < byte)
     }
 
-    /// Tokens of a byte range.
+    /// Returns the tokens of a byte range.
     pub(crate) fn range(&self, bytes: Range<usize>) -> Range<usize> {
         let start = self.at_byte(bytes.start);
         start..self.at_byte(bytes.end).max(start)
     }
 
-    /// Line of a byte, from 1.
+    /// Returns the line of a byte, from 1.
     pub(crate) fn line(&self, byte: u32) -> u32 {
         self.lines.partition_point(|start| *start <= byte) as u32
     }
 
-    /// Line and column (in characters) of a byte, from 1.
+    /// Returns line and column (in characters) of a byte, from 1.
     pub(crate) fn line_and_column(&self, byte: usize) -> (u32, u32) {
         let line = self.line(byte as u32);
         let start = self.lines[line as usize - 1] as usize;
@@ -121,7 +121,7 @@ impl<'t> Tokens<'t> {
         (line, column as u32)
     }
 
-    /// Where a non-empty token range stands, with the documentation comments before it.
+    /// Returns the span of a non-empty token range, with the documentation comments before it.
     pub(crate) fn span(&self, range: &Range<usize>) -> Span {
         let (Some(first), Some(last)) = (
             self.all.get(range.start),
@@ -143,14 +143,14 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Canonical text of a token range; nothing when it ends before it begins, as in code that is being written.
+    /// Returns the canonical text of a token range; empty if the range ends before it begins, as in incomplete code.
     pub(crate) fn canonical(&self, range: Range<usize>) -> String {
         self.all
             .get(range)
             .map_or_else(String::new, |tokens| canonical::text(self.source, tokens))
     }
 
-    /// Token after the group or token at `index`: brackets and type arguments are stepped over whole.
+    /// Returns the token after the group or token at `index`; skips whole brackets.
     pub(crate) fn next_after_group(&self, index: usize) -> usize {
         if matches!(self.text(index), "(" | "[" | "{")
             && let Some(mate) = self.mate(index)
@@ -160,7 +160,7 @@ impl<'t> Tokens<'t> {
         index + 1
     }
 
-    /// The `>` that matches the `<` at `index`.
+    /// Returns the `>` that matches the `<` at `index`, if before `limit`.
     pub(crate) fn angle_end(&self, index: usize, limit: usize) -> Option<usize> {
         let mate = self
             .angle_mates
@@ -170,7 +170,7 @@ impl<'t> Tokens<'t> {
         mate.filter(|mate| *mate < limit)
     }
 
-    /// First token of `range` outside all brackets and type arguments that satisfies the test.
+    /// Returns the first token of `range` outside all brackets and type arguments that passes the test.
     pub(crate) fn find(&self, range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<usize> {
         let mut depth = 0_i32;
         let mut at = range.start;
@@ -190,7 +190,7 @@ impl<'t> Tokens<'t> {
         None
     }
 
-    /// The parts of a range between top-level commas. An empty range has no parts.
+    /// Splits a range at top-level commas. An empty range has no parts.
     pub(crate) fn split(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut start = range.start;
@@ -204,7 +204,7 @@ impl<'t> Tokens<'t> {
         parts
     }
 
-    /// Number of top-level commas.
+    /// Counts the top-level commas.
     fn commas(&self, range: Range<usize>) -> u32 {
         let mut count = 0;
         let mut at = range.start;
@@ -215,7 +215,7 @@ impl<'t> Tokens<'t> {
         count
     }
 
-    /// The dotted path that begins at `start`, if there is one.
+    /// Returns the dotted path that begins at `start`, if any.
     pub(crate) fn path(&self, start: usize, limit: usize) -> Option<Path<'t>> {
         let mut text: Cow<'t, str> = Cow::Borrowed("");
         let mut at = start;
@@ -250,7 +250,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// The documentation comments between the token before `first` and `first`.
+    /// Returns the documentation comments between the token before `first` and `first`.
     fn docs_before(&self, first: usize) -> &[(u32, u32)] {
         let Some(token) = self.all.get(first) else { return &[] };
         let after = first.checked_sub(1).map_or(0, |before| self.all[before].end);
@@ -259,7 +259,7 @@ impl<'t> Tokens<'t> {
         &self.docs[begin..begin + count]
     }
 
-    /// Raw text of the documentation comments between the token before `first` and `first`.
+    /// Returns the raw text of the documentation comments between the token before `first` and `first`.
     pub(crate) fn doc(&self, first: usize) -> String {
         let mut text = String::new();
         for &(start, end) in self.docs_before(first) {
@@ -274,10 +274,10 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// For each `<` of type arguments the `>` that closes it inside the same brackets.
+/// Returns for each `<` of type arguments the `>` that closes it inside the same brackets.
 fn angle_mates(source: &str, tokens: &[Token], angles: &[bool], mates: &[u32]) -> Vec<u32> {
     let mut found = vec![NO_MATE; tokens.len()];
-    // The open ones; `None` where a bracket opened.
+    // Open `<`; `None` for an open bracket.
     let mut open: Vec<Option<usize>> = Vec::new();
     for at in 0..tokens.len() {
         if angles[at] {
@@ -296,7 +296,7 @@ fn angle_mates(source: &str, tokens: &[Token], angles: &[bool], mates: &[u32]) -
     found
 }
 
-/// The lines of one documentation comment without its marks.
+/// Returns the lines of one documentation comment, without its markers.
 fn doc_lines(comment: &str) -> Vec<&str> {
     if let Some(line) = comment.strip_prefix("///") {
         return vec![line.strip_prefix(' ').unwrap_or(line)];

@@ -1,4 +1,4 @@
-//! One type declaration's header, read from its tokens: type parameters, primary constructor, bases, constraints.
+//! Parses the header of one type declaration from its tokens: type parameters, primary constructor, bases, constraints.
 
 use super::header::{
     Opening, attributed_or_plain, body, constraints, is_where, opening, parameters, signature, type_parameters, without_at_sign,
@@ -7,16 +7,16 @@ use super::tokens::Tokens;
 use crate::csharp::model::{Member, MemberKind, TypeDecl, TypeKind};
 use std::ops::Range;
 
-/// A type declaration without its members, and the properties its positional parameters make.
+/// A type declaration without its members, and the properties that its positional parameters declare.
 pub(crate) struct Header {
-    /// The declaration; `namespace` and `path` are the caller's.
+    /// The declaration; the caller sets `namespace` and `path`.
     pub(crate) decl: TypeDecl,
-    /// Property and the tokens of its type.
+    /// Each property with the tokens of its type.
     pub(crate) positional: Vec<(Member, Range<usize>)>,
 }
 
-/// Reads the declaration in `range` whose simple name stands at `name`. `members` is the first token of the member list, if any.
-/// Nothing where the grammar and the lexer disagree so far that the name does not follow the modifiers.
+/// Parses the declaration in `range` with its simple name at `name`. `members` is the first token of the member list, if any. `None` if the
+/// name does not follow the modifiers, because grammar and lexer disagree.
 pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, name: usize, members: Option<usize>) -> Option<Header> {
     let Opening {
         mut attributes,
@@ -105,7 +105,7 @@ fn record_kind(tokens: &Tokens<'_>, kind: TypeKind, start: usize, name: usize) -
     }
 }
 
-/// The entries of a base list and the arguments given to a base constructor.
+/// Returns the entries of a base list, and the arguments of a base constructor.
 fn bases(tokens: &Tokens<'_>, range: Range<usize>) -> (Vec<String>, Vec<String>) {
     let mut bases = Vec::new();
     let mut arguments = Vec::new();
@@ -124,7 +124,7 @@ fn bases(tokens: &Tokens<'_>, range: Range<usize>) -> (Vec<String>, Vec<String>)
     (bases, arguments)
 }
 
-/// The property that a record's positional parameter declares.
+/// Returns the property that a record's positional parameter declares.
 fn positional(tokens: &Tokens<'_>, parameter: &super::header::Parameter, accessors: &str) -> (Member, Range<usize>) {
     let kind = tokens.canonical(parameter.kind.clone());
     let mut attributes: Vec<String> = parameter

@@ -1,5 +1,5 @@
-//! Declarations that the grammar has no rule for: unions of C# 15, which it is shown as structures, and what looks like a statement of a
-//! program and is none.
+//! Declarations without a grammar rule: unions of C# 15, shown to the grammar as structs, and text that the grammar mistakes for top-level
+//! statements.
 
 use super::header::type_parameters;
 use super::shown::Edit;
@@ -14,7 +14,7 @@ pub(crate) fn unions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
         {
             edits.push(Edit {
                 bytes: tokens.bytes(&(at..at + 1)),
-                // One byte longer than the word: without the blank it would join the name behind it.
+                // One byte longer than `union`: without the blank it would join the next name.
                 with: "struct ",
             });
             edits.push(Edit {
@@ -25,8 +25,8 @@ pub(crate) fn unions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// The tokens of the case types of the union whose name stands at `name`. They are types without names, unlike the parameters of a method
-/// whose type is called `union`.
+/// Returns the tokens of the case types of the union whose name is at `name`. They are types without names, unlike the parameters of a method
+/// whose return type is named `union`.
 pub(crate) fn cases(tokens: &Tokens<'_>, name: usize) -> Option<Range<usize>> {
     let before = name.checked_sub(2).map_or("", |before| tokens.text(before));
     let begins = matches!(
@@ -50,8 +50,8 @@ pub(crate) fn cases(tokens: &Tokens<'_>, name: usize) -> Option<Range<usize>> {
     (ends && !parts.is_empty() && parts.iter().all(is_type)).then_some(open + 1..close)
 }
 
-/// Whether what the grammar takes for a statement at the top of a file can be one: neither modifiers of declarations nor methods without
-/// a body stand there.
+/// Whether a top-level statement in the grammar's tree can be one: no statement begins with a declaration's modifier or is a method without
+/// a body.
 pub(crate) fn may_be_statement(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     let mut first = range.start;
     while tokens.is(first, "[") {
@@ -68,7 +68,7 @@ pub(crate) fn may_be_statement(tokens: &Tokens<'_>, range: &Range<usize>) -> boo
     !modifier && (extern_ || !bodiless)
 }
 
-/// Words of statements behind which a call may stand.
+/// Whether a call may follow this word of a statement.
 fn is_before_value(word: &str) -> bool {
     matches!(
         word,

@@ -1,6 +1,6 @@
-//! From a tree to declarations: one cursor, no recursion; nesting lives in two vectors.
+//! Walks a tree and collects declarations: one cursor, no recursion; two vectors track nesting.
 //!
-//! The tree says where declarations stand, which token names them, and where type names are; texts come from tokens.
+//! The tree provides positions of declarations, tokens of their names, and positions of type names; texts come from tokens.
 
 use super::grammar::{Grammar, Node};
 use super::header::without_at_sign;
@@ -16,9 +16,9 @@ use tree_sitter::Tree;
 #[derive(Clone, Copy)]
 struct State {
     place: NamePlace,
-    /// Whose names are gathered.
+    /// Index of the mentions that collect names.
     owner: Option<usize>,
-    /// The type around.
+    /// Index of the enclosing type.
     inside: Option<usize>,
     /// Index into `namespaces`.
     namespace: usize,
@@ -30,9 +30,9 @@ struct OpenType {
     own: usize,
     /// Mentions of each member.
     owners: Vec<usize>,
-    /// Members that positional parameters declare; a written member of the same name replaces one.
+    /// Number of members from positional parameters; a written member of the same name replaces one.
     positional: usize,
-    /// The `#if` section it stands in.
+    /// The enclosing `#if` section.
     section: Option<usize>,
 }
 
@@ -40,9 +40,9 @@ struct Walk<'t, 'a> {
     reading: &'a Reading<'t, 'a>,
     grammar: &'static Grammar,
     state: State,
-    /// States to go back to, with the depth of the node that changed them.
+    /// States to restore, with the depth of the node that changed them.
     saved: Vec<(usize, State)>,
-    /// Node and kind of every node around the present one.
+    /// Kinds of the ancestors of the present node.
     around: Vec<Node>,
     namespaces: Vec<String>,
     types: Vec<OpenType>,
@@ -50,13 +50,13 @@ struct Walk<'t, 'a> {
     mentions: Vec<Mentions<'t>>,
     /// Byte range of the top-level statements.
     program: Option<Range<usize>>,
-    /// The first declaration that is none.
+    /// Byte of the first invalid declaration.
     odd: Option<usize>,
-    /// First token not before the present node: preorder never goes back.
+    /// First token not before the present node; it only grows in preorder.
     token: usize,
 }
 
-/// The declarations of a tree, and the first byte of what stands in the place of a declaration and is none.
+/// Returns the declarations of a tree, and the first byte of an invalid declaration, if any.
 pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Syntax, Option<usize>) {
     let mut walk = Walk {
         reading,
@@ -102,7 +102,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Synta
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
-    /// Takes note of a node; whether to look at its children.
+    /// Processes a node; returns whether to visit its children.
     fn enter_node(&mut self, node: tree_sitter::Node<'_>, what: Node, field: u16) -> bool {
         let parent = self.around.last().copied().unwrap_or(Node::Inner);
         let is_default = parent == Node::Parameter && field == 0 && what != Node::AttributeList && node.child_count() > 0;
@@ -143,7 +143,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Changes the state until the present node is left.
+    /// Changes the state until the walk leaves the present node.
     fn change(&mut self, change: impl FnOnce(&mut State)) {
         self.saved.push((self.around.len(), self.state));
         change(&mut self.state);
@@ -289,7 +289,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             .child_by_field_id(self.grammar.name)
             .map(|name| self.reading.range(name).start)
             .filter(|name| range.contains(name));
-        // Where a statement stands among members the grammar takes its keyword for a name.
+        // For a statement among members, the grammar takes its keyword for a name.
         if form != Form::Indexer && name.is_some_and(|name| !tokens.is_word(name) || is_reserved(tokens.text(name))) {
             self.odd.get_or_insert(node.start_byte());
             return false;
@@ -372,7 +372,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let bytes = self.reading.bytes(node);
         let at = self.token_at(bytes.start);
         let tokens = self.reading.tokens;
-        // A type ends with its node; the root of an expression goes on as far as its dots do.
+        // A type ends with its node; an expression's path continues as far as its dots.
         let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
         let Some(path) = tokens.path(at, limit) else { return };
         self.mentions[owner].add(path.text, path.arity, self.state.place, certain);
@@ -419,7 +419,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// The class that top-level statements imply, with its one method.
+    /// Returns the class that top-level statements imply, with its single method.
     fn program_type(&self, bytes: Range<usize>) -> TypeDecl {
         let tokens = self.reading.tokens;
         let range = tokens.range(bytes);
@@ -464,7 +464,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 }
 
-/// Drops the properties of positional parameters that the type declares itself.
+/// Drops the properties of positional parameters that the type redeclares.
 fn replace_positional(decl: &mut TypeDecl, positional: usize) {
     if positional == 0 {
         return;

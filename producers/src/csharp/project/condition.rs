@@ -1,17 +1,16 @@
-//! Conditions: `'$(A)' == 'b' and Exists('c')`, as MSBuild reads them.
+//! MSBuild conditions: `'$(A)' == 'b' and Exists('c')`.
 //!
-//! Comparison is of numbers if both sides are numbers, else of texts, letters of either case alike. What is no condition is false,
-//! with a diagnostic.
+//! Two numbers are compared as numbers, all other operands as text, ignoring case. An invalid condition is false, with a diagnostic.
 
 use super::expression::{Scope, closing, unescape};
 use super::string::version;
 use engine::values::codes::ErrorCode;
 use std::cmp::Ordering;
 
-/// Deepest nesting of parentheses and `!`.
+/// Maximum nesting of parentheses and `!`.
 const DEEPEST: u32 = 64;
 
-/// Whether a condition holds; one that is empty does.
+/// Whether a condition holds; an empty condition does.
 pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {
     if condition.trim().is_empty() {
         return true;
@@ -37,7 +36,7 @@ pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {
     })
 }
 
-/// A number as conditions write them: decimal or `0x…`.
+/// Parses a number in a condition: decimal or `0x…`.
 pub fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -62,12 +61,12 @@ struct Reader<'s, 't> {
     scope: &'s Scope<'s>,
     rest: &'t str,
     depth: u32,
-    /// Whether the answer is settled, so that this part is only read.
+    /// Whether the result is already decided, so this part is parsed but not evaluated.
     skip: bool,
 }
 
 impl<'t> Reader<'_, 't> {
-    /// Operands of `or`; what stands behind a true one is read but not evaluated.
+    /// Evaluates the operands of `or`; after a true one, the rest is parsed but not evaluated.
     fn either(&mut self) -> Result<bool, String> {
         let outer = self.skip;
         let mut all = self.both()?;
@@ -143,7 +142,7 @@ impl<'t> Reader<'_, 't> {
         if self.skip { Ok(false) } else { compare(&left, operator, &right) }
     }
 
-    /// A word between operands.
+    /// Consumes an operator word.
     fn take_keyword(&mut self, word: &str) -> bool {
         let rest = self.rest.trim_start();
         let found = rest
@@ -155,7 +154,7 @@ impl<'t> Reader<'_, 't> {
         found
     }
 
-    /// `Name(…)`.
+    /// Parses a call `Name(…)`.
     fn call(&mut self) -> Result<Option<(&'t str, &'t str)>, String> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
@@ -167,7 +166,7 @@ impl<'t> Reader<'_, 't> {
         Ok(Some((name, &inner[..close])))
     }
 
-    /// A quoted text, a property or a bare word, expanded.
+    /// Parses and expands a quoted text, a property or a bare word.
     fn operand(&mut self) -> Result<String, String> {
         self.rest = self.rest.trim_start();
         let text = self.rest;
@@ -200,7 +199,7 @@ impl<'t> Reader<'_, 't> {
     }
 }
 
-/// Where a quoted text ends: at the next quote that is not inside `$(…)`.
+/// Returns the end of a quoted text: the next quote outside `$(…)`.
 fn quoted_end(text: &str) -> Option<usize> {
     let mut at = 0;
     while at < text.len() {

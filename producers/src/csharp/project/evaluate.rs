@@ -1,7 +1,7 @@
-//! The first pass over a project: properties in document order, imports inline, the groups of items noted for the second pass.
+//! The first pass over a project: properties in document order, imports inline; item groups are collected for the second pass.
 //!
-//! The order is MSBuild's: `Directory.Build.props`, `Directory.Packages.props`, the SDK's defaults, the project with its imports, what
-//! the SDK infers, `Directory.Build.targets`. An SDK-less project imports these itself, under the names it always had.
+//! The order is MSBuild's: `Directory.Build.props`, `Directory.Packages.props`, the SDK's defaults, the project with its imports, the SDK's
+//! inferred properties, `Directory.Build.targets`. A project without SDK imports these itself, under their traditional names.
 
 use super::condition;
 use super::expression::{Properties, Scope, unescape};
@@ -16,16 +16,16 @@ use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Deepest chain of imports.
+/// Maximum depth of nested imports.
 const DEEPEST: usize = 64;
 
-/// Most imports of one project.
+/// Maximum number of imports of one project.
 const MOST_IMPORTS: usize = 2000;
 
-/// Most bytes of property values that one project makes.
+/// Maximum total bytes of property values of one project.
 const MOST_BYTES: usize = 32 << 20;
 
-/// What the outside decides: parameters of the producer and the solution.
+/// External inputs: parameters of the producer, and the solution.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Global properties; nothing in a project overrides them.
@@ -36,18 +36,18 @@ pub struct Settings {
     pub solution: Option<String>,
 }
 
-/// A group of items, in the order in which they are evaluated.
+/// A group of items, in evaluation order.
 #[derive(Clone, Copy, Debug)]
 pub enum Group<'a> {
-    /// The items that the SDK brings.
+    /// The default items of the SDK.
     Sdk,
-    /// An `ItemGroup` and the file it stands in.
+    /// An `ItemGroup` and its file.
     Written(&'a Element, &'a str),
-    /// One in a target, which runs while the project is built.
+    /// A group in a target, which runs during the build, and its file.
     Target(&'a Element, &'a str),
 }
 
-/// What the first pass found.
+/// Result of the first pass.
 #[derive(Debug, Default)]
 pub struct Evaluation<'a> {
     /// Final properties.
@@ -56,9 +56,9 @@ pub struct Evaluation<'a> {
     pub groups: Vec<Group<'a>>,
     /// Files that were read, the project first.
     pub read: Vec<String>,
-    /// The SDKs as written, joined by `;`; empty for none.
+    /// The SDKs as written, joined by `;`; empty without SDK.
     pub sdk: String,
-    /// Whether it compiles C# at all.
+    /// Whether the project compiles C#.
     pub compiles: bool,
 }
 
@@ -98,14 +98,14 @@ struct Pass<'a, 'x> {
     report: &'x Report,
     globals: FxHashSet<String>,
     imported: BTreeSet<&'a str>,
-    /// Files whose import is not finished.
+    /// Files whose import is in progress.
     open: Vec<&'a str>,
     sdks: Vec<String>,
-    /// Bytes of values made so far.
+    /// Total bytes of values so far.
     made: usize,
-    /// Whether what an SDK puts before the project's text has been read.
+    /// Whether the SDK's properties before the project's text are set.
     began: bool,
-    /// Whether what it puts behind has.
+    /// Whether the SDK's properties after the project's text are set.
     ended: bool,
     found: Evaluation<'a>,
 }
@@ -113,7 +113,7 @@ struct Pass<'a, 'x> {
 impl<'a> Pass<'a, '_> {
     fn run(&mut self) {
         let Some((&path, &root)) = self.files.get_key_value(self.project) else {
-            // The project is no XML: the SDK's defaults are what is left.
+            // The project is no XML: only the SDK's defaults apply.
             self.found.read.push(self.project.to_owned());
             self.sdks.push("Microsoft.NET.Sdk".to_owned());
             self.before();
@@ -135,7 +135,7 @@ impl<'a> Pass<'a, '_> {
             .chain(named)
             .map(|sdk| sdk.trim().to_owned())
             .collect();
-        // An addition alone in the attribute brings the SDK that it adds to.
+        // A lone addition in the attribute implies the SDK that it extends.
         let implied = root.attribute("Sdk").is_some() || sdks.iter().any(|sdk| sdk::kind(sdk) != Kind::Addition);
         for sdk in sdks {
             self.adopt(
@@ -161,7 +161,7 @@ impl<'a> Pass<'a, '_> {
         self.found.sdk = self.sdks.join(";");
     }
 
-    /// Takes note of an SDK.
+    /// Registers an SDK of the project.
     fn adopt(&mut self, name: &str, spot: Spot<'_>) {
         let name = name.split('/').next().unwrap_or(name).to_owned();
         if name.is_empty() || self.sdks.contains(&name) {
@@ -182,7 +182,7 @@ impl<'a> Pass<'a, '_> {
         self.sdks.push(name);
     }
 
-    /// What stands before the project's own text.
+    /// Evaluates the parts before the project's own text.
     fn before(&mut self) {
         sdk::properties_of_name(&mut self.found.properties, &self.sdks);
         self.common_props();
@@ -191,7 +191,7 @@ impl<'a> Pass<'a, '_> {
         self.found.groups.push(Group::Sdk);
     }
 
-    /// `Microsoft.Common.props`.
+    /// Evaluates `Microsoft.Common.props`.
     fn common_props(&mut self) {
         self.nearest(BUILD_PROPS);
         msbuild::set_between_props(&mut self.found.properties);
@@ -199,21 +199,21 @@ impl<'a> Pass<'a, '_> {
         self.nearest(PACKAGES_PROPS);
     }
 
-    /// What stands behind it.
+    /// Evaluates the parts after the project's own text.
     fn evaluate_behind(&mut self) {
         let web = self.sdks.iter().any(|sdk| sdk.eq_ignore_ascii_case("Microsoft.NET.Sdk.Web"));
         sdk::properties_after(&mut self.found.properties, web);
         self.common_targets();
     }
 
-    /// `Microsoft.Common.targets`.
+    /// Evaluates `Microsoft.Common.targets`.
     fn common_targets(&mut self) {
         msbuild::set_before_targets(&mut self.found.properties);
         self.again_global();
         self.nearest(BUILD_TARGETS);
     }
 
-    /// Defaults of a project without SDK.
+    /// Sets the defaults of a project without SDK.
     fn old_style(&mut self) {
         let properties = &mut self.found.properties;
         let name = properties.get("MSBuildProjectName").to_owned();
@@ -234,14 +234,14 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Global properties win over what an SDK sets.
+    /// Sets global properties again, because they override those of an SDK.
     fn again_global(&mut self) {
         for (name, value) in &self.settings.globals {
             self.found.properties.set(name, value.as_str());
         }
     }
 
-    /// Imports a file that is looked for at and above the project, unless a property switches it off or names another.
+    /// Imports a file searched at and above the project, unless a property disables it or names another file.
     fn nearest(&mut self, directory: Directory) {
         let home = rooted(folder(self.project));
         let found = directory.locate(&mut self.found.properties, &home, self.tree);
@@ -298,7 +298,7 @@ impl<'a> Pass<'a, '_> {
             .is_none_or(|condition| condition::is_true(&self.scope(spot), condition))
     }
 
-    /// The condition of an import looks from the folder of its file.
+    /// Evaluates the condition of an import, relative to the folder of its file.
     fn imports(&self, element: &Element, file: &str) -> bool {
         let spot = Spot { file, line: element.line };
         let scope = Scope {
@@ -397,7 +397,7 @@ impl<'a> Pass<'a, '_> {
         match file_name(&target).to_ascii_lowercase().as_str() {
             "microsoft.common.props" => return self.common_props(),
             "microsoft.csharp.targets" | "microsoft.common.targets" => {
-                // The common targets import the common props of a project that did not.
+                // The common targets import the common props if the project did not.
                 if !self.found.properties.is_true("MicrosoftCommonPropsHasBeenImported") {
                     self.common_props();
                 }
@@ -406,8 +406,8 @@ impl<'a> Pass<'a, '_> {
             }
             _ => {}
         }
-        // A condition that held although the file is not there was about something else; the import is skipped as MSBuild's
-        // own properties (`$(MSBuildExtensionsPath)`) are empty here.
+        // If the condition held without the file, it tested something else. Skip the import, because MSBuild's own properties
+        // (`$(MSBuildExtensionsPath)`) are empty here.
         let outside = in_workspace(&target).is_none();
         let of_tools = ["$(MSBuild", "$(VSToolsPath", "$(NuGet", "$(DevEnvDir", "$(FSharp"]
             .iter()
@@ -430,7 +430,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// `<Import Project="Sdk.props" Sdk="…"/>`. What `Directory.Build.props` and the like import adds to the project's own SDK.
+    /// Evaluates `<Import Project="Sdk.props" Sdk="…"/>`; in files such as `Directory.Build.props` it extends the project's own SDK.
     fn sdk_import(&mut self, sdk: &str, written: &str, spot: Spot<'_>) {
         let sdk = self.scope(spot).expand(sdk);
         self.adopt(&sdk, spot);
@@ -453,7 +453,7 @@ impl<'a> Pass<'a, '_> {
 
     fn import(&mut self, path: &str, spot: Spot<'_>) {
         let Some((&path, &root)) = self.files.get_key_value(path) else {
-            // No XML, which its own node says, or not an input: it still counts as read, so that it becomes one.
+            // No XML (reported by the file's own node) or no input: list it as read, so that it becomes an input.
             if !self.found.read.iter().any(|known| known == path) {
                 self.found.read.push(path.to_owned());
             }
@@ -477,7 +477,7 @@ impl<'a> Pass<'a, '_> {
             );
             return;
         }
-        // MSBuild ignores a second import of the same file, too.
+        // Like MSBuild, ignore a second import of the same file.
         if !self.imported.insert(path) {
             return;
         }

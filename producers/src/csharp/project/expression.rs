@@ -1,7 +1,7 @@
-//! Expansion of `$(…)`: properties, and the property functions that projects use.
+//! Expands `$(…)`: properties, and the property functions that projects use.
 //!
-//! A name that is not set is empty, as it is for MSBuild. A function that is not known gives nothing and a diagnostic. Values are
-//! bounded in length and nesting, so that no file can make them explode.
+//! An unset property is empty, as in MSBuild. An unknown function is empty and reports a diagnostic. Limits on length and nesting of values
+//! prevent exponential growth.
 
 use super::function;
 use super::msbuild::is_inner;
@@ -11,10 +11,10 @@ use super::tree::Tree;
 use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashMap;
 
-/// Longest value of a property.
+/// Maximum length of a property value.
 const LONGEST: usize = 256 << 10;
 
-/// Deepest nesting of `$(…)`.
+/// Maximum nesting of `$(…)`.
 const DEEPEST: u32 = 24;
 
 /// Properties by lower-cased name.
@@ -24,12 +24,12 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// The value of a property, `""` when it is not set.
+    /// Returns the value of a property; `""` if unset.
     pub fn get(&self, name: &str) -> &str {
         self.values.get(&name.to_ascii_lowercase()).map_or("", String::as_str)
     }
 
-    /// Whether a property was ever set, be it to nothing.
+    /// Whether a property was ever set, even to an empty value.
     pub fn is_set(&self, name: &str) -> bool {
         self.values.contains_key(&name.to_ascii_lowercase())
     }
@@ -39,14 +39,14 @@ impl Properties {
         self.values.insert(name.to_ascii_lowercase(), value.into());
     }
 
-    /// Sets a property that is empty.
+    /// Sets a property if it is empty.
     pub fn default_to(&mut self, name: &str, value: &str) {
         if self.get(name).is_empty() {
             self.set(name, value);
         }
     }
 
-    /// Whether a property says `true`.
+    /// Whether a property is `true` or a synonym.
     pub fn is_true(&self, name: &str) -> bool {
         ["true", "on", "yes", "enable"]
             .iter()
@@ -54,30 +54,30 @@ impl Properties {
     }
 }
 
-/// Everything that expansion may look at.
+/// The data that expansion may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'s> {
     /// Properties so far.
     pub properties: &'s Properties,
     /// Project files of the workspace.
     pub tree: &'s Tree<'s>,
-    /// Where the text stands; its file is `MSBuildThisFile`.
+    /// Place of the text; its file is `MSBuildThisFile`.
     pub spot: Spot<'s>,
-    /// For what cannot be evaluated.
+    /// Receives diagnostics about text that cannot be evaluated.
     pub report: &'s Report,
-    /// The system that conditions see: `linux`, `windows`, `osx`.
+    /// The operating system that conditions see: `linux`, `windows`, `osx`.
     pub os: &'s str,
-    /// Folder from the workspace that `Exists` looks from: the project's, for imports that of the file they stand in.
+    /// Folder, relative to the workspace, to which `Exists` paths are relative: the project's, or for imports that of the importing file.
     pub home: &'s str,
 }
 
 impl Scope<'_> {
-    /// The text with all `$(…)` replaced.
+    /// Returns the text with all `$(…)` replaced.
     pub fn expand(&self, text: &str) -> String {
         self.expand_at(text, 0)
     }
 
-    /// Expansion inside expansion.
+    /// Expands text at a nesting depth.
     pub(super) fn expand_at(&self, text: &str, depth: u32) -> String {
         if !text.contains("$(") {
             return text.to_owned();
@@ -117,7 +117,7 @@ impl Scope<'_> {
         expanded
     }
 
-    /// Takes note of the properties of the build tools that a condition or an import asks for and nobody has set.
+    /// Records the unset properties of build tools that a condition or an import reads.
     pub(super) fn note_unset(&self, text: &str) {
         for part in text.split("$(").skip(1) {
             let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
@@ -133,7 +133,7 @@ impl Scope<'_> {
         if is_name(body) {
             return self.property(body);
         }
-        // No machine's registry is a fact of the workspace.
+        // A machine's registry is no fact of the workspace.
         if body.starts_with("Registry:") {
             return String::new();
         }
@@ -151,7 +151,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A property, those of the present file among them.
+    /// Returns the value of a property, including those of the present file.
     pub(super) fn property(&self, name: &str) -> String {
         let Some(rest) = strip_prefix_ignoring_case(name, "MSBuildThisFile") else {
             return self.properties.get(name).to_owned();
@@ -168,7 +168,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether a file or folder of the workspace is there. What the set of project files cannot answer is said.
+    /// Whether a file or folder of the workspace exists. Reports paths that the set of project files cannot decide.
     pub(super) fn exists(&self, path: &str) -> bool {
         let path = unescape(path.trim());
         if path.is_empty() {
@@ -179,7 +179,7 @@ impl Scope<'_> {
         if self.tree.file(&absolute).is_some() || self.tree.is_folder(&absolute) {
             return true;
         }
-        // The build tools are taken to be there: old projects ask for the file before they import it.
+        // Assume that the build tools exist: old projects test for the file before they import it.
         if super::path::file_name(&absolute).eq_ignore_ascii_case("Microsoft.Common.props") {
             return true;
         }
@@ -194,7 +194,7 @@ impl Scope<'_> {
     }
 }
 
-/// Whether the absence of a path from the set of project files says that it is absent: kinds that the set holds, and products of builds.
+/// Whether a path that is not in the set of project files is absent: the set lists all files of its kind, or it is a build product.
 fn decidable(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let kinds = [
@@ -215,20 +215,20 @@ fn decidable(path: &str) -> bool {
             .any(|segment| matches!(segment, "bin" | "obj" | "artifacts" | "packages"))
 }
 
-/// Whether a text is the name of a property.
+/// Whether a text is a valid property name.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// `text` without a prefix, letters of either case alike.
+/// Returns `text` without a prefix, ignoring case.
 pub fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let head = text.get(..prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
-/// Where the parenthesis closes that was opened just before the text; quotes hide parentheses.
+/// Returns the parenthesis that closes the one before the text, ignoring quoted parentheses.
 pub fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_u32, None);
     for (at, byte) in text.bytes().enumerate() {
@@ -245,7 +245,7 @@ pub fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// `%3B` → `;`.
+/// Decodes `%XX` escapes: `%3B` → `;`.
 pub fn unescape(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();

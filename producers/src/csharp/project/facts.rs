@@ -1,4 +1,4 @@
-//! What is known of a project once it has been evaluated: for each target framework, and for the one that the workspace looks at.
+//! The facts about an evaluated project: for each target framework, and for its main framework.
 
 use super::evaluate::{Evaluation, Files, Settings, evaluate};
 use super::expression::unescape;
@@ -14,10 +14,10 @@ use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a project whose framework is not known is taken for.
+/// Framework assumed for a project with an unknown framework.
 const NEWEST: &str = "net10.0";
 
-/// Most target frameworks of one project.
+/// Maximum number of target frameworks of one project.
 const MOST_FRAMEWORKS: usize = 24;
 
 /// A reference to another project.
@@ -25,24 +25,24 @@ const MOST_FRAMEWORKS: usize = 24;
 pub struct Reference {
     /// Path of the project.
     pub path: String,
-    /// Whether those who reference this project do not get it too (`PrivateAssets`).
+    /// Whether projects that reference this project do not get the reference too (`PrivateAssets`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
 }
 
-/// The facts of one project, without its files. Every list is sorted.
+/// The facts of one project, without its files. All lists are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     /// Assembly name.
     pub assembly: String,
-    /// Whether it compiles C# at all (`Microsoft.Build.Traversal` does not).
+    /// Whether it compiles C# (`Microsoft.Build.Traversal` does not).
     pub compiles: bool,
-    /// Symbols that the project defines, the framework's own left out.
+    /// Symbols that the project defines, without those of the framework.
     pub defines: Vec<String>,
-    /// Symbols that the target framework brings.
+    /// Symbols that the target framework defines.
     pub implicit_symbols: Vec<String>,
-    /// Assemblies that see internal types, with `, PublicKey=…` cut.
+    /// Assemblies that see internal types, without `, PublicKey=…`.
     pub internals_visible_to: Vec<String>,
     /// `LangVersion`.
     pub lang_version: Option<String>,
@@ -54,30 +54,30 @@ pub struct Facts {
     pub packages: Vec<String>,
     /// Path of the project file.
     pub path: String,
-    /// Projects it references itself.
+    /// Directly referenced projects.
     pub references: Vec<String>,
     /// `RootNamespace`.
     pub root_namespace: String,
     /// The SDKs as written, empty for old-style projects.
     pub sdk: String,
-    /// The target framework that the other facts are for.
+    /// Target framework of the other facts.
     pub tfm: Option<String>,
     /// All target frameworks, the newest first.
     pub tfms: Vec<String>,
-    /// All projects that it sees, its references' references among them.
+    /// All projects that it sees, directly or through other references.
     pub transitive: Vec<String>,
-    /// Global usings as C# writes them, implicit ones and `<Using>` items: `System`, `static System.Math`, `A = B.C`.
+    /// Global usings in C# notation, implicit ones and `<Using>` items: `System`, `static System.Math`, `A = B.C`.
     pub usings: Vec<String>,
 }
 
 /// One target framework of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerFramework {
-    /// Its moniker, if it has one.
+    /// Its moniker, if any.
     pub tfm: Option<String>,
     /// All symbols in effect, sorted.
     pub defines: Vec<String>,
-    /// Which of [`Evaluated::compile`] says what it compiles.
+    /// Index into [`Evaluated::compile`].
     pub compile: usize,
 }
 
@@ -86,11 +86,11 @@ pub struct PerFramework {
 pub struct Evaluated {
     /// Facts for the main framework; `transitive` is still empty.
     pub facts: Facts,
-    /// Direct references with what they pass on.
+    /// Direct references, with whether they are private.
     pub references: Vec<Reference>,
     /// Frameworks, the main one first.
     pub frameworks: Vec<PerFramework>,
-    /// Different lists of operations on `Compile` items and what they refer to.
+    /// Distinct lists of the operations that decide the `Compile` items.
     pub compile: Vec<Vec<Operation>>,
 }
 
@@ -104,7 +104,7 @@ pub fn evaluated(
     report: &Report,
 ) -> Evaluated {
     let own = params.project(project);
-    // What the first pass has to say, `//index:projects` says for all projects together.
+    // `//index:projects` reports the first pass for all projects together.
     let quiet = Report::default();
     let (outer, tfms) = frameworks(project, files, tree, settings, params, own, &quiet);
     let mut found = Evaluated::default();
@@ -112,7 +112,7 @@ pub fn evaluated(
     for (at, tfm) in tfms.iter().enumerate() {
         let inner;
         let evaluation = match tfm {
-            // A single framework that the project itself writes needs no second look.
+            // A single framework written in the project needs no second evaluation.
             Some(tfm) if outer.properties.get("TargetFramework").trim() != tfm => {
                 let mut settings = settings.clone();
                 settings.globals.insert("TargetFramework".to_owned(), tfm.clone());
@@ -133,7 +133,7 @@ pub fn evaluated(
         if at == 0 {
             emitted.clone_from(&folder);
         }
-        // Of what generators write for each framework apart only the main framework's counts: the others declare the same types again.
+        // Add only the generated files of the main framework: those of other frameworks declare the same types again.
         operations.extend(
             folder
                 .filter(|folder| emitted.as_ref() == Some(folder))
@@ -157,7 +157,7 @@ pub fn evaluated(
     found
 }
 
-/// The files that evaluation reads, whatever the framework, and what the first pass has to say.
+/// Returns the files that evaluation reads for any framework; reports the diagnostics of the first pass.
 pub fn reads(
     project: &str,
     files: &Files<'_>,
@@ -176,7 +176,7 @@ pub fn reads(
     read.into_iter().collect()
 }
 
-/// The evaluation without a framework from outside, and the frameworks, the main one first; a single `None` for projects without one.
+/// Evaluates without an external framework; also returns the frameworks, the main one first, or a single `None` for a project without one.
 fn frameworks<'a>(
     project: &'a str,
     files: &'a Files<'a>,
@@ -210,7 +210,7 @@ fn frameworks<'a>(
         let spot = Spot { file: project, line: 0 };
         let found = tfms.first().cloned().unwrap_or_default();
         let message = format!("the target framework is not known here; {NEWEST} is assumed (say which: params.tfm of producer.project)");
-        // What is no XML has been said already.
+        // A project that is no XML is reported already.
         if files.contains_key(project) {
             report.warn(ErrorCode::CS_PROJECT_TFM, spot, message, &found);
         }
@@ -225,7 +225,7 @@ fn frameworks<'a>(
     (outer, tfms)
 }
 
-/// `DefineConstants`, taken apart.
+/// Returns the symbols of `DefineConstants`.
 fn symbols(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
     let symbol =
         |text: &&str| text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -273,7 +273,7 @@ fn facts(project: &str, evaluation: &Evaluation<'_>, items: &Run, symbols: &BTre
     }
 }
 
-/// `InternalsVisibleTo` items and the older `AssemblyAttribute` items of the same meaning.
+/// Returns `InternalsVisibleTo` items, and the older `AssemblyAttribute` items with the same meaning.
 fn friends(items: &Run) -> Vec<String> {
     let attribute = items
         .items("assemblyattribute")
@@ -283,7 +283,7 @@ fn friends(items: &Run) -> Vec<String> {
     let names: BTreeSet<String> = named
         .chain(attribute)
         .map(|text| text.split(',').next().unwrap_or(text).trim())
-        // What comes from items of another type was taken for a path.
+        // Items copied from another type were resolved as paths.
         .map(|text| text.rsplit('/').next().unwrap_or(text).to_owned())
         .filter(|text| !text.is_empty())
         .collect();
@@ -315,7 +315,7 @@ fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
     };
     let found: BTreeSet<Reference> = items
         .items("projectreference")
-        // What gives no assembly to the compiler gives it no types.
+        // A reference without an output assembly provides no types.
         .filter(|item| !item.get("referenceoutputassembly").eq_ignore_ascii_case("false") && item.text != project)
         .filter(|item| item.text.to_ascii_lowercase().ends_with(".csproj"))
         .map(|item| Reference {
@@ -326,8 +326,8 @@ fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
     found.into_iter().collect()
 }
 
-/// The folder of the workspace that source generators write their files into, if the project says so (`EmitCompilerGeneratedFiles`). The compiler
-/// compiles what they generate; `Compile` items leave the folder out, or else it would be compiled twice.
+/// Returns the workspace folder for files of source generators, if the project sets one (`EmitCompilerGeneratedFiles`). The compiler compiles
+/// the generated files itself; `Compile` items exclude the folder, because otherwise they would be compiled twice.
 fn emitted_folder(evaluation: &Evaluation<'_>, project: &str) -> Option<String> {
     let properties = &evaluation.properties;
     let written = properties.get("CompilerGeneratedFilesOutputPath").trim();
@@ -336,12 +336,12 @@ fn emitted_folder(evaluation: &Evaluation<'_>, project: &str) -> Option<String> 
     }
     let home = rooted(folder(project));
     let path = absolute(&home, &unescape(written));
-    // A folder around the project holds what people write, too.
+    // A folder around the project also contains hand-written files.
     let is_around = format!("{home}/").starts_with(&format!("{path}/"));
     in_workspace(&path).filter(|_| !is_around && !is_glob(written)).map(str::to_owned)
 }
 
-/// The operation that adds the files of that folder.
+/// Returns the operation that adds the files of that folder.
 fn emitted_files(folder: &str) -> Operation {
     Operation {
         items: "compile".to_owned(),
@@ -352,10 +352,10 @@ fn emitted_files(folder: &str) -> Operation {
     }
 }
 
-/// The operations that decide what is compiled, those of the override last.
+/// Returns the operations that decide the compiled files, those of the override last.
 fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec<Operation> {
     let mut used: BTreeSet<String> = BTreeSet::from(["compile".to_owned()]);
-    // Operations mention only what stands before them, so one pass backwards finds all.
+    // Operations refer only to earlier ones, so one backward pass finds all.
     let mut kept: Vec<Operation> = Vec::new();
     for operation in operations.into_iter().rev() {
         if !used.contains(&operation.items) {
@@ -390,20 +390,20 @@ fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec
 /// A file that a project compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFile {
-    /// Of a file that a source generator wrote: its path below the folder of all of them.
+    /// For a file written by a source generator: its path below the folder of generated files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emitted: Option<String>,
-    /// Where it appears in the project, for files from outside its folder.
+    /// Displayed path within the project, for files outside its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Path.
     pub path: String,
-    /// The newest framework that compiles it, when the main one does not.
+    /// The newest framework that compiles it, if the main one does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tfm: Option<String>,
 }
 
-/// The files that a project compiles, sorted by path, and whether some are missing because of the limits.
+/// Returns the files that a project compiles, sorted by path, and whether limits cut the list.
 pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>, bool) {
     let home = folder(&evaluated.facts.path);
     let mut files: std::collections::BTreeMap<String, CompiledFile> = std::collections::BTreeMap::new();

@@ -1,8 +1,8 @@
-//! `//index:files`: which project owns each source file, which others compile it, and which files no project compiles.
+//! `//index:files`: the project that owns each source file, the others that compile it, and the files that no project compiles.
 //!
-//! The owner of a file that several projects compile is the project in whose folder it lies (the deepest such folder), before those
-//! that link it; of several the one that compiles it for its main framework, then the first by path. So the owner of a file does not
-//! move when another project begins to link it.
+//! If several projects compile a file, its owner is the project in whose folder it lies (the deepest such folder), before projects that link it.
+//! Ties go to the project that compiles the file for its main framework, then to the first by path. So the owner of a file does not change when
+//! another project links it.
 
 use super::facts::CompiledFile;
 use super::path::{file_name, folder};
@@ -16,26 +16,26 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileRow {
-    /// Other projects that compile it, sorted; rules take it as a set, so it is always there.
+    /// Other projects that compile it, sorted; rules read it as a set, so it is never omitted.
     pub also: Vec<String>,
     /// Whether a source generator wrote it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,
-    /// Why no project has it: `removed` (the project around it leaves it out), `outside` (there is no project around it) or `leftover` (a generator
-    /// wrote it when the code that it belongs to stood in this project; see [`leftovers`]).
+    /// Why no project compiles it: `removed` (its enclosing project excludes it), `outside` (no enclosing project) or `leftover` (generated for
+    /// code that has since moved to another project; see [`leftovers`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
-    /// Where it appears in the owner, for files from outside its folder.
+    /// Displayed path within the owner, for files outside its folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// Path of the owner; a list of one, or of none, so that rules can take it as a set.
+    /// Path of the owner; a list of at most one, so that rules can read it as a set.
     pub project: Vec<String>,
-    /// The framework of the owner that compiles it, when it is not the main one.
+    /// The framework of the owner that compiles it, if not the main one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tfm: Option<String>,
 }
 
-/// The rows for all sources, given what each project compiles.
+/// Returns the rows of all sources, from the files that each project compiles.
 pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Vec<CompiledFile>)]) -> BTreeMap<&'a str, FileRow> {
     let mut by_file: BTreeMap<&str, Vec<(&str, &CompiledFile)>> = sources.map(|path| (path, Vec::new())).collect();
     let leftovers = leftovers(compiled);
@@ -86,8 +86,8 @@ pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Ve
     known
 }
 
-/// Files that generators wrote long ago: another project has a file of the same path from the same generator, beside a file of that name by hand
-/// (`Color.cs` for `Color.Generated.g.cs`), and this project has none. The code moved there, and what was generated for it here stayed behind.
+/// Returns outdated generated files: another project has a file with the same path from the same generator, beside a hand-written file with that
+/// stem (`Color.cs` for `Color.Generated.g.cs`), and this project has no such file. The code moved there; its old generated file remained here.
 fn leftovers<'c>(compiled: &'c [(&str, Vec<CompiledFile>)]) -> BTreeSet<&'c str> {
     let mut emitted: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
     for (at, (_, files)) in compiled.iter().enumerate() {
@@ -117,7 +117,7 @@ fn leftovers<'c>(compiled: &'c [(&str, Vec<CompiledFile>)]) -> BTreeSet<&'c str>
     left
 }
 
-/// Says how many files no project compiles, with some of them; silent where there are no projects at all.
+/// Reports how many files no project compiles, with an example; silent in a workspace without projects.
 pub fn summary(rows: &BTreeMap<&str, FileRow>, report: &Report) {
     let left_out: Vec<&str> = rows
         .iter()
@@ -215,7 +215,7 @@ mod tests {
             of("old/G/Gen/Color.Generated.g.cs"),
             (String::new(), Some("leftover".to_owned()), false)
         );
-        // Nothing by hand says where these belong: each project has its own.
+        // No hand-written file decides their owner: each project has its own.
         assert_eq!(of("new/G/Gen/Lock.cs"), own("new/New.csproj", true));
         assert_eq!(of("old/G/Gen/Lock.cs"), own("old/Old.csproj", true));
         assert_eq!(of("new/Color.cs"), own("new/New.csproj", false));

@@ -1,8 +1,8 @@
-//! Target frameworks: what `net8.0-windows` says, which of several is the newest, and which symbols the SDK defines for it.
+//! Target frameworks: parses monikers such as `net8.0-windows`, orders them by age, and lists the symbols that the SDK defines for each.
 
 use std::cmp::Ordering;
 
-/// A family of frameworks. Later ones are newer.
+/// A family of frameworks. Later variants are newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// `net472`.
@@ -13,7 +13,7 @@ pub enum Family {
     Core,
 }
 
-/// A target framework, taken apart.
+/// A parsed target framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Framework {
     /// Family.
@@ -57,7 +57,7 @@ const STANDARDS: [[u32; 3]; 9] = [
 const CORES: [[u32; 3]; 7] = [[1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [2, 2, 0], [3, 0, 0], [3, 1, 0]];
 
 impl Framework {
-    /// Takes a moniker apart; `None` when it is none that is known.
+    /// Parses a moniker; `None` if it is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.trim().to_ascii_lowercase();
         let (name, platform) = lower.split_once('-').unwrap_or((&lower, ""));
@@ -82,7 +82,7 @@ impl Framework {
         })
     }
 
-    /// `TargetFrameworkIdentifier`.
+    /// Returns `TargetFrameworkIdentifier`.
     pub fn identifier(&self) -> &'static str {
         match self.family {
             Family::Framework => ".NETFramework",
@@ -91,7 +91,7 @@ impl Framework {
         }
     }
 
-    /// `TargetFrameworkVersion` without its `v`.
+    /// Returns `TargetFrameworkVersion` without its `v`.
     pub fn version_text(&self) -> String {
         let [major, minor, build] = self.version;
         if build > 0 {
@@ -101,7 +101,7 @@ impl Framework {
         }
     }
 
-    /// Whether a project for `self` may use what is built for `other`.
+    /// Whether a project for `self` may use assemblies built for `other`.
     pub fn runs(&self, other: &Self) -> bool {
         let platform = other.platform.is_empty() || other.platform == self.platform;
         platform
@@ -117,7 +117,7 @@ impl Framework {
             }
     }
 
-    /// The symbols that the SDK defines, in no order.
+    /// Returns the symbols that the SDK defines, unordered.
     pub fn symbols(&self) -> Vec<String> {
         let [major, minor, _] = self.version;
         let mut symbols = Vec::new();
@@ -163,7 +163,7 @@ impl Framework {
     }
 }
 
-/// `4.7.2` → three numbers, missing ones 0.
+/// Parses `4.7.2` into three numbers; missing ones are 0.
 fn dotted(text: &str) -> Option<[u32; 3]> {
     let mut version = [0; 3];
     for (at, part) in text.split('.').enumerate() {
@@ -173,7 +173,7 @@ fn dotted(text: &str) -> Option<[u32; 3]> {
     Some(version)
 }
 
-/// `472` → 4.7.2.
+/// Parses `472` as 4.7.2.
 fn packed(text: &str) -> Option<[u32; 3]> {
     let mut version = [0; 3];
     for (at, digit) in text.chars().enumerate() {
@@ -190,7 +190,7 @@ fn underscored([major, minor, build]: [u32; 3], packed: bool) -> String {
     }
 }
 
-/// The newest first: modern .NET before .NET Standard before .NET Framework, of equal ones those without a platform, unknown ones last.
+/// Orders the newest first: modern .NET before .NET Standard before .NET Framework; of equal versions those without a platform; unknown ones last.
 pub fn newest_first(a: &str, b: &str) -> Ordering {
     let rank = |text: &str| Framework::parse(text).map(|found| (found.family, found.version, std::cmp::Reverse(found.platform)));
     rank(b).cmp(&rank(a))

@@ -1,6 +1,6 @@
-//! Property functions: `$(Name.Method(…))`, `$([Type]::Member(…))` and chains of them. What is not listed here is an error by name.
+//! Property functions: `$(Name.Method(…))`, `$([Type]::Member(…))` and chains of them. A function not listed here is an error that names it.
 //!
-//! Nothing of the machine is visible: no environment, no clock, no files' contents.
+//! Functions see no state of the machine: no environment, clock or file contents.
 
 use super::condition::number;
 use super::expression::{Scope, closing, is_name};
@@ -8,20 +8,20 @@ use super::framework::Framework;
 use super::path::{absolute, file_name, folder, in_workspace, relative, rooted, stem_and_extension};
 use super::string;
 
-/// Most links in a chain of calls.
+/// Maximum number of calls in a chain.
 const LONGEST_CHAIN: usize = 64;
 
-/// What a function gives.
+/// Result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Text, numbers and truth values alike.
+    /// Text, number or boolean.
     Text(String),
     /// An array of texts.
     List(Vec<String>),
 }
 
 impl Value {
-    /// As a property shows it.
+    /// Converts the value to a property's text.
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
@@ -48,10 +48,10 @@ impl From<&str> for Value {
     }
 }
 
-/// Evaluates what stands between `$(` and `)`.
+/// Evaluates the text between `$(` and `)`.
 ///
 /// # Errors
-/// The function that is not known, by name.
+/// The name of an unknown function.
 pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, String> {
     let (mut value, mut rest) = if let Some(inner) = body.strip_prefix('[') {
         let (class, rest) = inner.split_once(']').ok_or("an unclosed type name")?;
@@ -94,7 +94,7 @@ pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, Stri
     Err("a chain of so many calls".to_owned())
 }
 
-/// A member's name, its arguments if there are any, and what follows.
+/// Parses a member's name and optional arguments; also returns the remaining text.
 #[allow(clippy::type_complexity)]
 fn call<'t>(scope: &Scope<'_>, text: &'t str, depth: u32) -> Result<(String, Option<Vec<String>>, &'t str), String> {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
@@ -110,7 +110,7 @@ fn call<'t>(scope: &Scope<'_>, text: &'t str, depth: u32) -> Result<(String, Opt
     Ok((name.to_owned(), Some(arguments), &inner[close + 1..]))
 }
 
-/// Arguments at commas outside quotes and parentheses, their own quotes taken off.
+/// Splits arguments at commas outside quotes and parentheses, without their own quotes.
 fn split_arguments(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_u32, None);
     for (at, byte) in text.bytes().enumerate() {
@@ -150,7 +150,7 @@ fn static_member(scope: &Scope<'_>, class: &str, member: &str, arguments: &[Stri
         "io.path" => return path_function(scope, member, arguments),
         _ => {}
     }
-    // `get_OSX()` is how the property `OSX` is called as a method.
+    // `get_OSX()` calls the property `OSX` as a method.
     let member = member.strip_prefix("get_").unwrap_or(member);
     let lower = format!("{class}.{member}").to_ascii_lowercase();
     Ok(match lower.as_str() {
@@ -167,7 +167,7 @@ fn static_member(scope: &Scope<'_>, class: &str, member: &str, arguments: &[Stri
         "io.file.exists" => scope.exists(first).into(),
         "io.directory.exists" => scope.exists(first).into(),
         "io.directory.getparent" => Value::Text(folder(absolute(&project_folder(scope), first).trim_end_matches('/')).to_owned()),
-        // The environment is not a fact of the workspace: no variable is set.
+        // The environment is no fact of the workspace: no variable is set.
         "environment.getenvironmentvariable" | "environment.expandenvironmentvariables" => "".into(),
         "environment.newline" => "\n".into(),
         "environment.is64bitprocess" | "environment.is64bitoperatingsystem" => true.into(),
@@ -186,7 +186,7 @@ fn static_member(scope: &Scope<'_>, class: &str, member: &str, arguments: &[Stri
     })
 }
 
-/// Whether the system that conditions see has that name.
+/// Whether the operating system that conditions see has this name.
 fn is_os(scope: &Scope<'_>, name: &str) -> bool {
     let name = name.trim();
     let name = if name.eq_ignore_ascii_case("macos") { "osx" } else { name };

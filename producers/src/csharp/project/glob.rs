@@ -1,12 +1,12 @@
-//! Item patterns of project files: `**`, `*`, `?`, letters of either case alike. A pattern is compiled once; a match costs at most
-//! the product of pattern and path, whatever the pattern.
+//! Item patterns of project files: `**`, `*`, `?`, case-insensitive. A pattern is compiled once; the cost of a match is at most the product of the
+//! lengths of pattern and path.
 
 use super::path::{absolute, in_workspace};
 
 /// One pattern, relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
-    /// The folder before the first wildcard, as written; every match lies below it.
+    /// The folder before the first wildcard, as written; all matches are below it.
     pub base: String,
     /// Lower-cased segments after the folder.
     rest: Vec<Segment>,
@@ -22,13 +22,13 @@ enum Segment {
     Wild(Vec<char>),
 }
 
-/// Whether a text is a pattern at all.
+/// Whether a text has wildcards.
 pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
 impl Glob {
-    /// Compiles a pattern written in `folder` (absolute); `None` when it leaves the workspace or cannot match (`a**`).
+    /// Compiles a pattern written in `folder` (absolute); `None` if it leaves the workspace or cannot match (`a**`).
     pub fn new(folder: &str, pattern: &str) -> Option<Self> {
         let pattern = pattern.replace('\\', "/");
         let first = pattern.find(['*', '?']).unwrap_or(pattern.len());
@@ -39,7 +39,7 @@ impl Glob {
         for segment in pattern[cut..].split('/') {
             match segment {
                 "" | "." => {}
-                // A step up behind a wildcard has no fixed meaning.
+                // `..` after a wildcard has no fixed meaning.
                 ".." => return None,
                 "**" => {
                     if rest.last() != Some(&Segment::Folders) {
@@ -51,7 +51,7 @@ impl Glob {
                 text => rest.push(Segment::Plain(text.to_lowercase())),
             }
         }
-        // A final `**` means the files below.
+        // A final `**` matches the files below.
         if rest.last() == Some(&Segment::Folders) {
             rest.push(Segment::Wild(vec!['*']));
         }
@@ -63,7 +63,7 @@ impl Glob {
         self.path_below(path).is_some_and(|rest| self.matches_below(&rest.to_lowercase()))
     }
 
-    /// What stands behind the base folder.
+    /// Returns the part of a path after the base folder.
     fn path_below<'p>(&self, path: &'p str) -> Option<&'p str> {
         if self.base.is_empty() {
             return Some(path);
@@ -87,7 +87,7 @@ impl Glob {
         )
     }
 
-    /// The part of a path that the first wildcard on stands for (`RecursiveDir` of MSBuild is its folder).
+    /// Returns the folders that the first `**` of the pattern matches in a path (MSBuild's `RecursiveDir`).
     pub fn recursive<'p>(&self, path: &'p str) -> &'p str {
         let rest = self.path_below(path).unwrap_or(path);
         match self.rest.first() {
@@ -98,7 +98,7 @@ impl Glob {
 }
 
 fn wild(pattern: &[char], text: &str) -> bool {
-    // `*.*` stands for every file, as it does on every system.
+    // `*.*` matches every file, as on all systems.
     if pattern == ['*', '.', '*'] {
         return true;
     }
@@ -106,7 +106,7 @@ fn wild(pattern: &[char], text: &str) -> bool {
     starred(pattern, &text, |c| *c == '*', |c, other| *c == '?' || c == other)
 }
 
-/// Matching with one kind of star, by going back to the last star only.
+/// Matches with one kind of star, backtracking only to the last star.
 fn starred<P, T>(pattern: &[P], text: &[T], star: impl Fn(&P) -> bool, same: impl Fn(&P, &T) -> bool) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
@@ -162,7 +162,7 @@ mod tests {
         );
     }
 
-    /// The meaning, written without regard to cost.
+    /// The reference implementation, without regard to cost.
     fn naive(pattern: &[&str], path: &[&str]) -> bool {
         fn text(pattern: &[u8], path: &[u8]) -> bool {
             match (pattern.first(), path.first()) {
@@ -186,7 +186,7 @@ mod tests {
         #[test]
         fn agrees_with_the_meaning(pattern in prop::collection::vec("[ab]{0,1}[*?]{0,1}[ab]{1,2}|\\*\\*|\\*", 1..5), path in prop::collection::vec("[ab]{1,3}", 1..5)) {
             let glob = Glob::new("/_", &pattern.join("/")).expect("inside");
-            // The fixed folder in front of the first wildcard is a part of the same meaning.
+            // The fixed folder before the first wildcard is part of the pattern.
             let pattern: Vec<&str> = pattern.iter().map(String::as_str).collect();
             let path_segments: Vec<&str> = path.iter().map(String::as_str).collect();
             prop_assert_eq!(glob.matches(&path.join("/")), naive(&pattern, &path_segments));

@@ -1,4 +1,4 @@
-//! `//index:projects`: which projects there are, and which project files each of them reads.
+//! `//index:projects`: all projects, and the project files that each reads.
 
 use super::evaluate::Files;
 use super::facts::reads;
@@ -16,19 +16,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One row, by path of the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectRow {
-    /// Project files that its evaluation reads, its own first in meaning, sorted.
+    /// Project files that its evaluation reads, its own included, sorted.
     pub files: Vec<String>,
-    /// The solution that lists it: the one with the shortest path of those around it.
+    /// The solution that lists it; of several, the one with the shortest path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solution: Option<String>,
 }
 
-/// Whether a path is a project that compiles C#.
+/// Whether a path is a C# project.
 pub fn is_project(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".csproj")
 }
 
-/// The rows for all projects of the tree, or for those of one solution.
+/// Returns the rows of all projects of the tree, or of one solution.
 pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &Report) -> BTreeMap<String, ProjectRow> {
     let tree = Tree::new(paths.iter().copied());
     let listed = solutions_of_projects(files, &tree, report);
@@ -47,7 +47,7 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
     let evaluated: Vec<(&str, ProjectRow, Report)> = chosen
         .par_iter()
         .map(|path| {
-            // Trees keep what they have worked out, so each thread of work has its own.
+            // Trees cache lookups in cells, so each thread has its own.
             let tree = Tree::new(paths.iter().copied());
             let solution = only.or_else(|| {
                 let around = listed.get(path).into_iter().flatten().copied();
@@ -84,7 +84,7 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
     rows
 }
 
-/// The solutions that list each project. A project that a solution names and nobody has is said.
+/// Returns the solutions that list each project. Reports listed projects that do not exist.
 fn solutions_of_projects<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     let mut listed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (&solution, &element) in files.iter().filter(|(path, _)| is_solution(path)) {

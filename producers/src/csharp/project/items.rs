@@ -1,7 +1,7 @@
-//! The second pass, second half: operations run over the files that there are.
+//! The second pass, second half: runs operations over the existing files.
 //!
-//! Patterns are compiled once per operation and looked up below their base folder only; items by their text are found by hash. The
-//! work of patterns is bounded per project, so that no project file can make it grow without limit.
+//! Patterns are compiled once per operation and searched only below their base folder; items named by text are found by hash. A limit on
+//! pattern work per project bounds the cost of any project file.
 
 use super::glob::Glob;
 use super::operation::{Action, Operation, Spec};
@@ -10,13 +10,13 @@ use super::tree::Tree;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most comparisons of a path with a pattern.
+/// Maximum number of comparisons of a path with a pattern.
 const MOST_LOOKS: usize = 20_000_000;
 
-/// Most items of one type.
+/// Maximum number of items of one type.
 const MOST_ITEMS: usize = 200_000;
 
-/// What the copy of an item costs, in comparisons.
+/// Cost of copying an item, in comparisons.
 const COPY: usize = 50;
 
 /// An item.
@@ -26,17 +26,17 @@ pub struct Item {
     pub text: String,
     /// Metadata by lower-cased name.
     pub metadata: BTreeMap<String, String>,
-    /// What `**` stood for.
+    /// The folders that `**` matched.
     recursive: String,
 }
 
 impl Item {
-    /// A metadata value, `""` when there is none.
+    /// Returns a metadata value; `""` if unset.
     pub fn get(&self, name: &str) -> &str {
         self.metadata.get(name).map_or("", String::as_str)
     }
 
-    /// `%(…)` replaced; of the well-known ones those that paths decide.
+    /// Replaces `%(…)`; of the well-known metadata those that follow from the path.
     pub fn through(&self, text: &str) -> String {
         let mut seen = String::with_capacity(text.len());
         let mut rest = text;
@@ -65,7 +65,7 @@ impl Item {
         seen
     }
 
-    /// Where the item appears in a project in `home` that is not around it; `None` for a file below the project.
+    /// Returns the displayed path of the item in a project in folder `home`; `None` for an unlinked file below the project.
     pub fn link(&self, home: &str) -> Option<String> {
         let inside =
             home.is_empty() || self.text.get(..home.len()).is_some_and(|head| head == home) && self.text[home.len()..].starts_with('/');
@@ -83,7 +83,7 @@ impl Item {
     }
 }
 
-/// Items of one type in order.
+/// Items of one type, in order.
 #[derive(Debug, Default)]
 struct List {
     items: Vec<Option<Item>>,
@@ -91,7 +91,7 @@ struct List {
 }
 
 impl List {
-    /// Adds an item; whether there was room for it.
+    /// Adds an item; returns whether the limit allowed it.
     fn add(&mut self, item: Item) -> bool {
         let has_room = self.items.len() < MOST_ITEMS;
         if has_room {
@@ -106,25 +106,25 @@ impl List {
     }
 }
 
-/// What running gave.
+/// Result of running operations.
 #[derive(Debug, Default)]
 pub struct Run {
     lists: FxHashMap<String, List>,
     looks: usize,
-    /// Texts of `Include` that are no file of the tree.
+    /// Texts of `Include` without a file in the tree.
     pub missing: BTreeSet<String>,
-    /// Whether a limit was reached, of pattern work or of items, so that items are missing.
+    /// Whether a limit (of pattern work or of items) was reached, so items are missing.
     pub cut: bool,
 }
 
 impl Run {
-    /// The items of a type that are left, in order.
+    /// Returns the remaining items of a type, in order.
     pub fn items(&self, name: &str) -> impl Iterator<Item = &Item> {
         self.lists.get(name).into_iter().flat_map(List::live)
     }
 }
 
-/// Runs operations over the files of a tree. Items of `files` types that are included by text are looked up in the tree.
+/// Runs operations over the files of a tree. Items of the types in `files` that are included by text are looked up in the tree.
 pub fn run(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> Run {
     let mut run = Run::default();
     for operation in operations {
@@ -141,7 +141,7 @@ pub fn run(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> Run {
     run
 }
 
-/// A set of items to compare with.
+/// A set of items for comparison.
 #[derive(Default)]
 struct Set {
     texts: FxHashSet<String>,

@@ -1,13 +1,13 @@
-//! Projects without MSBuild: what `.csproj`, `.props`, `.targets` and solutions say, evaluated the way MSBuild documents it.
+//! Projects without MSBuild: evaluates `.csproj`, `.props`, `.targets` and solutions as MSBuild documents it.
 //!
 //! Nodes, each a pure function: `//projects/F:xml` (the elements of one project file) and `:skeleton` (the same without items);
-//! `//index:projects` (which projects there are and which files each reads: properties and imports only, so that it never moves for an
-//! item); `//projects/P:evaluation` (properties and operations on items for every target framework); `:files` (the operations run over
-//! the set of source paths), `:project` (the facts that readers want), `:defines`; `//index:references` (what each sees);
-//! `//index:files` (which project owns each file, and which files none has).
+//! `//index:projects` (all projects and the files that each reads: properties and imports only, so item edits never change it);
+//! `//projects/P:evaluation` (properties and item operations for every target framework); `:files` (the operations run over the set of source
+//! paths), `:project` (the facts for readers), `:defines`; `//index:references` (the projects that each project sees); `//index:files` (the project
+//! that owns each file, and the files without an owner).
 //!
-//! SDKs, packages and the machine are not looked at: what MSBuild and the SDKs set is written down in [`msbuild`] and [`sdk`], everything else that would come from
-//! outside the workspace is empty. What cannot be evaluated is a diagnostic with its place.
+//! SDKs, packages and the machine are not read: [`msbuild`] and [`sdk`] list the properties of MSBuild and the SDKs; all else from outside the
+//! workspace is empty. Text that cannot be evaluated gives a diagnostic with its place.
 
 pub mod condition;
 pub mod evaluate;

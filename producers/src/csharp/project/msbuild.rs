@@ -1,24 +1,24 @@
-//! The properties that MSBuild and its common props and targets set around a user's files: names and values, stage by stage.
+//! The properties that MSBuild and its common props and targets set around a user's files: names and values, by stage.
 //!
-//! Written from MSBuild's reserved properties and from what `Microsoft.Common.props`, `NuGet.props` and `Microsoft.Common.targets` do.
-//! Where the tools lie is no fact of a workspace: they have one folder, [`TOOLS`], in which nothing is found.
+//! Written from MSBuild's reserved properties and from `Microsoft.Common.props`, `NuGet.props` and `Microsoft.Common.targets`. The location of
+//! the tools is no fact of a workspace: they have one folder, [`TOOLS`], which is empty.
 
 use super::evaluate::Settings;
 use super::expression::{Properties, strip_prefix_ignoring_case};
 use super::path::{ROOT, absolute, file_name, folder, rooted, stem_and_extension};
 use super::tree::Tree;
 
-/// Where projects believe the build tools to lie, outside of the workspace.
+/// Folder of the build tools as projects see it, outside of the workspace.
 const TOOLS: &str = "/dotnet/sdk";
 
-/// A file that MSBuild looks for at and above the folder of a project.
+/// A file that MSBuild searches at and above the folder of a project.
 #[derive(Clone, Copy, Debug)]
 pub struct Directory {
-    /// The middle of the properties' names: `_…File`, `_…BasePath`, `…Path`, `Import…`.
+    /// The common part of the properties' names: `_…File`, `_…BasePath`, `…Path`, `Import…`.
     stem: &'static str,
-    /// Its name, unless `_…File` says another.
+    /// File name, unless `_…File` sets another.
     file: &'static str,
-    /// Whether `CustomBefore…` and `CustomAfter…` name files to be read around it.
+    /// Whether `CustomBefore…` and `CustomAfter…` name files to read around it.
     pub surrounded: bool,
 }
 
@@ -44,7 +44,7 @@ pub const BUILD_TARGETS: Directory = Directory {
 };
 
 impl Directory {
-    /// Sets the properties by which the file is found, and gives its absolute path unless it is switched off or not there.
+    /// Sets the properties that locate the file; returns its absolute path, unless it is disabled or missing.
     pub fn locate(self, properties: &mut Properties, home: &str, tree: &Tree<'_>) -> Option<String> {
         let (switch, path) = (format!("Import{}", self.stem), format!("{}Path", self.stem));
         properties.default_to(&switch, "true");
@@ -66,13 +66,13 @@ impl Directory {
             .map(|path| absolute(home, path))
     }
 
-    /// The property that names files to be read before it or behind it.
+    /// Returns the property that names files to read before or after it.
     pub fn custom(self, when: &str) -> String {
         format!("Custom{when}{}", self.stem)
     }
 }
 
-/// What MSBuild itself sets; global properties win over the rest of this file.
+/// Sets MSBuild's reserved properties; global properties override all others in this file.
 pub fn set_reserved(properties: &mut Properties, project: &str, settings: &Settings) {
     let path = rooted(project);
     let home = folder(&path);
@@ -133,7 +133,7 @@ fn set_solution(properties: &mut Properties, solution: Option<&str>) {
     properties.set("SolutionPath", solution);
 }
 
-/// What `Microsoft.Common.props` sets between `Directory.Build.props` and `Directory.Packages.props`.
+/// Sets the properties of `Microsoft.Common.props` between `Directory.Build.props` and `Directory.Packages.props`.
 pub fn set_between_props(properties: &mut Properties) {
     default_folder(properties, "BaseIntermediateOutputPath", "obj/");
     let intermediate = properties.get("BaseIntermediateOutputPath").to_owned();
@@ -157,7 +157,7 @@ pub fn set_between_props(properties: &mut Properties) {
     properties.default_to("NuGetPropsFile", &format!("{TOOLS}/NuGet.props"));
 }
 
-/// What the common targets set before `Directory.Build.targets`: where things are written and what they are called.
+/// Sets the properties of the common targets before `Directory.Build.targets`: output paths and names.
 pub fn set_before_targets(properties: &mut Properties) {
     let project = |properties: &Properties, what: &str| properties.get(&format!("MSBuildProject{what}")).to_owned();
     for (name, of) in [
@@ -226,7 +226,7 @@ pub fn set_before_targets(properties: &mut Properties) {
     }
 }
 
-/// A folder property: `\` as `/`, with a slash at its end.
+/// Sets the default of a folder property and normalizes its value: `/` for `\`, with a final slash.
 fn default_folder(properties: &mut Properties, name: &str, default: &str) {
     properties.default_to(name, default);
     let value = properties.get(name).replace('\\', "/");
@@ -234,14 +234,14 @@ fn default_folder(properties: &mut Properties, name: &str, default: &str) {
     properties.set(name, format!("{value}{slash}"));
 }
 
-/// Whether a condition about a property is about MSBuild's or an SDK's inner workings, so that a value that nobody here sets is one that
-/// is missing: `_X` and `MSBuildX`, unless it is among those that are empty in most builds.
+/// Whether a property is internal to MSBuild or an SDK, so that a condition on its unset value lacks information: `_X` and `MSBuildX`,
+/// except those that are empty in most builds.
 pub fn is_inner(name: &str) -> bool {
     (name.starts_with('_') || strip_prefix_ignoring_case(name, "MSBuild").is_some())
         && !OFTEN_EMPTY.iter().any(|empty| empty.eq_ignore_ascii_case(name))
 }
 
-/// Switches of the command line, of a restore, a pack, a publish or Visual Studio.
+/// Switches of the command line, and of restore, pack, publish or Visual Studio.
 const OFTEN_EMPTY: &[&str] = &[
     "_IsExecutable",
     "_IsPacking",

@@ -1,6 +1,6 @@
-//! The second pass, first half: item groups become a list of operations on items, with all properties filled in.
+//! The second pass, first half: converts item groups to a list of operations on items, with all properties expanded.
 //!
-//! Operations are what a project says, independent of which files there are: adding a source file changes no operation.
+//! Operations depend on the project alone, not on existing files: adding a source file changes no operation.
 
 use super::condition;
 use super::evaluate::{Evaluation, Group, Settings};
@@ -15,27 +15,27 @@ use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What is done.
+/// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// Items are added.
+    /// Adds items.
     Include,
-    /// Items are taken away.
+    /// Removes items.
     Remove,
-    /// Metadata of items is changed.
+    /// Changes metadata of items.
     Update,
 }
 
-/// Which items.
+/// Selects items.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spec {
-    /// One item by its text: a path relative to the workspace for items that are files.
+    /// One item by its text: for file items, a path relative to the workspace.
     Text(String),
     /// Files by a pattern relative to the workspace.
     Glob(String),
-    /// The items of another type, each seen through a text with `%(metadata)`, if one is given.
+    /// The items of another type, each mapped through the optional text with `%(metadata)`.
     Items(String, Option<String>),
 }
 
@@ -44,11 +44,11 @@ pub enum Spec {
 pub struct Operation {
     /// Type of the items, in lower case.
     pub items: String,
-    /// What is done.
+    /// Action.
     pub action: Action,
-    /// To which.
+    /// Selected items.
     pub specs: Vec<Spec>,
-    /// Items of an `Include` to leave out.
+    /// Items that an `Include` excludes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<Spec>,
     /// Metadata, names in lower case.
@@ -62,10 +62,10 @@ const FILES: [&str; 2] = ["compile", "projectreference"];
 /// Types whose items are plain texts.
 const TEXTS: [&str; 4] = ["using", "internalsvisibleto", "assemblyattribute", "packagereference"];
 
-/// Those that name assemblies which see internal types.
+/// Types whose items name assemblies that see internal types.
 const FRIENDS: [&str; 2] = ["internalsvisibleto", "assemblyattribute"];
 
-/// Metadata that facts are made of.
+/// Metadata that facts depend on.
 const METADATA: [&str; 13] = [
     "link",
     "linkbase",
@@ -82,7 +82,7 @@ const METADATA: [&str; 13] = [
     "includeassets",
 ];
 
-/// The operations on items that facts are made of, and on items that those refer to.
+/// Returns the operations on the item types of the facts, and on types that these refer to.
 pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, settings: &Settings, report: &Report) -> Vec<Operation> {
     let wanted = wanted_types(evaluation);
     let mut reader = Reader {
@@ -102,7 +102,7 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
             Group::Target(..) => {}
         }
     }
-    // Targets run once all items are known.
+    // Targets run after all items are known.
     for group in &evaluation.groups {
         if let Group::Target(element, file) = group {
             reader.group_of_target(element, file);
@@ -111,7 +111,7 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
     reader.found
 }
 
-/// The types of items that matter: those of the facts, and those that their operations mention.
+/// Returns the relevant item types: those of the facts, and those that their operations refer to.
 fn wanted_types(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
     let mut mentions: Vec<(String, String)> = Vec::new();
     for group in &evaluation.groups {
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The items that the SDK brings.
+    /// Adds the default items of the SDK.
     fn of_sdk(&mut self) {
         let properties = &self.evaluation.properties;
         let spot = Spot {
@@ -253,8 +253,8 @@ impl Reader<'_> {
         }
     }
 
-    /// What a group in a target adds to the assemblies that see internal types; what else a target does is not known before it runs. Conditions
-    /// on items are taken to hold: they ask whether there are any.
+    /// Adds the assemblies that a group in a target lets see internal types; other effects of a target are unknown before it runs. Conditions on
+    /// items count as true: they test for the presence of items.
     fn group_of_target(&mut self, group: &Element, file: &str) {
         let may_hold = |element: &Element| {
             let of_items = element
@@ -269,7 +269,7 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for item in group.children.iter().filter(is_friend) {
             let (items, spot) = (item.name.to_ascii_lowercase(), Spot { file, line: item.line });
-            // `%(Name.Identity)` stands for each item of that type in turn.
+            // `%(Name.Identity)` expands to each item of that type.
             let each = |text: &str| Some(text.strip_prefix("%(")?.split(['.', ')']).next()?.to_ascii_lowercase());
             let Some(text) = item.attribute("Include") else { continue };
             found.push(Operation {
@@ -300,7 +300,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The specs in a list with `;`.
+    /// Parses a `;` list into specs.
     fn specs(&self, items: &str, text: &str, spot: Spot<'_>) -> Vec<Spec> {
         let expanded = self.scope(spot).expand(text);
         let mut specs = Vec::new();
@@ -323,7 +323,7 @@ impl Reader<'_> {
         specs
     }
 
-    /// What stands in `@(…)`.
+    /// Parses the text inside `@(…)`.
     fn reference(&self, inner: &str, spot: Spot<'_>) -> Option<Spec> {
         let (name, transform) = inner
             .split_once("->")
@@ -348,7 +348,7 @@ impl Reader<'_> {
         Some(Spec::Items(name.trim().to_ascii_lowercase(), transform))
     }
 
-    /// A path or pattern, relative to the workspace.
+    /// Parses a path or pattern, relative to the workspace.
     fn path(&self, items: &str, part: &str, spot: Spot<'_>) -> Option<Spec> {
         let outside = || {
             if FILES.contains(&items) {
@@ -381,12 +381,12 @@ impl Reader<'_> {
         } else {
             format!("{base}/{}", &part[cut..])
         };
-        // A pattern that cannot match anything, such as `a**`, is nothing.
+        // Drop a pattern that cannot match, such as `a**`.
         Glob::new(super::path::ROOT, &pattern).map(|_| Spec::Glob(pattern))
     }
 }
 
-/// The parts of a list: at `;` outside `@(…)`, trimmed, empty ones left out.
+/// Splits a list at `;` outside `@(…)`; trims the parts and omits empty ones.
 fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, byte) in text.bytes().enumerate() {

@@ -1,16 +1,16 @@
-//! Parameters of `[producer.project]`: what a workspace may say over what its projects say.
+//! Parameters of `[producer.project]`: a workspace's settings that override its projects.
 
 use super::evaluate::Settings;
 use engine::seams::producer::{ParamError, Params};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The names of the parameters.
+/// Names of the parameters.
 const KNOWN: [&str; 6] = ["tfm", "defines", "properties", "os", "solution", "projects"];
-/// The names of what is said of one project.
+/// Names of the settings of one project.
 const OF_PROJECT: [&str; 4] = ["tfm", "defines", "include", "exclude"];
 
-/// Names that are no parameters, also in the tables of single projects.
+/// Returns errors for unknown parameters, also in the tables of single projects.
 fn unknown(params: &Params) -> impl Iterator<Item = ParamError> {
     let top = params.keys().filter(|name| !KNOWN.contains(&name.as_str()));
     let top = top.map(|name| ParamError::unknown_parameter(name, &KNOWN));
@@ -30,31 +30,31 @@ fn unknown(params: &Params) -> impl Iterator<Item = ParamError> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProjectParams {
-    /// The framework to look at, for projects that target it; else the newest counts.
+    /// The preferred framework for projects that target it; by default the newest.
     pub tfm: Option<String>,
-    /// Symbols that are defined in addition, in all projects.
+    /// Additional symbols for all projects.
     pub defines: Vec<String>,
     /// Global properties (`Configuration`, …).
     pub properties: BTreeMap<String, String>,
-    /// The system that conditions see: `linux`, `windows` or `osx`.
+    /// The operating system that conditions see: `linux`, `windows` or `osx`.
     pub os: Option<String>,
-    /// Only the projects of this solution.
+    /// The solution to which evaluation is limited.
     pub solution: Option<String>,
     /// Overrides by path of the project file.
     pub projects: BTreeMap<String, Override>,
 }
 
-/// What is said of one project.
+/// Overrides for one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Override {
-    /// The framework, whatever the project says.
+    /// The framework, overriding the project's.
     pub tfm: Option<String>,
-    /// Symbols that are defined in addition.
+    /// Additional symbols.
     pub defines: Vec<String>,
-    /// Globs of files that it compiles in addition, relative to the workspace.
+    /// Globs of additional compiled files, relative to the workspace.
     pub include: Vec<String>,
-    /// Globs of files that it does not compile.
+    /// Globs of files to exclude from compilation.
     pub exclude: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl ProjectParams {
     /// Reads parameters.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// All errors in them.
     pub fn read(params: &Params) -> Result<Self, Vec<ParamError>> {
         let error = |param: &str, message: String, hint: &str| {
             vec![ParamError {
@@ -77,7 +77,7 @@ impl ProjectParams {
             return Err(unknown);
         }
         let hint = "known are tfm, defines, properties, os, solution and projects (with tfm, defines, include and exclude for each)";
-        // Key by key, so that the message names the one that is wrong.
+        // Parse key by key, so that the message names the invalid one.
         for (name, value) in params {
             let one: Params = [(name.clone(), value.clone())].into_iter().collect();
             if let Err(why) = serde_json::from_value::<Self>(one.into()) {
@@ -95,12 +95,12 @@ impl ProjectParams {
         Ok(read)
     }
 
-    /// What is said of one project.
+    /// Returns the overrides for one project.
     pub fn project(&self, path: &str) -> Option<&Override> {
         self.projects.get(path)
     }
 
-    /// Settings of an evaluation.
+    /// Returns the settings of an evaluation.
     pub fn settings(&self, solution: Option<String>) -> Settings {
         Settings {
             globals: self.properties.clone(),

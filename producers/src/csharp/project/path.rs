@@ -1,9 +1,9 @@
-//! Paths as project files write them. Projects see the workspace under one fixed root, so that no machine's folder enters a fact.
+//! Paths in project files. Projects see the workspace under one fixed root, so no machine's folder appears in a fact.
 
-/// Where projects believe the workspace to lie (the root that deterministic builds map sources to).
+/// Root of the workspace as projects see it (deterministic builds map sources to the same root).
 pub const ROOT: &str = "/_";
 
-/// A path made absolute from a folder: `\` as `/`, `.` and `..` resolved (never above `/`), a drive letter as a first segment.
+/// Resolves a path against a folder: `/` for `\`, no `.` or `..` (never above `/`), a drive letter as a first segment.
 pub fn absolute(folder: &str, path: &str) -> String {
     let path = path.replace('\\', "/");
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
@@ -24,7 +24,7 @@ pub fn absolute(folder: &str, path: &str) -> String {
     if text.is_empty() { "/".to_owned() } else { text }
 }
 
-/// The path relative to the workspace, `""` for its root; `None` when it lies outside. The path must be absolute and resolved.
+/// Returns the path relative to the workspace; `""` for its root, `None` outside. The path must be absolute and resolved.
 pub fn in_workspace(path: &str) -> Option<&str> {
     match path.strip_prefix(ROOT)? {
         "" => Some(""),
@@ -32,7 +32,7 @@ pub fn in_workspace(path: &str) -> Option<&str> {
     }
 }
 
-/// The absolute form of a path relative to the workspace.
+/// Returns the absolute form of a path relative to the workspace.
 pub fn rooted(path: &str) -> String {
     if path.is_empty() {
         ROOT.to_owned()
@@ -41,23 +41,23 @@ pub fn rooted(path: &str) -> String {
     }
 }
 
-/// The folder of a path, `""` at the root.
+/// Returns the folder of a path; `""` at the root.
 pub fn folder(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }
 
-/// The last segment.
+/// Returns the last segment.
 pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The last segment without its extension, and the extension with its dot.
+/// Returns the last segment without its extension, and the extension with its dot.
 pub fn stem_and_extension(path: &str) -> (&str, &str) {
     let name = file_name(path);
     name.rfind('.').map_or((name, ""), |dot| name.split_at(dot))
 }
 
-/// The way from a folder to a path, both absolute and resolved.
+/// Returns the relative path from a folder to a path, both absolute and resolved.
 pub fn relative(folder: &str, path: &str) -> String {
     let parts = |text: &str| -> Vec<String> { text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect() };
     let (from, to) = (parts(folder), parts(path));

@@ -1,4 +1,4 @@
-//! The producers of projects: each takes blobs, asks the modules beside it, and gives a blob.
+//! The producers of projects: each decodes blobs, calls the sibling modules, and encodes a blob.
 
 use super::evaluate::Files;
 use super::facts::{CompiledFile, Evaluated, Facts, compiled, evaluated};
@@ -17,10 +17,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Raised whenever the same project files may give other facts.
+/// Increase whenever the same project files may give other facts.
 pub const VERSION: u32 = 6;
 
-/// Adds the producers.
+/// Registers the producers.
 pub fn register(registry: &mut Registry) {
     registry.add(Xml);
     registry.add(Skeleton);
@@ -48,7 +48,7 @@ fn project_of<'i>(inputs: &'i Inputs<'_>) -> Result<&'i str, Failure> {
         .ok_or_else(|| Failure::permanent("the rule binds no variable 'project'"))
 }
 
-/// The row of the only key of a slice.
+/// Returns the row of the only key of a slice.
 fn row<T: DeserializeOwned + Default>(input: &Input, key: &str) -> Result<T, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("the input is no table"))?;
     table.get(key).map_or_else(|| Ok(T::default()), |bytes| from_json(bytes, "the row"))
@@ -70,7 +70,7 @@ fn decode(inputs: &[Input]) -> Result<Vec<(&str, Element)>, Failure> {
     Ok(files)
 }
 
-/// `csharp/project-xml`: the elements of one project file or solution; nothing, with a diagnostic, when it cannot be read.
+/// `csharp/project-xml`: the elements of one project file or solution; if it cannot be read, no elements and a diagnostic.
 struct Xml;
 
 impl Producer for Xml {
@@ -120,8 +120,8 @@ impl Producer for Skeleton {
     }
 }
 
-/// `csharp/project`: with `skeletons` the index of projects, with `xml` the evaluation of one. One producer, so that both see the same
-/// parameters.
+/// `csharp/project`: the index of projects for input `skeletons`, the evaluation of one project for input `xml`. One producer, so that both have
+/// the same parameters.
 struct Project;
 
 impl Producer for Project {
@@ -196,7 +196,7 @@ impl Producer for Sources {
     }
 }
 
-/// `csharp/project-references`: table of all projects → what each sees, transitively.
+/// `csharp/project-references`: table of all projects → the projects that each sees, transitively.
 struct References;
 
 impl Producer for References {
@@ -214,7 +214,7 @@ impl Producer for References {
     }
 }
 
-/// Everything that a project sees: its own references, and of theirs those that are passed on.
+/// Returns all projects that a project sees: its own references, and the non-private references of these.
 pub(super) fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<String> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let references = |of: &str| direct.get(of).map_or(&[][..], |found| &found.references);
@@ -232,7 +232,7 @@ pub(super) fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<
     seen.into_iter().map(str::to_owned).collect()
 }
 
-/// `csharp/project-facts`: what readers want to know of a project.
+/// `csharp/project-facts`: the facts about a project for readers.
 struct FactsOf;
 
 impl Producer for FactsOf {
@@ -254,8 +254,8 @@ impl Producer for FactsOf {
     }
 }
 
-/// `csharp/defines`: without `bytes` the symbols of a project by framework (the main one under `""`); with it those of them that the
-/// file mentions in a condition, so that a symbol that a file does not ask for cannot touch it.
+/// `csharp/defines`: without `bytes` the symbols of a project by framework (the main one under `""`); with it only the symbols that the file's
+/// conditions mention, so that other symbols cannot affect the file.
 struct Defines;
 
 impl Producer for Defines {
@@ -296,7 +296,7 @@ impl Producer for Defines {
             }
             _ => ["DEBUG", "TRACE"].map(str::to_owned).into(),
         };
-        // What cannot be decoded, the parse says.
+        // The parse reports undecodable text.
         let (text, _) = crate::text::decode(&source.bytes, file);
         let mentioned = mentioned(&text);
         let both = |defined: &BTreeSet<String>| -> Vec<String> {
@@ -316,7 +316,7 @@ impl Producer for Defines {
     }
 }
 
-/// Every word in a line that may be a condition. Lines inside strings and comments count too: more than needed does no harm.
+/// Returns all words in lines that may be conditions. Lines inside strings and comments count too; extra words do no harm.
 fn mentioned(text: &str) -> BTreeSet<&str> {
     let conditions = text.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix('#')?.trim_start();

@@ -1,4 +1,4 @@
-//! What evaluation could not do: one diagnostic per construct and place, and a limit to how many are kept.
+//! Diagnostics of evaluation: one per construct and place, limited in number.
 
 use super::evaluate::Files;
 use super::xml::Element;
@@ -8,23 +8,23 @@ use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Most diagnostics of one project; one more says that there are others.
+/// Maximum number of diagnostics of one project; one more reports that others exist.
 const MOST: usize = 100;
 
-/// Most diagnostics of all projects together.
+/// Maximum number of diagnostics of all projects together.
 const MOST_MERGED: usize = 2000;
 
-/// Longest construct that is quoted, in characters.
+/// Maximum length of a quoted construct, in characters.
 const QUOTED: usize = 160;
 
-/// Diagnostics of one evaluation. Interior mutability, because expansion is a read of everything else.
+/// Diagnostics of one evaluation. Uses interior mutability, because expansion only borrows its other data.
 #[derive(Debug, Default)]
 pub struct Report {
     found: RefCell<BTreeSet<Diagnostic>>,
     unset: RefCell<BTreeSet<Unset>>,
 }
 
-/// A condition or an import that asked for a property of the build tools that was not set.
+/// A condition or an import that reads an unset property of the build tools.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Unset {
     file: String,
@@ -43,17 +43,17 @@ pub struct Spot<'a> {
 }
 
 impl Report {
-    /// A construct that counts for less than it may say.
+    /// Adds a warning: a construct has less effect than intended.
     pub fn warn(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
         self.add(Severity::Warning, code, spot, message.into(), construct);
     }
 
-    /// Worth knowing, nothing is wrong.
+    /// Adds a note: useful information without a fault.
     pub fn note(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
         self.add(Severity::Note, code, spot, message.into(), construct);
     }
 
-    /// Takes note of a property of the build tools that was asked for and is not set.
+    /// Records that a construct reads an unset property of the build tools.
     pub fn unset(&self, property: &str, spot: Spot<'_>, construct: &str) {
         let mut unset = self.unset.borrow_mut();
         if unset.len() < MOST {
@@ -66,7 +66,7 @@ impl Report {
         }
     }
 
-    /// Warns of the noted properties that none of these files sets: their values come from build tools, and are missing here.
+    /// Warns about the recorded properties that no file sets: build tools set them, so their values are missing here.
     pub fn warn_of_unset(&self, files: &Files<'_>) {
         let unset = self.unset.take();
         let mut set = FxHashSet::default();
@@ -107,7 +107,7 @@ impl Report {
         found.insert(diagnostic);
     }
 
-    /// Takes over the findings of another, those about shared files once, whatever they quote.
+    /// Merges the diagnostics of another report; those about the same place are kept once, regardless of their quotes.
     pub fn merge(&self, other: Self) {
         self.unset.borrow_mut().extend(other.unset.into_inner());
         let mut found = self.found.borrow_mut();
@@ -119,14 +119,14 @@ impl Report {
                 place: diagnostic.place.clone(),
                 ..Diagnostic::new(diagnostic.severity, diagnostic.code.as_str(), diagnostic.message.as_str())
             };
-            // Severity, code, message and place come first in the order, so that the like stand together.
+            // Severity, code, message and place are compared first, so equal diagnostics are adjacent.
             if found.len() < MOST_MERGED && !found.range(first..).next().is_some_and(same) {
                 found.insert(diagnostic);
             }
         }
     }
 
-    /// Takes over the findings about the value of a property. What only describes an assembly or a package decides nothing that is compiled.
+    /// Merges the diagnostics about a property's value. A property that only describes an assembly or a package affects no compilation.
     pub fn take_over_of_property(&self, other: Self, property: &str) {
         self.unset.borrow_mut().extend(other.unset.into_inner());
         for mut diagnostic in other.found.into_inner() {
@@ -141,7 +141,7 @@ impl Report {
         }
     }
 
-    /// All of them, sorted.
+    /// Returns all diagnostics, sorted.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.found.into_inner().into_iter().collect()
     }
@@ -171,7 +171,7 @@ fn only_describes(property: &str) -> bool {
         )
 }
 
-/// The properties that a file sets anywhere, lower-cased.
+/// Collects the lower-cased names of all properties that a file sets.
 fn properties_set(element: &Element, found: &mut FxHashSet<String>) {
     for child in &element.children {
         if element.is_named("PropertyGroup") {

@@ -1,24 +1,24 @@
-//! What the SDKs bring along: default properties, default items, implicit usings. Written from their documentation, not read from disk.
+//! Defaults of the SDKs: properties, items, implicit usings. Written from their documentation, not read from disk.
 
 use super::expression::Properties;
 use super::framework::{Family, Framework};
 use super::path::ROOT;
 use super::tree::Tree;
 
-/// What an SDK makes of a project.
+/// Effect of an SDK on a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It compiles C# by default globs.
+    /// Compiles C# files by default globs.
     Compiles,
-    /// It compiles nothing (`Microsoft.Build.Traversal`, `Microsoft.Build.NoTargets`).
+    /// Compiles nothing (`Microsoft.Build.Traversal`, `Microsoft.Build.NoTargets`).
     Nothing,
-    /// It adds to another SDK.
+    /// Extends another SDK.
     Addition,
-    /// Nobody here knows it; it is taken to compile.
+    /// An unknown SDK; it is assumed to compile.
     Unknown,
 }
 
-/// The kind of an SDK by its name, a version behind `/` cut.
+/// Returns the kind of an SDK by its name, ignoring a version after `/`.
 pub fn kind(name: &str) -> Kind {
     let name = name.split('/').next().unwrap_or(name).trim().to_ascii_lowercase();
     match name.as_str() {
@@ -35,7 +35,7 @@ pub fn kind(name: &str) -> Kind {
     }
 }
 
-/// Properties by which SDKs say that they are used, which stand before everything else.
+/// Sets the properties that mark the used SDKs, before all others.
 pub fn properties_of_name(properties: &mut Properties, sdks: &[String]) {
     properties.set("UsingMicrosoftNETSdk", "true");
     for (sdk, mark) in [
@@ -53,7 +53,7 @@ pub fn properties_of_name(properties: &mut Properties, sdks: &[String]) {
     }
 }
 
-/// Properties that stand before the project's own.
+/// Sets the properties before the project's own.
 pub fn properties_before(properties: &mut Properties) {
     let name = properties.get("MSBuildProjectName").to_owned();
     let debug = properties.get("Configuration").is_empty() || properties.get("Configuration").eq_ignore_ascii_case("Debug");
@@ -88,7 +88,7 @@ pub fn properties_before(properties: &mut Properties) {
     append(properties, "DefineConstants", "TRACE");
 }
 
-/// Properties that stand behind the project's own, before `Directory.Build.targets`.
+/// Sets the properties after the project's own, before `Directory.Build.targets`.
 pub fn properties_after(properties: &mut Properties, web: bool) {
     let name = properties.get("MSBuildProjectName").to_owned();
     properties.default_to("AssemblyName", &name);
@@ -118,7 +118,7 @@ pub fn properties_after(properties: &mut Properties, web: bool) {
     }
 }
 
-/// `TargetFrameworkIdentifier` and its kin, from `TargetFramework`.
+/// Sets `TargetFrameworkIdentifier` and related properties from `TargetFramework`.
 fn framework_properties(properties: &mut Properties) {
     let Some(framework) = Framework::parse(properties.get("TargetFramework")) else {
         return;
@@ -136,16 +136,16 @@ fn framework_properties(properties: &mut Properties) {
     }
 }
 
-/// The SDK that repositories of .NET itself share.
+/// The SDK that the repositories of .NET itself share.
 const ARCADE: &str = "microsoft.dotnet.arcade.sdk";
 
-/// What the shared SDK of .NET's own repositories sets where `Directory.Build.props` imports it: where the repository's parts lie and
-/// the frameworks of the day. It then reads `eng/Versions.props`, whose path is given back.
+/// Sets the properties of the shared SDK of .NET's own repositories, at its import in `Directory.Build.props`: the repository's folders and
+/// current frameworks. Returns the path of `eng/Versions.props`, which the SDK then reads.
 pub fn properties_of_arcade(name: &str, properties: &mut Properties, tree: &Tree<'_>) -> Option<String> {
     if !name.eq_ignore_ascii_case(ARCADE) {
         return None;
     }
-    // It looks for `global.json`, which is no project file; where that lies, the folder of `Versions.props` lies too.
+    // The SDK searches for `global.json`, which is no project file; use the folder that contains `eng/Versions.props`.
     let home = properties.get("MSBuildProjectDirectory").to_owned();
     let root = tree
         .folder_of_file_above(&home, "eng/Versions.props")
@@ -203,7 +203,7 @@ fn append(properties: &mut Properties, name: &str, more: &str) {
     properties.set(name, value);
 }
 
-/// The namespaces that `ImplicitUsings` opens.
+/// Returns the namespaces that `ImplicitUsings` opens.
 pub fn implicit_usings(sdk: &str, properties: &Properties) -> Vec<&'static str> {
     if !properties.is_true("ImplicitUsings") {
         return Vec::new();

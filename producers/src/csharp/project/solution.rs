@@ -1,4 +1,4 @@
-//! Solutions: `.sln`, `.slnx` and `.slnf`, as far as they say which projects belong together.
+//! Solutions (`.sln`, `.slnx` and `.slnf`), limited to the list of their projects.
 
 use super::path::{absolute, folder, in_workspace, rooted};
 use super::xml::{self, Element};
@@ -6,16 +6,16 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-/// The kinds of files that are solutions.
+/// Whether a path is a solution.
 pub fn is_solution(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     [".sln", ".slnx", ".slnf"].iter().any(|extension| lower.ends_with(extension))
 }
 
-/// Reads a solution as an element `Solution` with a child `Project` (`Path`, relative to the workspace) for every project in it.
+/// Parses a solution into an element `Solution` with a child `Project` (`Path`, relative to the workspace) for each of its projects.
 ///
 /// # Errors
-/// A diagnostic that says why it cannot be read.
+/// A diagnostic with the reason why it cannot be read.
 pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let lower = path.to_ascii_lowercase();
     let home = rooted(folder(path));
@@ -48,7 +48,7 @@ pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     })
 }
 
-/// The path in `Project("{…}") = "name", "path", "{…}"`; solution folders have none that ends in `proj`.
+/// Returns the path in `Project("{…}") = "name", "path", "{…}"`; the path of a solution folder does not end with `proj`.
 fn project_line(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("Project(")?;
     let path = rest.split('"').nth(5)?;

@@ -3,13 +3,13 @@
 use super::function::Value;
 use std::cmp::Ordering;
 
-/// Longest text that padding makes.
+/// Maximum length of padded text.
 const WIDEST: usize = 1000;
 
-/// `value.member` or `value.member(arguments)`.
+/// Evaluates `value.member` or `value.member(arguments)`.
 ///
 /// # Errors
-/// A member that is not known, by name.
+/// The name of an unknown member.
 pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Result<Value, String> {
     let unknown = || Err(format!("the function {member}"));
     let lower = member.to_ascii_lowercase();
@@ -29,7 +29,7 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
     let Some(arguments) = arguments else {
         return Ok(match lower.as_str() {
             "length" => text.chars().count().to_string().into(),
-            // What `[System.IO.Directory]::GetParent` gives is a path here.
+            // The result of `[System.IO.Directory]::GetParent` is a path here.
             "fullname" | "value" => text.into(),
             "major" | "minor" | "build" | "revision" => {
                 let at = ["major", "minor", "build", "revision"]
@@ -127,12 +127,12 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
     })
 }
 
-/// -1, 0 or 1.
+/// Returns -1, 0 or 1.
 pub fn order(order: Ordering) -> Value {
     Value::Text((order as i8).to_string())
 }
 
-/// `{0}` and `{1}` replaced.
+/// Replaces `{0}`, `{1}` … by the arguments.
 pub fn format(pattern: &str, arguments: &[String]) -> String {
     let mut text = pattern.to_owned();
     for (at, argument) in arguments.iter().enumerate().take(10) {
@@ -141,7 +141,7 @@ pub fn format(pattern: &str, arguments: &[String]) -> String {
     text
 }
 
-/// A version as `[MSBuild]::Version…` reads it: a leading `v` and what follows `-` or `+` cut, missing parts 0.
+/// Parses a version as `[MSBuild]::Version…` does: without a leading `v` and the text after `-` or `+`; missing parts are 0.
 pub fn version(text: &str) -> Option<[u32; 4]> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     let text = text.split(['-', '+']).next().unwrap_or(text);

@@ -1,5 +1,5 @@
-//! Fixtures under `fixtures/csharp/projects/`, one folder for each construct. `expected.json` says by hand what MSBuild's documentation
-//! says: facts (those that are written are compared), files, owners, files left out and diagnostics. And properties of what is pure.
+//! Fixtures under `fixtures/csharp/projects/`, one folder per construct. `expected.json` states by hand the results by MSBuild's documentation:
+//! facts (only listed ones are compared), files, owners, files left out and diagnostics. Also property tests of the pure functions.
 
 use super::condition;
 use super::evaluate::Files;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// All that the chain of nodes gives for a folder.
+/// All results of the chain of nodes for a folder.
 struct Outcome {
     projects: BTreeMap<String, Value>,
     owners: BTreeMap<String, Option<String>>,
@@ -46,7 +46,7 @@ fn chain(project_files: &BTreeMap<String, Vec<u8>>, sources: &[&str], params: &P
     let source_tree = Tree::new(sources.iter().copied());
     let mut all = BTreeMap::new();
     for (path, row) in &rows {
-        // An evaluation gets what the index says, and nothing else.
+        // An evaluation receives only the files that the index lists.
         let inputs: Files<'_> = row
             .files
             .iter()
@@ -111,7 +111,7 @@ fn strings(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The differences between a fixture and what came out.
+/// Returns the differences between a fixture and the actual results.
 fn differences(folder: &Path) -> Vec<String> {
     let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
     let expected = std::fs::read(folder.join("expected.json")).expect("expected.json");
@@ -176,7 +176,7 @@ fn fixtures_say_what_the_documentation_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// One project file and nothing else.
+/// Evaluates one project file without other files.
 fn evaluate_single(xml: &str) -> Outcome {
     let files = BTreeMap::from([("P.csproj".to_owned(), xml.as_bytes().to_vec())]);
     chain(&files, &["a.cs", "b/c.cs"], &ProjectParams::default())
@@ -253,7 +253,7 @@ fn with_scope<T>(run: impl FnOnce(&Scope<'_>) -> T) -> (T, usize) {
     (value, report.into_diagnostics().len())
 }
 
-/// A condition and its truth, built together.
+/// Generates a condition together with its truth value.
 fn condition_and_truth() -> impl Strategy<Value = (String, bool)> {
     let leaf = prop_oneof![
         Just(("'$(A)' == '1'".to_owned(), true)),

@@ -1,11 +1,11 @@
-//! The files that projects can see: a sorted list of paths, asked for files, folders and what lies below a folder.
+//! The files that projects can see: a sorted list of paths, with lookups of files, folders and ranges below a folder.
 
 use super::glob::Glob;
 use super::path::{folder, in_workspace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 
-/// A set of paths relative to the workspace. What ignores the case of letters is made when it is first asked for.
+/// A set of paths relative to the workspace. The case-insensitive indexes are built on first use.
 #[derive(Debug, Default)]
 pub struct Tree<'p> {
     paths: Vec<&'p str>,
@@ -14,7 +14,7 @@ pub struct Tree<'p> {
 }
 
 impl<'p> Tree<'p> {
-    /// A tree of these paths.
+    /// Builds a tree from paths.
     pub fn new(paths: impl IntoIterator<Item = &'p str>) -> Self {
         let mut paths: Vec<&str> = paths.into_iter().collect();
         paths.sort_unstable();
@@ -27,7 +27,7 @@ impl<'p> Tree<'p> {
             .get_or_init(|| self.paths.iter().enumerate().map(|(at, path)| (path.to_lowercase(), at)).collect())
     }
 
-    /// All folders with a file below them, lower-cased.
+    /// Returns all folders with a file below them, lower-cased.
     fn folders(&self) -> &FxHashSet<String> {
         self.folders.get_or_init(|| {
             let mut folders = FxHashSet::default();
@@ -41,12 +41,12 @@ impl<'p> Tree<'p> {
         })
     }
 
-    /// All paths, sorted.
+    /// Returns all paths, sorted.
     pub fn paths(&self) -> &[&'p str] {
         &self.paths
     }
 
-    /// The place of a path in [`Tree::paths`]: as written, else whatever differs in the case of letters only.
+    /// Returns the index of a path in [`Tree::paths`]: the exact path, otherwise one that differs only in case.
     pub fn find(&self, path: &str) -> Option<usize> {
         self.paths
             .binary_search(&path)
@@ -54,7 +54,7 @@ impl<'p> Tree<'p> {
             .or_else(|| self.by_lower().get(&path.to_lowercase()).copied())
     }
 
-    /// The path that an absolute path means, if it is a file here.
+    /// Returns the path of an existing file from an absolute path.
     pub fn file(&self, absolute: &str) -> Option<&'p str> {
         self.find(in_workspace(absolute)?).map(|at| self.paths[at])
     }
@@ -64,7 +64,7 @@ impl<'p> Tree<'p> {
         in_workspace(absolute).is_some_and(|path| path.is_empty() || self.folders().contains(&path.to_lowercase()))
     }
 
-    /// The nearest folder at or above an absolute one that holds a file of that name; absolute.
+    /// Returns the nearest folder at or above `absolute` with a file `name`, as an absolute path.
     pub fn folder_of_file_above(&self, absolute: &str, name: &str) -> Option<String> {
         let mut at = in_workspace(absolute)?;
         loop {
@@ -79,20 +79,20 @@ impl<'p> Tree<'p> {
         }
     }
 
-    /// Places of all paths below a folder (relative, as written).
+    /// Returns the indexes of all paths below a folder (relative, as written).
     pub fn range_below(&self, base: &str) -> std::ops::Range<usize> {
         if base.is_empty() {
             return 0..self.paths.len();
         }
         let inside = format!("{base}/");
         let after = format!("{base}0");
-        // '0' is the character behind '/'.
+        // '0' is the character after '/'.
         let start = self.paths.partition_point(|path| *path < inside.as_str());
         let end = self.paths.partition_point(|path| *path < after.as_str());
         start..end
     }
 
-    /// Places of the paths that a pattern matches, and how many were looked at.
+    /// Returns the indexes of the paths that a pattern matches, and the number of paths compared.
     pub fn matching(&self, glob: &Glob) -> (Vec<usize>, usize) {
         let mut range = self.range_below(&glob.base);
         if range.is_empty() && !glob.base.is_empty() {
@@ -105,7 +105,7 @@ impl<'p> Tree<'p> {
         (range.filter(|&at| glob.matches(self.paths[at])).collect(), looked)
     }
 
-    /// The folder as the tree spells it, when only the case of letters differs.
+    /// Returns the folder in the tree's spelling if it differs only in case.
     fn as_spelled(&self, base: &str) -> Option<String> {
         let lower = base.to_lowercase();
         self.folders().contains(&lower).then_some(())?;

@@ -1,17 +1,17 @@
-//! The elements of a project file: what `csharp/project-xml` gives and evaluation reads.
+//! The elements of a project file: output of `csharp/project-xml`, input of evaluation.
 //!
-//! Comments, spaces between elements, encodings and the order of attributes' quotes are gone; lines stay, because diagnostics name
-//! them. Files that are not XML, carry a DTD (and with it entities), nest too deeply or are too large give no element but a diagnostic.
+//! They omit comments, white space between elements, encodings and quote styles of attributes; they keep lines, because diagnostics name them. Files
+//! that are not XML, have a DTD (and with it entities), nest too deeply or are too large give no element but a diagnostic.
 
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use minicbor::{Decode, Encode};
 use roxmltree::{Document, Node};
 
-/// Largest project file that is read.
+/// Maximum size of a project file, in bytes.
 pub const LARGEST: usize = 4 << 20;
 
-/// Deepest nesting of elements; real projects stay below ten.
+/// Maximum nesting of elements; real projects stay below ten.
 const DEEPEST: usize = 100;
 
 /// An element, its text and its children.
@@ -20,7 +20,7 @@ pub struct Element {
     /// Name without a namespace prefix.
     #[n(0)]
     pub name: String,
-    /// Attributes in written order.
+    /// Attributes in source order.
     #[n(1)]
     pub attributes: Vec<(String, String)>,
     /// Its own text, if it has no children.
@@ -29,13 +29,13 @@ pub struct Element {
     /// Elements inside it.
     #[n(3)]
     pub children: Vec<Element>,
-    /// Line it begins at, from 1.
+    /// Line of its start, from 1.
     #[n(4)]
     pub line: u32,
 }
 
 impl Element {
-    /// The value of an attribute, letters of either case alike.
+    /// Returns the value of an attribute; names ignore case.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes
             .iter()
@@ -43,12 +43,12 @@ impl Element {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Whether it has that name, letters of either case alike.
+    /// Whether it has that name, ignoring case.
     pub fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// The same without what only items and targets say: enough for properties and imports.
+    /// Returns the element without parts that concern only items and targets; properties and imports remain.
     pub fn skeleton(&self) -> Self {
         let kept = |child: &&Self| {
             !["ItemGroup", "Target", "ItemDefinitionGroup", "UsingTask"]
@@ -68,10 +68,10 @@ impl Element {
     }
 }
 
-/// Reads a file.
+/// Parses a file.
 ///
 /// # Errors
-/// A diagnostic that says why it cannot be read.
+/// A diagnostic with the reason why it cannot be read.
 pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let broken = |message: String, line: u32, column: u32| {
         Box::new(
@@ -109,7 +109,7 @@ fn line_of(text: &str, at: usize) -> u32 {
     1 + u32::try_from(text[..at].matches('\n').count()).unwrap_or(u32::MAX - 1)
 }
 
-/// Line numbers of offsets that only grow, so that all together cost one pass.
+/// Converts ascending offsets to line numbers in one pass.
 struct Lines<'t> {
     text: &'t str,
     at: usize,
@@ -150,7 +150,7 @@ fn element(node: Node<'_, '_>, lines: &mut Lines<'_>) -> Element {
     }
 }
 
-/// Where elements nest too deeply, before a recursive reader sees the text. Text that is no XML gets some answer.
+/// Returns the offset where elements nest too deeply; protects the recursive parser. For text that is no XML the result is arbitrary.
 fn too_deep(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -181,7 +181,7 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// Where the `>` of the tag stands that begins the text, quotes respected.
+/// Returns the `>` of the tag at the start of the text, ignoring quoted text.
 fn tag_end(text: &str) -> usize {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate() {

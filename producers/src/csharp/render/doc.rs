@@ -1,23 +1,22 @@
 //! Documentation comments as readable text.
 //!
-//! A reader of tags that never recurses and never refuses: unknown tags vanish, unclosed and stray ones are passed over, entities are
-//! decoded where they are known. Time is linear in the text, memory in its result; an open-tag stack of bounded height is all the
-//! structure it keeps.
+//! The parser of tags never recurses and accepts any text: it removes unknown tags, ignores unclosed and stray ones, and decodes known entities.
+//! Time is linear in the text, memory in its result; the only structure is a stack of open tags with bounded height.
 
 use super::super::hashes::one_line;
 
-/// Deepest nesting that is told apart; what lies deeper is plain text of the level above.
+/// Maximum nesting of tags that are distinguished; deeper text belongs to the level above.
 const DEEPEST: usize = 64;
 
-/// Most levels by which a list inside a list is indented.
+/// Maximum levels of indentation for nested lists.
 const DEEPEST_INDENT: usize = 4;
 
 /// The parts of a documentation comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// What it is: `<summary>`, or text outside any section.
+    /// `<summary>`, or text outside any section.
     pub summary: String,
-    /// More about it.
+    /// `<remarks>`.
     pub remarks: String,
     /// `<returns>`.
     pub returns: String,
@@ -33,13 +32,13 @@ pub struct Reading {
     pub example: String,
     /// `<seealso>`.
     pub see_also: Vec<String>,
-    /// Whether it says `<inheritdoc/>`.
+    /// Whether it contains `<inheritdoc/>`.
     pub inherited: bool,
-    /// Whose documentation `<inheritdoc cref="…"/>` names, as a person reads it; empty without one.
+    /// Readable name of the declaration in `<inheritdoc cref="…"/>`; empty without one.
     pub inherited_from: String,
 }
 
-/// Where text goes.
+/// The section that receives text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Section {
     Summary,
@@ -53,7 +52,7 @@ enum Section {
     SeeAlso(String),
 }
 
-/// A tag: name, attributes as written, how it ends.
+/// A tag: name, raw attributes, and whether it closes or is empty.
 struct Tag<'a> {
     name: &'a str,
     attributes: &'a str,
@@ -62,7 +61,7 @@ struct Tag<'a> {
 }
 
 impl Reading {
-    /// Everything in readable paragraphs.
+    /// Returns all parts as readable paragraphs.
     pub fn full_text(&self) -> String {
         let mut paragraphs: Vec<String> = Vec::new();
         paragraphs.extend([&self.summary, &self.remarks].into_iter().filter(|text| !text.is_empty()).cloned());
@@ -92,7 +91,7 @@ impl Reading {
         paragraphs.join("\n\n")
     }
 
-    /// The summary's first sentence, on one line.
+    /// Returns the summary's first sentence, on one line.
     pub fn first_sentence(&self) -> String {
         match self.summary.is_empty() {
             true => self.inherits().unwrap_or_default(),
@@ -100,14 +99,14 @@ impl Reading {
         }
     }
 
-    /// What stands for a summary that another declaration has: its name, where the comment tells it.
+    /// Returns the text in place of an inherited summary: the name of the declaration, if the comment contains it.
     fn inherits(&self) -> Option<String> {
         let is_named = self.inherited && !self.inherited_from.is_empty();
         is_named.then(|| format!("(documentation inherited from {})", self.inherited_from))
     }
 }
 
-/// The first sentence of a text on one line: up to a full stop, `!` or `?` before white space, or up to an empty line.
+/// Returns the first sentence of a text on one line: up to a period, `!` or `?` before white space, or up to an empty line.
 pub fn first_sentence(text: &str) -> String {
     let paragraph = one_line(text.split("\n\n").next().unwrap_or(text));
     let mut previous = ' ';
@@ -124,7 +123,7 @@ pub fn first_sentence(text: &str) -> String {
     paragraph
 }
 
-/// Reads a documentation comment.
+/// Parses a documentation comment.
 pub fn read(xml: &str) -> Reading {
     let mut reader = Reader::default();
     let mut rest = xml;
@@ -149,7 +148,7 @@ pub fn read(xml: &str) -> Reading {
     reader.finish()
 }
 
-/// A tag at the beginning of `text` and its length. A `<` that no name follows, or whose `>` is missing before the next `<`, is text.
+/// Returns the tag at the beginning of `text` and its length. A `<` without a name, or without a `>` before the next `<`, is text.
 fn tag(text: &str) -> Option<(Tag<'_>, usize)> {
     let end = text[1..]
         .find(['<', '>'])
@@ -175,7 +174,7 @@ fn tag(text: &str) -> Option<(Tag<'_>, usize)> {
     })
 }
 
-/// The value of an attribute, entities decoded.
+/// Returns the value of an attribute, with entities decoded.
 fn attribute(attributes: &str, name: &str) -> Option<String> {
     let mut rest = attributes;
     while let Some(equals) = rest.find('=') {
@@ -191,7 +190,7 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
     None
 }
 
-/// Known entities and numeric references as characters; anything else stays.
+/// Decodes known entities and numeric references; other text stays.
 fn decode(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -226,7 +225,7 @@ fn decode(text: &str) -> String {
     plain
 }
 
-/// A reference as a person reads it: without the prefix of documentation ids, arity marks and parameter lists shortened.
+/// Returns a reference in readable form: without the prefix of documentation ids, with arity marks and parameter lists shortened.
 fn reference(target: &str) -> String {
     let target = match target.as_bytes() {
         [kind, b':', ..] if kind.is_ascii_alphabetic() => &target[2..],
@@ -248,14 +247,14 @@ struct Reader {
     reading: Reading,
     /// Open sections, outermost first.
     open: Vec<(String, Section)>,
-    /// Text of the open section (or of none).
+    /// Text of the open section, if any.
     buffer: String,
     code: bool,
-    /// Open lists, outermost first: the number of the last item where items are numbered.
+    /// Open lists, outermost first; for numbered lists the number of the last item.
     lists: Vec<Option<u32>>,
-    /// Lists that were opened beyond those told apart.
+    /// Number of open lists beyond the distinguished levels.
     deeper_lists: usize,
-    /// Where a reference with text of its own leads, until the text ends.
+    /// Target of a reference with text of its own, until that text ends.
     link: String,
 }
 
@@ -397,7 +396,7 @@ impl Reader {
         }
     }
 
-    /// Files the buffer under the innermost open section.
+    /// Stores the buffer under the innermost open section.
     fn flush(&mut self) {
         self.code = false;
         self.lists.clear();
@@ -436,7 +435,7 @@ impl Reader {
     }
 }
 
-/// Adds a row, or more text to the last one of that name.
+/// Adds a row, or appends text to the last row of that name.
 fn file_row(rows: &mut Vec<(String, String)>, name: String, text: &str) {
     match rows.last_mut() {
         Some((last, all)) if *last == name => {

@@ -1,5 +1,5 @@
-//! Members that constructs of the language use without naming them: operators, and what `using`, loops, `await`,
-//! initialisers, deconstruction and queries call.
+//! Members that language constructs use without naming them: operators, and the members that `using`, loops, `await`, initializers,
+//! deconstruction and queries call.
 
 use super::call::takes;
 use super::overload::known_type;
@@ -9,7 +9,7 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'a> Flow<'_, 'a> {
-    /// Notes that a construct uses the member of that name on a value, with so many arguments; what it gives.
+    /// Records that a construct uses the member `name` of a value with these arguments; returns the result's shape.
     pub(super) fn implied(&mut self, on: &Shape, name: &str, arguments: &[Shape], place: u32) -> Option<Shape> {
         let found = self.members_of(on, name);
         let fits = |candidate: &&Candidate<'_>| match candidate.is_method() {
@@ -35,7 +35,7 @@ impl<'a> Flow<'_, 'a> {
         Some(chosen.result().substitute(&[], &open).bounded())
     }
 
-    /// The extension members of a name that the workspace declares and the usings open.
+    /// Returns the extension members named `name` that the workspace declares and the usings open.
     pub(super) fn open_extensions(&self, name: &str) -> impl Iterator<Item = Candidate<'a>> {
         let is_open = |candidate: &Candidate<'a>| {
             let key = candidate.owner.key().unwrap_or("");
@@ -47,7 +47,7 @@ impl<'a> Flow<'_, 'a> {
         self.world.extensions(name).into_iter().filter(is_open)
     }
 
-    /// Notes the operator of an extension block that takes these operands, what is assigned to among them; what it gives.
+    /// Records the operator of an extension block that takes these operands (including an assigned one); returns the result's shape.
     pub(super) fn extension_operator(&mut self, name: &str, operands: &[&Shape], place: u32) -> Option<Shape> {
         if operands.iter().any(|operand| !operand.is_known()) {
             return None;
@@ -55,7 +55,7 @@ impl<'a> Flow<'_, 'a> {
         let fits = |candidate: &Candidate<'a>| -> Option<(u32, Shape)> {
             let mut parameters = candidate.parameters();
             if candidate.is_static() && !parameters.is_empty() {
-                // The first stands for the type that is extended.
+                // The first parameter is the extended type.
                 parameters.remove(0);
             }
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
@@ -73,7 +73,7 @@ impl<'a> Flow<'_, 'a> {
         Some(result)
     }
 
-    /// Notes the operator that stands between, before or behind operands; what it gives, if they have one of their own.
+    /// Records the operator that applies to the operands; returns the result's shape if the operator is user-defined.
     pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
         for operand in operands {
@@ -101,7 +101,7 @@ impl<'a> Flow<'_, 'a> {
             }
         }
         let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
-        // An operand may have a conversion of its own to what the operator takes; text takes all values.
+        // An operand may have a user-defined conversion to the operator's parameter; string concatenation takes any value.
         let is_text = |operand: &&Shape| operand.key() == Some("~System.String");
         if best.is_none() && !(name == "op_Addition" && operands.iter().any(is_text)) {
             best = found
@@ -113,7 +113,7 @@ impl<'a> Flow<'_, 'a> {
             if let Some(given) = self.extension_operator(name, operands, place) {
                 return Some(given);
             }
-            // Of a value whose type is not known any operator may be meant.
+            // With an operand of unknown type, the use may be of any operator.
             if operands.iter().any(|operand| matches!(operand, Shape::Unknown)) {
                 self.guessed(name, place, Some(call_of(&arguments, false)));
             }
@@ -127,7 +127,7 @@ impl<'a> Flow<'_, 'a> {
         Some(chosen.result())
     }
 
-    /// Notes what a loop calls on what it goes through.
+    /// Records the members that a loop calls on its source.
     pub(super) fn looped(&mut self, source: &Shape, awaited: bool, place: u32) {
         let names = match awaited {
             true => ["GetAsyncEnumerator", "MoveNextAsync", "Current", "DisposeAsync"],
@@ -150,7 +150,7 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
-    /// What waiting for a value gives, with what it calls.
+    /// Returns the shape of an awaited value and records the members that `await` calls.
     pub(super) fn waited(&mut self, shape: &Shape, place: u32) -> Shape {
         if self.is_outside(shape) {
             return self.awaited(shape);
@@ -162,13 +162,13 @@ impl<'a> Flow<'_, 'a> {
         self.implied(&waiter, "GetResult", &[], place).unwrap_or_default()
     }
 
-    /// Notes what ends the use of a value.
+    /// Records the member that disposes of a value.
     pub(super) fn disposed(&mut self, shape: &Shape, awaited: bool, place: u32) {
         let (name, contract) = match awaited {
             true => ("DisposeAsync", "~System.IAsyncDisposable"),
             false => ("Dispose", "~System.IDisposable"),
         };
-        // What a type implements explicitly is called through the interface.
+        // A type's explicit implementation is called through the interface.
         let is_declared = self.implied(shape, name, &[], place).is_some();
         if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
             self.used(&Shape::of_key(contract), name, place, true, Some(Call::default()));
@@ -176,7 +176,7 @@ impl<'a> Flow<'_, 'a> {
     }
 }
 
-/// What is known of the arguments of a call that is not written.
+/// Returns the known facts about the arguments of an implicit call.
 pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
     Call {
         arguments: arguments.iter().map(known_type).collect(),
@@ -185,7 +185,7 @@ pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
     }
 }
 
-/// The name of the operator with that sign on two values.
+/// Returns the name of the binary operator with this sign.
 pub(super) fn binary_name(sign: &str) -> Option<&'static str> {
     Some(match sign {
         "+" => "op_Addition",
@@ -209,7 +209,7 @@ pub(super) fn binary_name(sign: &str) -> Option<&'static str> {
     })
 }
 
-/// The name of the operator with that sign on one value.
+/// Returns the name of the unary operator with this sign.
 pub(super) fn unary_name(sign: &str) -> Option<&'static str> {
     Some(match sign {
         "+" => "op_UnaryPlus",
@@ -222,7 +222,7 @@ pub(super) fn unary_name(sign: &str) -> Option<&'static str> {
     })
 }
 
-/// The name of the operator that a compound assignment of that sign calls on what it assigns to, before that of the sign alone.
+/// Returns the name of the operator that a compound assignment prefers to the binary operator of the sign.
 pub(super) fn assignment_name(sign: &str) -> Option<&'static str> {
     Some(match sign {
         "+=" => "op_AdditionAssignment",

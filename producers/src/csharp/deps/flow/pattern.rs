@@ -1,4 +1,4 @@
-//! Patterns: what they name, and the variables they declare.
+//! Patterns: the names in them, and the variables that they declare.
 
 use super::Flow;
 use crate::csharp::code::ast::{Pattern, TypeRef, Word};
@@ -7,7 +7,7 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::mentions::Place;
 
 impl<'f> Flow<'f, '_> {
-    /// Goes through a pattern that is held against a value.
+    /// Visits a pattern that is matched against a value.
     pub(super) fn pattern(&mut self, pattern: &'f Pattern, subject: &Shape) {
         match pattern {
             Pattern::Value(value) => {
@@ -65,7 +65,7 @@ impl<'f> Flow<'f, '_> {
         shape
     }
 
-    /// `A.B` in a pattern: a type if it is one, else a constant.
+    /// Returns the shape of `A.B` in a pattern: a type if the name binds to one, otherwise a constant.
     fn type_or_value(&mut self, kind: &'f TypeRef) -> Shape {
         let TypeRef::Named(segments) = kind else {
             return self.shape_of_type(kind);

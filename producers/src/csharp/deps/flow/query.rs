@@ -9,7 +9,7 @@ impl<'f> Flow<'f, '_> {
     pub(super) fn query(&mut self, clauses: &'f [Clause]) -> Shape {
         let locals = self.locals.len();
         let mut result = Shape::Unknown;
-        // What the next clause is called on.
+        // Receiver of the next clause's method.
         let mut source: Option<Shape> = None;
         for (at, clause) in clauses.iter().enumerate() {
             match clause {
@@ -64,7 +64,7 @@ impl<'f> Flow<'f, '_> {
                     }
                     result = Shape::Named("~System.Collections.Generic.IEnumerable`1".into(), Rc::from([shape])).bounded();
                     let groups = keyword.text == "group";
-                    // `select x` of what a clause before gives calls nothing; what follows a second `from` or a `join` is part of its call.
+                    // `select x` after another clause calls no method; after a second `from` or a `join` it is part of that clause's call.
                     let is_key =
                         |clause: &&Clause| matches!(clause, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals"));
                     let before = clauses[..at].iter().rposition(|clause| !is_key(&clause)).unwrap_or(0);
@@ -93,7 +93,7 @@ impl<'f> Flow<'f, '_> {
         result
     }
 
-    /// What the variable of a clause is: an element, or what a type with methods of its own for queries holds.
+    /// Returns the shape of a clause's variable: the element type, or the only type argument of a type with its own query methods.
     fn element_of(&self, source: &Shape) -> Shape {
         let element = self.world.element(source);
         match source {
@@ -102,7 +102,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Notes the method that a clause calls; what it gives.
+    /// Records the method that a clause calls; returns the result's shape.
     fn clause(&mut self, on: &Shape, name: &str, arguments: usize, keyword: &Word) -> Shape {
         if self.is_outside(on) {
             return on.clone();
@@ -112,7 +112,7 @@ impl<'f> Flow<'f, '_> {
     }
 }
 
-/// Whether a value is the one variable of a query.
+/// Whether a value is the only variable of a query.
 fn is_variable(value: &Expression, clauses: &[Clause]) -> bool {
     let variables = clauses
         .iter()

@@ -1,11 +1,11 @@
-//! What bodies use, from C# text to dependencies.
+//! Uses in bodies, from C# text to dependencies.
 
 use crate::csharp::deps::Dependencies;
 use crate::csharp::fixture::World;
 use crate::csharp::mentions::Place;
 use std::collections::BTreeSet;
 
-/// The types that the bodies of `N.T` use, and those among them that are not named there.
+/// Returns the types that the bodies of `N.T` use, and those among them that are not named there.
 fn uses(text: &str) -> (Vec<String>, Vec<String>) {
     let (syntax, diagnostics) = crate::csharp::parse::read(text, &BTreeSet::new(), "a.cs");
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
