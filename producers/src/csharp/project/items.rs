@@ -42,8 +42,9 @@ impl Item {
         let mut rest = text;
         while let Some(start) = rest.find("%(") {
             seen.push_str(&rest[..start]);
-            let Some(end) = rest[start..].find(')') else { break };
-            let name = rest[start + 2..start + end].trim().to_ascii_lowercase();
+            rest = &rest[start..];
+            let Some(end) = rest.find(')') else { break };
+            let name = rest[2..end].trim().to_ascii_lowercase();
             let name = name.rsplit('.').next().unwrap_or(&name);
             let (stem, extension) = stem_and_extension(&self.text);
             match name {
@@ -59,7 +60,7 @@ impl Item {
                 }
                 other => seen.push_str(self.get(other)),
             }
-            rest = &rest[start + end + 1..];
+            rest = &rest[end + 1..];
         }
         seen.push_str(rest);
         seen
@@ -266,6 +267,16 @@ fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metadata_that_is_not_closed_stays_as_written() {
+        let item = Item {
+            text: "src/A.cs".to_owned(),
+            metadata: BTreeMap::new(),
+            recursive: String::new(),
+        };
+        assert_eq!(item.through("x%(Filename)y%(b"), "xAy%(b");
+    }
 
     #[test]
     fn items_without_room_are_told() {

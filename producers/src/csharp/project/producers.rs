@@ -9,7 +9,7 @@ use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;
 use super::xml::{self, Element};
-use crate::csharp::defines;
+use crate::csharp::{defines, preprocess};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::table::{Table, write_table};
@@ -260,7 +260,7 @@ struct Defines;
 
 impl Producer for Defines {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/defines", 2)
+        ProducerId::new("csharp/defines", 3)
     }
 
     fn reads_at_most(&self) -> usize {
@@ -298,7 +298,7 @@ impl Producer for Defines {
         };
         // The parse reports undecodable text.
         let (text, _) = crate::text::decode(&source.bytes, file);
-        let mentioned = mentioned(&text);
+        let mentioned = preprocess::mentioned(&text);
         let both = |defined: &BTreeSet<String>| -> Vec<String> {
             let both = mentioned.iter().filter(|symbol| defined.contains(**symbol));
             both.map(|symbol| (*symbol).to_owned()).collect()
@@ -314,18 +314,6 @@ impl Producer for Defines {
         }
         Ok(Output::new(defines::write(&own, &others)))
     }
-}
-
-/// Returns all words in lines that may be conditions. Lines inside strings and comments count too; extra words do no harm.
-fn mentioned(text: &str) -> BTreeSet<&str> {
-    let conditions = text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start();
-        rest.strip_prefix("if").or_else(|| rest.strip_prefix("elif"))
-    });
-    conditions
-        .flat_map(|condition| condition.split(|c: char| !c.is_alphanumeric() && c != '_'))
-        .filter(|word| !word.is_empty())
-        .collect()
 }
 
 /// `csharp/files`: table of all source files → the project that owns each.
@@ -349,19 +337,5 @@ impl Producer for FileIndex {
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn symbols_in_conditions() {
-        let text = "#if NET8_0 && !(A||B)\n  # elif true // C\nstring s = \"#if D\"; #if E\n#ifx\n#define F\n";
-        assert_eq!(
-            mentioned(text).into_iter().collect::<Vec<_>>(),
-            ["A", "B", "C", "NET8_0", "true", "x"]
-        );
     }
 }

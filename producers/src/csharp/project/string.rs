@@ -134,11 +134,25 @@ pub fn order(order: Ordering) -> Value {
 
 /// Replaces `{0}`, `{1}` … by the arguments.
 pub fn format(pattern: &str, arguments: &[String]) -> String {
-    let mut text = pattern.to_owned();
-    for (at, argument) in arguments.iter().enumerate().take(10) {
-        text = text.replace(&format!("{{{at}}}"), argument);
+    let mut text = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(start) = rest.find('{') {
+        let (before, from) = rest.split_at(start);
+        text.push_str(before);
+        let placeholder = from.get(..3).filter(|three| three.ends_with('}'));
+        let number = placeholder.and_then(|three| three[1..2].parse::<usize>().ok());
+        match number.and_then(|number| arguments.get(number)) {
+            Some(argument) => {
+                text.push_str(argument);
+                rest = &from[3..];
+            }
+            None => {
+                text.push('{');
+                rest = &from[1..];
+            }
+        }
     }
-    text
+    text + rest
 }
 
 /// Parses a version as `[MSBuild]::Version…` does: without a leading `v` and the text after `-` or `+`; missing parts are 0.
@@ -150,4 +164,15 @@ pub fn version(text: &str) -> Option<[u32; 4]> {
         *version.get_mut(at)? = part.parse().ok()?;
     }
     Some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::format;
+
+    #[test]
+    fn arguments_are_not_expanded_again() {
+        let arguments = ["{1}", "b"].map(str::to_owned);
+        assert_eq!(format("é{1}{0}{2}{ {é}{1", &arguments), "éb{1}{2}{ {é}{1");
+    }
 }
