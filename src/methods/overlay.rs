@@ -16,7 +16,7 @@ use workbench::edit::place::Guard;
 use workbench::overlay::compare::{Compared, Kind, Since, compare};
 use workbench::overlay::record::{self, Listed};
 
-/// Returns the files of the workspace, guarded against documents over protected files.
+/// Returns the files that overlay documents may replace: not those of the store, and not the manifest.
 pub(super) fn files(desk: &Desk<'_>) -> Result<Disk, Failed> {
     let guard = Guard {
         store: desk.context.store_folder(),
