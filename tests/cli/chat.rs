@@ -297,7 +297,7 @@ fn a_change_is_seen_accepted_and_taken_back() {
     terminal.until_shown("pinned: Shelf");
     terminal.send("/nonsense\r");
     terminal.until_shown("there is no command '/nonsense'");
-    // A file from the failed attempt stays, and is not in the way.
+    // The undone change stays in its session, and does not block a new one.
     terminal.send("Once more!\r");
     terminal.until_shown("a change is proposed: /edit");
     terminal.send("/edit accept\r");

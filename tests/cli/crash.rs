@@ -342,7 +342,7 @@ fn killed_while_repairing() {
             &format!("docs/damaged-{document}.md"),
             &format!("the quick brown fox {document} jumps\n"),
         );
-        // A result stored alone is not compressed with others.
+        // A result stored alone is stored uncompressed.
         mill.build();
     }
     let path = mill.bench.store().join("store.redb");
