@@ -274,7 +274,7 @@ fn init_without_csharp_says_so() {
     assert!(!manifest.contains("sources.csharp"), "{manifest}");
 }
 
-/// A name that is taken away is resolved as one that is asked for, and told when it means nothing or too much.
+/// A subtracted name is resolved like a requested one, and reported if it is unknown or ambiguous.
 #[test]
 fn names_that_are_taken_away_are_names_too() {
     let bench = Bench::documents();

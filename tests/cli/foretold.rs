@@ -1,5 +1,4 @@
-//! Dry runs after files were added, deleted and renamed: they predict no failure of a target that a build would make, and their predicted runs
-//! happen.
+//! Dry runs after files were added, deleted and renamed: they predict no failure of a buildable target, and their predicted runs happen.
 
 use crate::bench::Bench;
 use crate::looking::labels;
