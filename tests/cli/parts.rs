@@ -9,7 +9,7 @@ fn a_part_of_a_file_has_another_output_only_when_its_own_lines_change() {
     bench.write("cortex.toml", "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n");
     let text = |above: &str, a: &str, b: &str| format!("namespace N;\n{above}public partial class A {{\n  {a}\n}}\nclass B {{ {b} }}\n");
     let part = "//files/A.cs#N.A:part";
-    // Each version has its own output; readers run again only for another output.
+    // Counts distinct outputs: a version may repeat an earlier one, and readers run again only for another output.
     let outputs = || {
         // Unfiltered output, because the bench masks digests.
         let printed = bench.command(&["history", part, "--json"]).output().expect("it runs").stdout;

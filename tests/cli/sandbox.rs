@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 /// A sandbox level, and the way to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// What the manifest says.
+    /// Value in the manifest.
     pub sandbox: &'static str,
-    /// What is told of the result.
+    /// Level reported for the result.
     pub level: &'static str,
-    /// Whether the machine is kept from making namespaces.
+    /// Whether namespaces are disabled on the machine.
     pub bare: bool,
 }
 
