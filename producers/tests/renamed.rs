@@ -145,7 +145,7 @@ fn a_renamed_member_asks_nothing() {
     assert_eq!(types(&desk.build(ALL)), [""; 0]);
     assert_eq!(desk.note(LABEL, "why"), "renamed: Shrink");
     assert!(sections(&desk, LABEL).contains("Store is sealed [Shrink]."));
-    // A type with no other content cannot be matched, and one whose code changed as well is a different type.
+    // A member with no other content cannot be matched, and one whose code changed as well is a different member.
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
     desk.put(
         "src/Store.cs",

@@ -75,7 +75,7 @@ fn no_secret_is_in_any_prompt() {
         text.contains("Source: withheld\n\nROLE:\nWithheld: its source is never sent to a model.\n"),
         "{text}"
     );
-    // The file decides, not the content of the role: unknown, or a person's.
+    // The file decides what is withheld, not the text of the role, which may be unknown or a person's.
     let full = |options: &mut engine::build::Options| {
         options.price = true;
         options.fresh = ["//types/N.Use:semantic".to_owned()].into_iter().collect();

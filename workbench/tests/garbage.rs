@@ -52,7 +52,7 @@ producer = "join"
 inputs = { all = { each = "glob:docs/*", target = "//doc/{item}:clean" } }
 "#;
 
-/// Concatenates its inputs, without empty lines.
+/// Concatenates its inputs, without lines that begin with `#`.
 struct Toy(&'static str);
 
 impl Producer for Toy {

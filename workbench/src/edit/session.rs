@@ -450,8 +450,7 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     Ok(if ended.is_empty() { Vec::new() } else { vec![told] })
 }
 
-/// As [`collect`], with `most` sessions that were not opened explicitly and `room` bytes of versions; the last one always stays. Returns the ended
-/// handles.
+/// As [`collect`], with `most` unopened sessions and `room` bytes of versions; the last one always stays. Returns the ended handles.
 pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
     let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
     let names = files.notes("sessions")?;

@@ -1,9 +1,8 @@
 //! Impact of changed members: the members that use them over several steps, their overriding and implementing members, and the tests among these.
 //!
-//! Certain uses and uses through a base or an interface are followed; other possible uses are reported but not followed. A member reached only
-//! through a possible use is itself possible. A test is a method with an attribute of xUnit, NUnit or MSTest; a method that runs before each test of
-//! a class reaches all of them. The walk looks one step past its depth, so that the answer can report how much lies beyond.
-//! a class reaches all tests of the class. The walk looks one step past its depth, so that the answer can report how much lies beyond.
+//! Certain uses and uses through a base or an interface are followed; other possible uses are only reported. A member reached only through a possible
+//! use is possible. A test is a method with an attribute of xUnit, NUnit or MSTest; a method that runs before each test of a class reaches all of
+//! them. The walk looks one step past its depth, to report how much lies beyond.
 
 use super::call_graph::{path_of, subjects_of};
 use super::hierarchy::{Relation, implementations};
@@ -178,8 +177,7 @@ fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
     if members.is_empty() { vec![of(None)] } else { members }
 }
 
-/// Returns the members and types that a change reaches in at most `depth` steps, and the count of one more step; `gaps` as for
-/// [`super::usages::usages`].
+/// Returns what the changes reach in at most `depth` steps, and the count of one more step; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.

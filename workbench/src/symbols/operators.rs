@@ -33,8 +33,8 @@ pub(crate) fn member_of(sign: &str, is_unary: bool) -> Option<&'static str> {
     if is_unary { one.or(*two) } else { two.or(*one) }
 }
 
-/// Returns the symbol name for a declaration of an operator or conversion: `T.operator ==(T left, T right)`, `T#operator checked +`, `T.implicit
-/// operator int(T value)`.
+/// Returns the symbol name for a declaration of an operator or conversion: `T.operator ==(T left, T right)`, `T#operator checked +`,
+/// `T.implicit operator int(T value)`.
 pub(super) fn symbol(text: &str) -> Option<String> {
     const WORD: &str = "operator";
     let at = text.match_indices(WORD).map(|(at, _)| at).find(|at| {

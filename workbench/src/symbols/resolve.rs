@@ -2,14 +2,14 @@
 //!
 //! The first of these steps that finds anything decides, and the answer reports which step it was:
 //! 1. **exact**: the whole name of a type; **suffix**: its end, from a separator on. For names of build targets this is the engine's own
-//! resolution (`//types/NAME:outline`) with the same result. It also accepts names that a build refuses: `Outer.Nested`, type arguments, and
-//! outer types without arity marks. A whole name takes precedence over the end of one (`program` resolves to `Program` rather than
-//! `X.Program`), and the exact case over any other, so a difference of case never makes a name ambiguous. A type that a project compiles
-//! takes precedence over one that no project compiles; for names without type arguments, a type without type parameters over a generic one.
+//!    resolution (`//types/NAME:outline`) with the same result. It also accepts names that a build refuses: `Outer.Nested`, type arguments, and
+//!    outer types without arity marks. A whole name takes precedence over the end of one (`program` resolves to `Program` rather than
+//!    `X.Program`), and the exact case over any other, so a difference of case never makes a name ambiguous. A type that a project compiles
+//!    takes precedence over one that no project compiles; for names without type arguments, a type without type parameters over a generic one.
 //! 2. a member of the types that the names before the last refer to, or, for a single name, of any type. A member that a type does not
-//! declare is looked up in its bases, nearest first.
+//!    declare is looked up in its bases, nearest first.
 //! 3. **wildcard**: types and members whose last names match, name by name; failing that, types whose names match as one text, so that a
-//! star spans several names.
+//!    star spans several names.
 //! 4. **alias**: the type that once had that name.
 //! 5. a namespace: it is reported, but does not resolve to a type or member.
 //! 6. **fuzzy**: names at most two edits away. They are suggestions and never resolve.
