@@ -48,7 +48,7 @@ pub(super) struct TextVector {
     pub is_filed: bool,
 }
 
-/// Reads the vectors of all types, brought up to date. If a paid model creates them, reads the last ones: a search spends nothing.
+/// Reads the vectors of all types, brought up to date. If a model of the manifest creates them, reads the last ones: a search pays for none.
 pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
     let context = desk.context;
     let (_, session) = desk.open()?;

@@ -251,7 +251,7 @@ impl<'f, F: Files> Run<'f, F> {
         }
     }
 
-    /// Checks that no new file is the parent folder of another new file or of a buffer's file.
+    /// Checks that no new file's path is the parent of another new file's or a buffer's path, or vice versa.
     ///
     /// # Errors
     /// When one is.

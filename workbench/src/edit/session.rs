@@ -19,7 +19,7 @@ pub(super) const ENDS: &str = "the session ends seven days after it was last use
 const REMEMBERED: usize = 200;
 /// Most failed operations that are remembered.
 const FAILED: usize = 20;
-/// Number of sessions from which on opening one cleans up old ones.
+/// Number of sessions at which opening another one triggers a cleanup.
 const MANY: usize = 64;
 /// Most saved sessions kept that were not opened explicitly: each is an edit without a handle.
 const KEPT: usize = 256;

@@ -24,7 +24,7 @@ pub struct Step {
     pub to: Content,
     /// Whether the step's content was saved to the file.
     pub saved: bool,
-    /// Content of the file before that save; the difference to it by other programs is theirs.
+    /// Content of the file before that save; other programs' changes in it are not the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Content,
     /// Whether the step is a foreign write that the buffer took over.

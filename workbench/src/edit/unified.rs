@@ -185,7 +185,7 @@ impl<'p> Head<'p> {
             (None, _) => return lost(),
             (Some(Change::Made), _) => (twice(names, number)?, None, Kind::Add(String::new())),
             (Some(Change::Removed), _) => {
-                // The file must end up empty, since no hunk removes lines.
+                // An empty hunk that must cover the file: it matches only an empty one.
                 let nothing = Hunk {
                     at: number,
                     line: Some(1),

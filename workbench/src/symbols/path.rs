@@ -154,7 +154,7 @@ fn indexer(member: &str) -> Option<String> {
 /// A name, and its parameters if written.
 type Split<'n> = (&'n str, Option<Vec<String>>);
 
-/// Splits off `(a, b)`; the text after it (`->int` of conversions) is ignored.
+/// Splits off `(a, b)`; the text after it (`->int` of conversions, `~2` of repeated members) is ignored.
 fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
     let mut depth = 0_i32;
     let open = names.char_indices().find(|(at, c)| {
