@@ -139,7 +139,7 @@ fn two_checkouts_of_different_age_make_the_same_bytes_and_keys() {
 struct LeftBehind {
     /// Outputs by label, as digests.
     outputs: BTreeMap<String, String>,
-    /// Blobs by digest and laid-out files by path.
+    /// Blobs by digest and output files by path.
     bytes: BTreeMap<PathBuf, Vec<u8>>,
     /// Counts of the store.
     counts: [u64; 4],

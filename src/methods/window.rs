@@ -129,7 +129,7 @@ struct KnownTypes {
 }
 
 impl KnownTypes {
-    /// How fresh and how complete a window is that was made of it.
+    /// Returns freshness and completeness of a window composed of them.
     fn state(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
         let names = desk.names()?;
         let mut files = Vec::new();

@@ -22,7 +22,7 @@ pub const MOST_WILDCARDS: usize = 32;
 pub struct Segment {
     /// As written, without type arguments; may end in an arity mark.
     pub name: String,
-    /// Whether a `+` stands before it.
+    /// Whether a `+` precedes it.
     pub nested: bool,
     /// Number of written type arguments.
     pub arguments: Option<usize>,
