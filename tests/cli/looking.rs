@@ -305,7 +305,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     assert_eq!(told.len(), 1_162);
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert_eq!(ran.len(), 20);
-    // Texts are not stored: the text of an unchanged file is read again when a reader needs its bytes.
+    // Texts are not stored: the `:source` of an unchanged file runs again when a reader needs its bytes.
     let untold: Vec<&String> = ran.difference(&told).filter(|label| !label.ends_with(":source")).collect();
     assert!(untold.is_empty(), "{untold:?} ran without having been told");
     for label in json["outlook"]["will_run"].as_array().expect("labels") {
