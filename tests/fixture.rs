@@ -1,4 +1,4 @@
-//! The C# fixture against what the C# compiler says of it, and against itself built somewhere else at another time.
+//! The C# fixture against the C# compiler's symbols, and against a build of it elsewhere at another time.
 
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::{Inventory, Store};
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/memotree");
 
-/// A copy of the fixture with a store of its own.
+/// A copy of the fixture with its own store.
 struct Checkout {
     root: PathBuf,
     store: PathBuf,
@@ -47,7 +47,7 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("readable") {
         let entry = entry.expect("entry");
         let name = entry.file_name();
-        // What an earlier build left there is no source.
+        // Skip the output of earlier builds.
         if name == ".cortex" || name == "bin" || name == "obj" {
             continue;
         }
@@ -103,7 +103,7 @@ fn two_checkouts_of_different_age_make_the_same_bytes_and_keys() {
     for checkout in [&first, &second] {
         checkout.run(&["build", "//..."]);
     }
-    // Every kind of node a type has, and those that read all types: a key holds the digests of everything below it.
+    // Every kind of node of a type, and those that read all types: a key contains the digests of everything below.
     let of_a_type = [
         "structure",
         "impl",
@@ -135,13 +135,13 @@ fn two_checkouts_of_different_age_make_the_same_bytes_and_keys() {
     }
 }
 
-/// Everything a build leaves behind, but for times.
+/// Everything that a build stores, except times.
 struct LeftBehind {
-    /// What each target came to: label and digest.
+    /// Outputs by label, as digests.
     outputs: BTreeMap<String, String>,
-    /// Blobs by digest and laid-out files by path.
+    /// Blobs by digest and output files by path.
     bytes: BTreeMap<PathBuf, Vec<u8>>,
-    /// The store in numbers.
+    /// Counts of the store.
     counts: [u64; 4],
 }
 

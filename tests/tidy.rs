@@ -20,7 +20,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All Rust files below a folder of the project, by path from its root.
+/// Returns all Rust files below a folder of the project, by path from its root.
 fn rust(folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut todo: Vec<PathBuf> = vec![root().join(folder)];
@@ -40,10 +40,10 @@ fn all() -> BTreeMap<String, String> {
     CRATES.iter().chain(&["tests"]).flat_map(|folder| rust(folder)).collect()
 }
 
-/// The code lines of a file with their numbers: no comments, and no item that only tests compile.
+/// Returns the code lines of a file with their numbers, without comments and test-only items.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let indent = |line: &str| line.len() - line.trim_start().len();
-    // The indentation of the item that is skipped, which ends with a `;` in its first line or a `}` of that indentation.
+    // Indentation of the skipped item, which ends with a `;` in its first line or a `}` of that indentation.
     let mut skipped: Option<usize> = None;
     (1..).zip(text.lines()).filter(move |(_, line)| match skipped {
         Some(depth) if line.trim_start().starts_with("#[") && indent(line) == depth => false,
@@ -70,7 +70,7 @@ fn is_test(name: &str) -> bool {
         || name.ends_with("/fixture.rs")
 }
 
-/// Every line of the project's code (tests left out) that `wrong` objects to.
+/// Returns every line of the project's code (without tests) that `wrong` matches.
 fn objections(wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for (name, text) in all().iter().filter(|(name, _)| !is_test(name)) {
@@ -117,7 +117,7 @@ fn crates_import_only_what_is_below() {
     }
 }
 
-/// A port to another system is a matter of `os/`; `sandbox/` is for Linux only. Tests may call the system as they like.
+/// Only `os/` may depend on the operating system; `sandbox/` is for Linux only. Tests may call it freely.
 #[test]
 fn the_system_is_called_in_one_crate() {
     let is_free = |name: &str| name.starts_with("os/") || name.starts_with("sandbox/");
@@ -270,7 +270,7 @@ fn files_are_short() {
     assert!(median < 250, "the median file has {median} lines");
 }
 
-/// Codes of messages stand in one table (`engine/src/values/codes.rs`); elsewhere they are its variants.
+/// Codes of messages are defined in one table (`engine/src/values/codes.rs`); other files use its variants.
 #[test]
 fn codes_are_of_the_table() {
     let is_code = |word: &str| {
@@ -284,7 +284,7 @@ fn codes_are_of_the_table() {
     assert_eq!(objections(literal), Vec::<String>::new(), "codes written as text");
 }
 
-/// A name says what a thing is or does (docs/glossary.md); each of these once named ten things or more.
+/// A name says what a thing is or does (docs/glossary.md); each of these once had ten meanings or more.
 #[test]
 fn function_names_can_be_searched_for() {
     let vague = "alone asked begin broken enter fits hold holds keep kept list look meant moved named one own place put shown step taken tell told usual whole within word words wrong";
@@ -303,7 +303,7 @@ fn function_names_can_be_searched_for() {
 
 #[test]
 fn nothing_is_left_for_later() {
-    // Written in pieces, so that this file does not find itself. Marks count in comments; as data, programs may look for them.
+    // Written in pieces, so that this file does not match itself. Marks count in comments; as data, programs may search for them.
     let marks = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"]].map(|pieces| pieces.concat());
     let calls = [["db", "g!("], ["to", "do!("], ["#[ign", "ore"], ["unimplement", "ed!("]].map(|pieces| pieces.concat());
     for (name, text) in all() {
@@ -326,7 +326,7 @@ fn no_machine_is_named() {
         .current_dir(root())
         .output();
     let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else {
-        // Outside of a checkout there is no list of tracked files; the sources are looked at all the same.
+        // Outside of a git checkout there is no list of tracked files; only the sources are checked.
         all().iter().for_each(|(name, text)| check_places(name, text));
         return;
     };

@@ -1,4 +1,4 @@
-//! Answers that are paid for, several machines and one remote cache: whoever asks at whatever moment, all have the same in the end.
+//! Paid answers, several machines and one remote cache: in any order of requests, all machines have the same answer in the end.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -15,7 +15,7 @@ use toys::bench::{Bench, How, read_manifest};
 use toys::board::{Board, Habit, Pen, Turns};
 use toys::producers::registry;
 
-/// An answer, and what is made of it.
+/// An answer, and a target that reads it.
 const MANIFEST: &str = r#"
 [sources.all]
 include = ["*.txt"]
@@ -56,7 +56,7 @@ fn set_time(bench: &Bench, seconds: u64) {
     bench.world.set_now(i64::try_from(seconds * 1_000_000_000).expect("before 2262"));
 }
 
-/// What a machine has: the answer, which what is made of it must follow.
+/// Builds on a machine and returns its answer; checks that the reading target follows it.
 fn answer(bench: &Bench) -> String {
     let built = bench.build(ALL);
     assert_eq!(built.failures(), vec![]);
@@ -65,12 +65,12 @@ fn answer(bench: &Bench) -> String {
     answer
 }
 
-/// What is made of an answer.
+/// Returns the output of the reading target for an answer.
 fn shout(answer: &str) -> String {
     format!("V1\n[TEXT ]{}\n", answer.to_uppercase())
 }
 
-/// What the board has.
+/// Returns the answer in the remote cache.
 fn pinned(board: &Board) -> String {
     let pinned = board.pinned();
     let [result] = &pinned
@@ -85,7 +85,7 @@ fn pinned(board: &Board) -> String {
     String::from_utf8(pinned.blobs[&record.output].to_vec()).expect("text")
 }
 
-/// All orders of so many steps of either machine.
+/// Returns all orders of so many steps of the two machines.
 fn orders(steps: [usize; 2]) -> Vec<Vec<usize>> {
     if steps == [0, 0] {
         return vec![Vec::new()];
@@ -101,8 +101,8 @@ fn orders(steps: [usize; 2]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Two machines that ask at the same moment: each looks, asks, looks again, writes, and reads what is there. Whatever the order of these
-/// steps, one more build each leaves both and the cache with the same, and another changes nothing.
+/// Two machines ask at the same time: each looks up, asks, looks up again, writes, and reads back. In any order of these steps, one more build on
+/// each leaves both machines and the cache with the same answer, and another changes nothing.
 #[test]
 fn in_whatever_order_two_machines_come_they_converge() {
     let orders = orders([4, 4]);
@@ -125,7 +125,7 @@ fn in_whatever_order_two_machines_come_they_converge() {
             let asked = pen.0.load(Ordering::Relaxed);
             both_asked += usize::from(asked == 2);
             if habit == Habit::WriteOnce {
-                // Who could not write took over what was there, and all that is made of it, in that very build.
+                // In the same build, the machine that could not write took over the cached answer and all outputs based on it.
                 let has = |machine: &Bench| machine.session().last("//a:shout").expect("a store").expect("made").record.output;
                 assert_eq!(has(&machines[0]), has(&machines[1]), "{order:?}");
             }
@@ -185,7 +185,7 @@ fn what_is_confirmed_is_asked_about_no_more() {
         board.pinned().asked.len()
     };
     assert_eq!(asked(&one), 1);
-    // Others may be at it until then.
+    // Until then, other machines may still be asking.
     let later = |seconds: u64| set_time(&one, BEGINNING + seconds);
     later(SETTLED - 1);
     assert_eq!((one.known(ALL), asked(&one)), (None, 1));
@@ -193,7 +193,7 @@ fn what_is_confirmed_is_asked_about_no_more() {
     assert_eq!((one.known(ALL), asked(&one)), (None, 1));
     assert!(one.known(ALL).is_some(), "a build with nothing to do looks at nothing");
     assert_eq!(asked(&one), 0);
-    // An answer that was found is one that another may take the place of, too, unless it is an old one.
+    // An answer found in the cache may be replaced, too, unless it is an old one.
     let two = machine(&board, &pen);
     answer(&two);
     assert_eq!(two.known(ALL), None);
@@ -219,7 +219,7 @@ fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
     let first = board.pinned().results.remove(&key).expect("an answer");
     let two = machine(&board, &pen);
     assert_eq!(answer(&two), "answer 1");
-    // Where what it holds is of no use, it is given what this machine has.
+    // If the cache's answer is unusable, this machine's answer replaces it.
     let second = board.pinned().results.insert(key, first.clone()).expect("an answer");
     let lost = shared::record(&first).expect("a record");
     board.pinned().blobs.remove(&lost.output);
@@ -229,7 +229,7 @@ fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
     assert_eq!((built.text("//a:shout"), built.report.tally.adopted), (shout("answer 1"), 1));
     let versions = one.store.history(engine::store::ViewId(1), "//a:summary").expect("a store");
     assert_eq!(versions.len(), 2);
-    // A machine that may only read asks as well.
+    // A machine without write access also asks.
     let mut reader = Board::default();
     reader.reads_only = true;
     let third = machine(&reader, &pen);

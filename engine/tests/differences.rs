@@ -1,4 +1,4 @@
-//! What a build costs when sets gain and lose items: it reads what stands on these items, and comes to what a build from nothing does.
+//! Cost of a build when sets gain and lose items: it reads what depends on these items, and its result equals that of a clean build.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -43,7 +43,7 @@ fn filled() -> Bench {
     bench
 }
 
-/// Builds all without a list; how many blobs, records and rows that read.
+/// Builds all without a list; returns the number of blobs, records and rows read.
 fn reads_of_a_build(bench: &Bench) -> usize {
     let request = Request {
         list: false,
@@ -62,7 +62,7 @@ fn reads_of_a_build(bench: &Bench) -> usize {
     bench.store.reads() - before
 }
 
-/// The labels of the request as it is remembered, in order.
+/// Returns the labels of the stored request, in order.
 fn roots(bench: &Bench) -> Vec<String> {
     let known = bench.known_request(ALL).expect("it is current");
     let session = bench.session();
@@ -70,7 +70,7 @@ fn roots(bench: &Bench) -> Vec<String> {
     known.roots.iter().map(label).collect()
 }
 
-/// All labels of the graph.
+/// Returns all labels of the graph.
 fn labels(bench: &Bench) -> Vec<String> {
     let session = bench.session();
     let mut labels: Vec<String> = session.graph.iter().map(|(_, node)| node.label.to_string()).collect();

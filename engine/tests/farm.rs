@@ -1,4 +1,4 @@
-//! A farm that computes for this machine: what it makes is what would be made here, and one that lies or dies costs time only.
+//! A farm that computes for this machine: its results equal local ones, and one that lies or fails costs only time.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -17,28 +17,28 @@ use std::time::Duration;
 use toys::bench::{Bench, How, read_manifest};
 use toys::producers::registry;
 
-/// In which way a farm does not do what it was asked.
+/// Behaviour of a farm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Habit {
     Honest,
     /// It does nothing.
     Dead,
-    /// It works until this many shards are done, then it is dead.
+    /// It works until this many shards are done, then it fails.
     Dies(usize),
-    /// It never says anything.
+    /// It never answers.
     Silent,
     Garbage,
-    /// What it says of a shard is cut.
+    /// Its answers are truncated.
     Cut,
-    /// It says of every shard what it said of the first.
+    /// It answers every shard with the first answer.
     Stuck,
-    /// It makes nothing of any target.
+    /// It has no result for any target.
     Idle,
     /// Its program is older.
     Older,
 }
 
-/// Nothing is found and nothing is taken.
+/// A cache that finds and stores nothing.
 struct NoCache;
 
 impl RemoteCache for NoCache {
@@ -103,7 +103,7 @@ impl RemoteCache for NoCache {
     }
 }
 
-/// What is read, as it is. On the machine that asks a farm it waits until that was asked so often: there is work left to send.
+/// Passes its input on. On the machine with a farm, it waits until the farm was asked `opens_at` times, so that work is left to send.
 #[derive(Clone, Default)]
 struct Gate {
     asked: Arc<AtomicUsize>,
@@ -123,20 +123,20 @@ impl Producer for Gate {
     }
 }
 
-/// The toys and a gate.
+/// Returns the toys and a gate.
 fn toys(versions: &BTreeMap<&'static str, u32>, gate: Gate) -> Registry {
     let mut registry = registry(versions);
     registry.add(gate);
     registry
 }
 
-/// A farm in this process, to which everything is sent.
+/// A farm in this process that gets every shard.
 struct Hands {
     habit: Habit,
     registry: Registry,
-    /// How often it was asked.
+    /// Number of requests.
     asked: Arc<AtomicUsize>,
-    /// What it heard.
+    /// Harvests received.
     harvests: Mutex<Vec<Harvest>>,
     first: Mutex<Option<Vec<u8>>>,
 }
@@ -268,7 +268,7 @@ inputs = { text = { each = "sources:all", target = "//lines/{item}:strip" } }
 fn machine(farm: Option<&Arc<Hands>>) -> Bench {
     let gate = farm.map_or_else(Gate::default, |farm| Gate {
         asked: farm.asked.clone(),
-        // One that is silent is not asked again.
+        // A silent farm is not asked again.
         opens_at: if farm.habit == Habit::Silent { 1 } else { 4 },
     });
     let registry = toys(&BTreeMap::new(), gate);
@@ -280,7 +280,7 @@ fn machine(farm: Option<&Arc<Hands>>) -> Bench {
         nearby: None,
         prefer: Prefer::Auto,
     });
-    // More than this machine takes at once.
+    // More than one machine's simultaneous work.
     for number in 0..100 {
         bench.put(
             &format!("{number}.txt"),
@@ -313,7 +313,7 @@ fn whatever_a_farm_does_the_outputs_are_the_same() {
         bench.put("bad.txt", "FAIL\n");
         let built = bench.build(&["//..."]);
         assert_eq!(built.outputs(), plain.outputs(), "{habit:?}");
-        // Of several targets with one key any may be the first.
+        // Of several targets with one key, any may run first.
         assert_eq!(
             (built.ran().len(), built.failures()),
             (plain.ran().len(), plain.failures()),
@@ -344,7 +344,7 @@ fn what_a_farm_made_is_filed_under_the_same_keys() {
         ..How::default()
     };
     assert_eq!(alone.build_as(&["//..."], &unread).ran(), Vec::<&str>::new());
-    // Edits after it come to what they would have come to.
+    // Later edits have the same results as without the farm.
     alone.put("3.txt", "@other\nmoved\n");
     let plain = machine(None);
     plain.put("3.txt", "@other\nmoved\n");
@@ -388,7 +388,7 @@ fn what_is_made_again_may_be_read_by_what_is_made_again() {
     };
     bench.build_as(&["//lines/..."], &unread);
     let how = How { rebuilt: true, ..unread };
-    // The first is not stored, and the second reads it.
+    // The first output is not stored, and the second target reads it.
     let again = bench.build_as(&["//lines/1.txt:upper", "//lines/1.txt:named"], &how);
     assert_eq!(again.failures(), vec![]);
     assert!(again.report.tally.rebuilt >= 2, "{:?}", again.report.tally);

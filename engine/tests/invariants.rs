@@ -1,4 +1,4 @@
-//! The invariants of the design and what we promise, one named test each, on small graphs made by hand, with the log of what ran.
+//! The design's invariants and promises, one named test each, on small handwritten graphs, with the log of runs.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -16,7 +16,7 @@ use toys::bench::{Bench, Entry, How};
 use toys::producers::registry;
 use toys::shelf::Shelf;
 
-/// A C#-like graph in small: text without comments, its shape (lines with `=`), and what others read of it.
+/// A small C#-like graph: text without comments, its shape (lines with `=`), and its readers.
 const GRAPH: &str = r#"
 [producer.clean]
 uses = "strip"
@@ -79,7 +79,7 @@ fn bench() -> Bench {
 
 const ALL: &[&str] = &["//..."];
 
-/// The same files built by someone who has no store.
+/// Builds the same files without a store.
 fn from_nothing(bench: &Bench) -> Bench {
     let mut other = Bench::with(bench.manifest.clone(), bench.digest, bench.registry.clone());
     other.world = engine::files::memory::MemoryWorld::new();
@@ -99,13 +99,13 @@ fn same_as_from_nothing(bench: &Bench) {
 fn invariant_1_a_result_is_current_exactly_when_it_is_filed_under_the_present_key() {
     let mut bench = bench();
     assert!(bench.build(ALL).report.failures.is_empty());
-    // A → B → A: the key of A is filed, so nothing runs on the way back.
+    // A → B → A: the result under the key of A is stored, so nothing runs on the way back.
     let a = bench.world.sources_now()["docs/a.txt"].clone();
     bench.put("docs/a.txt", "alpha=other\n");
     assert!(!bench.build(ALL).ran().is_empty());
     bench.world.write_source("docs/a.txt", a);
     assert_eq!(bench.build(ALL).ran(), Vec::<&str>::new());
-    // Producer, version and parameters are in the key; whether they are kept, or where outputs are laid out, is not.
+    // The key includes producer, version and parameters, but neither whether outputs are kept, nor where they are written.
     bench.registry = registry(&BTreeMap::from([("upper", 2)]));
     assert_eq!(
         bench.build(ALL).ran(),
@@ -174,7 +174,7 @@ fn invariant_3_a_new_name_runs_nothing_that_does_not_mention_it() {
         "//index:names",
     ];
     let built = bench.build(ALL);
-    // The row of the new name has the key of what `c` reads of it, so one of the two is found.
+    // The row of the new name has the same key as the input that `c` reads, so one of the two is found.
     let twins = ["//doc/docs/c.txt:deps", "//name/delta:row"];
     let others: Vec<&str> = built
         .ran()
@@ -214,7 +214,7 @@ fn invariant_4_lost_blobs_are_made_again_and_only_they() {
     same_as_from_nothing(&bench);
 }
 
-/// Readers that find a blob nowhere come to know it one by one: the first may have had its producer looked at again, to no end, before the others ask.
+/// Readers detect a lost blob one by one: the first may already have checked its producer again, in vain, before the others ask.
 #[test]
 fn many_readers_of_one_lost_blob_are_foretold() {
     let bench = Bench::new(
@@ -248,7 +248,7 @@ inputs = { own = "//files/{d}:bytes", more = { each = "//list:links", target = "
         outputs: false,
         ..How::default()
     };
-    // Which of them ask late is a matter of luck.
+    // Which of them ask late depends on timing.
     for _ in 0..1_000 {
         let told = bench.build_as(ALL, &dry);
         assert_eq!(told.failures(), []);
@@ -272,11 +272,11 @@ fn a_graph_that_is_lost_adds_no_versions() {
     for (key, _) in bench.store.rows(ViewId(1), Part::Links).expect("a store") {
         bench.store.lose_row(Part::Links, &key);
     }
-    // A part first: the rest is found again by a later build.
+    // A part first: a later build finds the rest.
     bench.build(&["//doc/docs/a.txt:*"]);
     bench.build(ALL);
     assert_eq!(versions(), before);
-    // What moved meanwhile is a version; what comes back after it was gone is one, too.
+    // A change is a new version; so is a restored output after a deletion.
     let count = |label: &str| bench.store.history(ViewId(1), label).expect("a store").len();
     let of_the_file = |label: &&str| label.starts_with("//doc/docs/a.txt:") && count(label) == 2;
     let label = built
@@ -313,7 +313,7 @@ fn a_set_that_did_not_move_is_not_read_to_see_who_is_in_it() {
     bench.store.lose(names.expect("an output"));
     bench.put("other", "two");
     assert_eq!(bench.build_as(&["//name/..."], &how).ran(), ["//name/alpha:also"]);
-    // Who left the set meanwhile is found out, whatever else moved.
+    // An item that left the set meanwhile is detected, whatever else changed.
     bench.put("docs/a.txt", "beta=1\n");
     bench.put("other", "three");
     assert_eq!(
@@ -324,7 +324,7 @@ fn a_set_that_did_not_move_is_not_read_to_see_who_is_in_it() {
 
 #[test]
 fn invariant_4_damaged_rows_of_the_view_are_found_anew() {
-    // More than one page of nodes, each row damaged in its turn.
+    // More than one page of nodes, each row damaged in turn.
     let build = |lost: Option<(Part, usize)>| {
         let bench = bench();
         (0..200).for_each(|n| bench.put(&format!("docs/n{n}.txt"), &format!("k{n}=v\n")));
@@ -335,7 +335,7 @@ fn invariant_4_damaged_rows_of_the_view_are_found_anew() {
             bench.store.lose_row(part, key);
         }
         bench.put("docs/a.txt", "alpha=9\n");
-        // The names that come last stand on the last page, which the next build does not write.
+        // The last names are on the last page, which the next build does not write.
         (90..100).for_each(|n| bench.put(&format!("docs/n{n}.txt"), &format!("k{n}=w\n")));
         bench.put("docs/n7.txt", "k7=w\n@alpha\n");
         bench.world.delete("docs/n9.txt");
@@ -384,7 +384,7 @@ fn invariant_5_a_producer_sees_what_is_in_its_key_and_nothing_else() {
     bench.put("a.txt", "same");
     let first = bench.build(ALL);
     assert!(!first.text("//blind/a.txt:x").contains("a.txt") && first.text("//seeing/a.txt:x").contains("//seeing/a.txt:x"));
-    // A file of another name and the same content costs nothing where the name is not seen.
+    // A file with another name and the same content costs nothing if the producer does not see the name.
     bench.put("b.txt", "same");
     assert_eq!(bench.build(ALL).ran(), ["//seeing/b.txt:x"]);
 }
@@ -485,7 +485,7 @@ fn files_that_swap_or_take_over_a_place_are_laid_out_in_one_build() {
 
 type Outputs = BTreeMap<String, Option<Vec<u8>>>;
 
-/// Keys and outputs by label of a workspace built in a folder of its own.
+/// Builds a workspace in its own folder; returns keys and outputs by label.
 fn built_in(folder: &Path, age: u64) -> (BTreeMap<String, String>, Outputs) {
     let sample = bench();
     for (path, bytes) in sample.world.sources_now() {
@@ -570,18 +570,18 @@ fn a_row_that_changes_marks_only_what_looked_it_up() {
     bench.put("docs/b.txt", "beta=3\nbody of b\n");
     let built = bench.build(ALL);
     assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/a.txt:deps", "//name/beta:row"]);
-    // A row more concerns what runs over all rows, and what asked for it in vain.
+    // An added row affects the target over all rows, and the target that missed it.
     bench.put("docs/c.txt", "gamma=3\n@alpha\n@delta\n");
     bench.build(ALL);
     bench.put("docs/b.txt", "beta=3\ndelta=4\nbody of b\n");
     let built = bench.build(ALL);
     assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/c.txt:deps"]);
     assert!(built.ran().contains(&"//name/delta:row"));
-    // A file more concerns nothing of the others but what runs over all of them.
+    // An added file affects no other target except the one over all files.
     bench.put("docs/d.txt", "body of d\n");
     let built = bench.build(ALL);
     assert_eq!(built.marked(), ["//globs/docs|%2A.txt:files", "//index:names"]);
-    // A row less takes its node away, and nothing that stands besides is looked at.
+    // Removing a row removes its node; unrelated nodes are not checked.
     bench.put("docs/b.txt", "delta=4\nbody of b\n");
     let built = bench.build(ALL);
     assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/a.txt:deps", "//name/beta:row"]);

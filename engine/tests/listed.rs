@@ -1,4 +1,4 @@
-//! The log of builds: which builds leave a line, what it says, and which versions name it.
+//! The log of builds: which builds add a line, its content, and which versions refer to it.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;

@@ -1,4 +1,4 @@
-//! A build that waits for a model or a program gives the checkout back: others build it meanwhile, nothing is asked twice, and nothing comes out otherwise.
+//! A build that waits for a model or a program releases the checkout: other processes build meanwhile, nothing is asked twice, and no result changes.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -49,7 +49,7 @@ const FILES: [&str; 3] = ["docs/a", "docs/b", "docs/c"];
 const LINES: [&str; 5] = ["one\n", "two\n", "# comment\none\n", "FAIL\n", "three\n"];
 const PATTERNS: [&str; 4] = ["//...", "//doc/docs/a:summary", "//doc/...:clean", "//all:summaries"];
 
-/// Whether a model answers, and what it was asked.
+/// State of a model: whether it answers, and its prompts.
 #[derive(Default)]
 struct Desk {
     answers: Mutex<bool>,
@@ -64,7 +64,7 @@ impl Desk {
     }
 }
 
-/// A model or a program that answers with what it was asked, once it may; FAIL fails.
+/// A model or a program that answers with its prompt once allowed; FAIL fails.
 struct Model(Arc<Desk>, Pool);
 
 impl Producer for Model {
@@ -94,7 +94,7 @@ impl Producer for Model {
     }
 }
 
-/// What others do with the checkout as soon as they have it; `None` while they leave it alone.
+/// Action of another process once it has the checkout; `None` for no action.
 type Others = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
@@ -106,14 +106,14 @@ struct Turns {
     end: End,
 }
 
-/// How the checkout is taken again.
+/// Way in which the build gets the checkout back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum End {
     #[default]
     Taken,
-    /// Others had it, whatever they wrote.
+    /// Another process had it, whether it wrote or not.
     TakenAfterOthers,
-    /// Others keep it.
+    /// Another process keeps it.
     Lost,
 }
 
@@ -157,7 +157,7 @@ fn bench_in(desk: &Arc<Desk>, pool: Pool) -> Bench {
     Bench::with(manifest, Digest::of(MANIFEST.as_bytes()), registry)
 }
 
-/// Another process over the same checkout and store.
+/// Returns another process over the same checkout and store.
 fn other(bench: &Bench) -> Bench {
     Bench {
         world: bench.world.clone(),
@@ -166,7 +166,7 @@ fn other(bench: &Bench) -> Bench {
     }
 }
 
-/// Builds while others do that, and gives what was asked of the model.
+/// Builds while another process acts; returns the model's prompts.
 fn build_beside(
     bench: &mut Bench,
     desk: &Arc<Desk>,
@@ -218,7 +218,7 @@ fn others_build_while_a_model_is_waited_for() {
     let (built, given) = build_beside(&mut bench, &desk, (&["//doc/docs/a:reader"], End::Taken), Some(others));
     assert_eq!((given, &built.report.failures), (1, &Vec::new()));
     assert_eq!(built.report.tally.spent.calls, 2);
-    // What they made stands, and so does what was asked for.
+    // The other process's results stay, and so do the requested ones.
     assert_eq!(bench.known(&["//doc/docs/a:reader"]), Some(1));
     let rows = bench.store.rows(ViewId(1), Part::Builds).expect("a store");
     let log: Vec<u64> = rows.iter().filter_map(BuildRecord::from_row).map(|build| build.number).collect();
@@ -240,7 +240,7 @@ fn others_build_while_a_program_runs() {
     });
     let (built, given) = build_beside(&mut bench, &desk, (&["//doc/docs/a:reader"], End::Taken), Some(others));
     assert_eq!((given, &built.report.failures), (1, &Vec::new()));
-    // What was made of the text of before is filed under its key; of the text of now nothing ran with the checkout in hand.
+    // The result for the old text is stored under its key; for the new text nothing ran while the checkout was held.
     assert_eq!(texts_asked(&desk), ["answer to one\n", "one\n"]);
     let status = bench.session().standing("//doc/docs/a:reader").expect("a store");
     assert_eq!(status.state, NodeState::None, "the graph of now has never had it");
@@ -289,7 +289,7 @@ fn what_is_invalidated_is_made_by_one_of_two_builds() {
         invalidate(&bench, "//doc/docs/a:summary");
         bench.world.set_now(3_000_000_000);
         let theirs = other(&bench);
-        // The other knows of the mark as well, and is done first.
+        // The other process knows the mark, too, and finishes first.
         let mut session = theirs.session();
         let request = theirs.request(&["//doc/docs/a:summary"], &toys::bench::How::default());
         assert_eq!(bench.build(&["//doc/docs/a:summary"]).ran(), ["//doc/docs/a:summary"]);
@@ -391,7 +391,7 @@ proptest! {
         let clean = Bench { store: Arc::new(Shelf::new()), ..clean };
         let expected = clean.build(&["//..."]);
         prop_assert_eq!(built.outputs(), expected.outputs());
-        // Nothing more is to be made, and the files that were laid out are those of now.
+        // Nothing is left to do, and the output files are those of the present state.
         let again = bench.build(&["//..."]);
         prop_assert_eq!(again.ran(), Vec::<&str>::new());
     }

@@ -1,4 +1,4 @@
-//! Results that cost money: priced before they are made, durable at once, told in the ledger, never asked for twice, corrected by people.
+//! Paid results: priced before they are requested, durable at once, recorded in the ledger, never requested twice, corrected by people.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -19,7 +19,7 @@ use toys::bench::{Bench, How, read_manifest};
 use toys::producers::registry;
 use toys::shelf::Shelf;
 
-/// What an oracle was asked: label, whether anew, the previous output with its notes and inputs.
+/// A request to an oracle: label, whether fresh, the previous output with its notes and inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Asked {
     label: String,
@@ -27,7 +27,7 @@ struct Asked {
     previous: Option<(String, Notes, Vec<String>)>,
 }
 
-/// Answers with what it was asked, for ten tokens in and one out; obeys the words REJECT, LIMIT, DEFER and DOWN in its inputs.
+/// Answers with its prompt, for ten tokens in and one out; obeys the words REJECT, LIMIT, DEFER and DOWN in its inputs.
 #[derive(Clone, Default)]
 struct Oracle {
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -113,7 +113,7 @@ impl Producer for Oracle {
     }
 }
 
-/// `//n:free` strips comments of f.txt, `//n:asked` asks about that, `//n:read` reads the answer, `//n:more` asks about the answer.
+/// `//n:free` strips comments of f.txt, `//n:asked` asks about the result, `//n:read` reads the answer, `//n:more` asks about the answer.
 const MANIFEST: &str = r##"
 [producer]
 strip = { uses = "strip" }
@@ -207,7 +207,7 @@ fn an_answer_is_paid_once_and_told_in_the_ledger() {
         (built.report.tally.spent.calls, built.report.tally.spent.micros),
         (2, Some(2 * COST))
     );
-    // A comment stops at the free node; the way back to an earlier text costs nothing.
+    // A comment stops at the free node; reverting to an earlier text costs nothing.
     case.bench.put("f.txt", "x\n# a comment\n");
     case.bench.build(&["//n:more"]);
     assert_eq!(case.labels(), [""; 0]);
@@ -243,7 +243,7 @@ fn two_targets_of_one_key_ask_once() {
     }
 }
 
-/// A failure keeps what the answers before it cost, whatever it is.
+/// Any failure keeps the cost of the answers before it.
 #[test]
 fn nothing_spent_is_lost_with_a_failure() {
     let why = || Box::new(Diagnostic::error("E_X", "no"));
@@ -273,10 +273,10 @@ fn nothing_spent_is_lost_with_a_failure() {
     assert_eq!(Failure::Deferred.after_spending(Some(&spent()), ""), Failure::Deferred);
 }
 
-/// Looks into the store while the build goes on.
+/// Reads the store during the build.
 struct Witness {
     store: Arc<Shelf>,
-    /// How many results it found there, each time it ran.
+    /// Number of results found in the store, for each run.
     found: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -325,7 +325,7 @@ fn pricing_makes_what_is_free_and_asks_nothing() {
             )
         })
         .collect();
-    // What asks about an answer that is not there yet may ask, of inputs of which one is not known.
+    // A question about a missing answer is planned as uncertain, with one unknown input.
     assert_eq!(
         plans,
         [
@@ -337,7 +337,7 @@ fn pricing_makes_what_is_free_and_asks_nothing() {
     let built = case.bench.build(&["//n:more"]);
     assert_eq!(case.labels(), [label("asked"), label("more")]);
     assert!(!built.ran().contains(&"//n:free"), "what was free is made already");
-    // Of an earlier answer: a patch. Nothing to ask: no plan.
+    // With an earlier answer, the plan is a patch. Without a question, there is no plan.
     let report = case.with_options("//n:more", |options| options.price = true);
     assert_eq!(report.plans, []);
     case.bench.put("f.txt", "y\n");
@@ -392,7 +392,7 @@ fn an_answer_that_cannot_be_used_is_kept_and_counted_and_asked_again() {
             (times, &b"gibberish"[..], "E_ANSWER")
         );
     }
-    // A fourth is not paid for, until a person asks or something moves.
+    // There is no paid fourth try until a person requests it or an input changes.
     case.asked();
     let built = case.bench.build(&["//n:read"]);
     assert!(built.failures().len() == 1 && case.labels().is_empty());
@@ -453,7 +453,7 @@ fn a_correction_stands_until_inputs_move_and_is_then_what_the_next_answer_starts
     assert_eq!(correct(&case, "mine"), Some(Digest::of(b"mine")));
     assert_eq!(case.text("//n:asked"), "mine");
     assert!(case.text("//n:read").contains("mine"), "its readers follow");
-    // Also for who begins with nothing but the store.
+    // The same in a new process that has only the store.
     case.bench.put("f.txt", "y\n");
     assert!(case.text("//n:asked").starts_with("answer"));
     let asked = case.asked();
@@ -475,7 +475,7 @@ fn a_correction_of_what_is_stale_leaves_it_stale() {
     assert_eq!(case.labels(), [label("asked")]);
 }
 
-/// A question that no rule knows is answered once, remembered by its label, and told in the ledger.
+/// A question outside of every rule is answered once, stored under its label, and recorded in the ledger.
 #[test]
 fn a_loose_result_is_keyed_and_paid_like_any_other() {
     use engine::build::ad_hoc::Loose;
@@ -510,7 +510,7 @@ fn a_loose_result_is_keyed_and_paid_like_any_other() {
         outcomes,
         [Outcome::Full, Outcome::Full, Outcome::Full, Outcome::Saved, Outcome::Saved]
     );
-    // Builds of what rules make are not disturbed, and do not disturb it.
+    // Builds of rules and this question do not affect each other.
     case.bench.build(&["//n:read"]);
     assert!(ask("b", false).1);
 }

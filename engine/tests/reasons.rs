@@ -1,4 +1,4 @@
-//! The reasons that `explain` gives are true: undoing what it names, one file after the other, makes the target current again. For random
+//! The reasons that `explain` gives are true: undoing the named changes, one file after the other, makes the target current again. Tested with random
 //! edits, and builds of other targets in between.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
@@ -82,7 +82,7 @@ const BUILDS: [&str; 10] = [
     "//doc/docs/c:links",
 ];
 
-/// What happens between the first build and the question.
+/// A step between the first build and the question.
 #[derive(Clone, Debug)]
 enum Step {
     Write(usize, Vec<usize>),
@@ -109,7 +109,7 @@ fn explain(bench: &Bench, label: &str) -> Explanation {
     bench.session().explain(&patterns).expect("a store").expect("one target")
 }
 
-/// The last reason of a chain.
+/// Returns the last reason of a chain.
 fn reason(explanation: &Explanation) -> Option<&Reason> {
     explanation.chain.last()?.reason.as_ref()
 }
@@ -143,7 +143,7 @@ proptest! {
             "table" => "//index:table".to_owned(),
             target => format!("//doc/{}:{target}", FILES[file]),
         };
-        // Each file is undone once at most.
+        // Each file is undone at most once.
         for _ in 0..FILES.len() {
             let explanation = explain(&bench, &label);
             if explanation.standing == NodeState::Current {
@@ -161,7 +161,7 @@ proptest! {
     }
 }
 
-/// What a build of something else settled in between is no change of the definition.
+/// A node settled by a build of another target in between is not a change of the definition.
 #[test]
 fn an_input_that_another_build_made_is_explained_by_its_file() {
     let bench = Bench::new(RULES);
@@ -187,7 +187,7 @@ fn an_input_that_another_build_made_is_explained_by_its_file() {
     assert!(matches!(reason(&explanation), Some(Reason::FileChanged { path, .. }) if path == "docs/a"));
 }
 
-/// Who reads a row of a table has its digest, not that of the table. What of the table moved and was built before is no reason any more.
+/// A reader of a row has the row's digest, not the table's. Changes of the table that were built before are no longer reasons.
 #[test]
 fn what_was_built_since_is_no_reason_of_who_reads_a_row() {
     let bench = Bench::new(RULES);

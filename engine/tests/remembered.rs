@@ -1,4 +1,4 @@
-//! What is kept of a build besides its results: failures, warnings that stand, and outputs that only later steps of it need.
+//! State of a build besides its results: failures, standing warnings, and unstored outputs that later steps need.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -17,7 +17,7 @@ use toys::producers::registry;
 
 const ALL: &[&str] = &["//..."];
 
-/// Gives its input back, with a warning for each line that says so.
+/// Passes its input on, with a warning for each line that says so.
 struct Warns;
 
 impl Producer for Warns {
@@ -82,7 +82,7 @@ fn a_set_that_fails_leaves_what_does_not_depend_on_it() {
     let codes: Vec<&str> = built.report.failures.iter().map(|why| why.code.as_str()).collect();
     assert_eq!(codes, ["E_PRODUCER", "E_SET"]);
     assert_eq!(bench.known(ALL), None);
-    // The targets over the set come with it.
+    // The targets over the set appear with it.
     bench.put("docs/a", "a");
     let built = bench.build(ALL);
     assert_eq!((built.failures(), built.report.targets), (Vec::new(), 6), "{:?}", built.log);
@@ -101,13 +101,13 @@ fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
         (NodeState::Pending, Some("an input says FAIL".into()))
     );
     assert!(told.output.is_some(), "the last good output is still there");
-    // Tried again, although nothing moved.
+    // Tried again, although nothing changed.
     assert_eq!(bench.build(&["//index:names"]).report.failures.len(), 1);
-    // Other inputs: the failure is of the past, and nobody knows of these.
+    // With other inputs, the failure is outdated, and the result for these is unknown.
     bench.put("docs/a", "FAIL again");
     let told = explained(&bench, "//index:names");
     assert_eq!((told.standing, told.failure.is_some()), (NodeState::Stale, true));
-    // Back to inputs that were made: current, whatever happened in between.
+    // Back to inputs with a result: current, whatever happened in between.
     bench.put("docs/a", "a");
     let told = explained(&bench, "//index:names");
     assert_eq!((told.standing, told.failure), (NodeState::Current, None));
@@ -134,13 +134,13 @@ fn warnings_stand_until_what_they_are_about_moves() {
     let built = bench.build(ALL);
     assert_eq!((built.report.diagnostics.len(), built.report.standing), (2, 0));
     assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(2));
-    // Another file moves: those of the first are counted, its own are told.
+    // Another file changes: the first file's warnings are counted, its own are reported.
     bench.put("docs/b", "WARN three");
     let built = bench.build(ALL);
     assert_eq!((built.report.diagnostics.len(), built.report.standing), (1, 2));
     assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(3));
     assert_eq!(bench.build(ALL).report.standing, 3);
-    // A warning that is mended, and one whose file goes.
+    // A fixed warning, and one whose file is deleted.
     bench.put("docs/a", "WARN one");
     assert_eq!(bench.build(ALL).report.standing, 1);
     bench.world.delete("docs/b");
@@ -148,7 +148,7 @@ fn warnings_stand_until_what_they_are_about_moves() {
     bench.put("docs/a", "fine");
     bench.build(ALL);
     assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(0));
-    // Found under its key, it is told as if it had been made now.
+    // Found under its key, it is reported as if it had just run.
     bench.put("docs/a", "WARN one");
     let built = bench.build(ALL);
     assert_eq!(
@@ -181,7 +181,7 @@ fn a_large_output_that_is_not_to_be_kept_is_made_once() {
     assert_eq!(bench.build(&["//large:links"]).ran(), ["//large:links", "//large:text"]);
 }
 
-/// What was in a set that became none is not taken for what it was, also where that was found out by a build of the set alone.
+/// The members of a set that became invalid are not carried over, even if a build of the set alone detected that.
 #[test]
 fn members_of_what_is_no_set_any_more_have_no_output() {
     let bench = bench(
@@ -233,7 +233,7 @@ fn what_was_invalidated_runs_once_more_and_stops_at_equal_bytes() {
     let explanation = explained(&bench, "//index:names");
     assert_eq!(explanation.standing, NodeState::Stale);
     assert_eq!(explanation.chain[0].reason, Some(Reason::Invalidated));
-    // Another request leaves it.
+    // Another request leaves the mark.
     assert_eq!(bench.build(&["//doc/...:text"]).ran(), [""; 0]);
     assert_eq!(bench.build(ALL).ran(), ["//index:names"]);
     assert_eq!(bench.build(ALL).ran(), [""; 0]);

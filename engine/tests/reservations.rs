@@ -1,4 +1,4 @@
-//! Two processes that want the same programs run: each program runs once, and neither process waits for what the other does not commit.
+//! Two processes need the same programs: each program runs once, and neither process waits for a result that the other does not commit.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -16,10 +16,10 @@ use toys::bench::{Bench, read_manifest};
 use toys::producers::registry;
 use toys::shelf::Shelf;
 
-/// Longer than anything here takes: only a mistake makes a test wait for it.
+/// Upper bound of any step; only a defect reaches it.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Each document is read by a program; those of one folder have a reader, so that they come first.
+/// Returns a manifest with a program over each document; those of one folder have a reader, so that they run first.
 fn manifest(first: &str) -> String {
     format!(
         "[producer]\nprogram = {{ uses = \"program\" }}\nconcat = {{ uses = \"concat\" }}\n\
@@ -43,7 +43,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A store that several processes share, each with a view of its own.
+/// A store that several processes share, each with its own view.
 struct SharedStore {
     inner: Arc<MemoryStore>,
     reserved: Arc<Reserved>,
@@ -97,7 +97,7 @@ impl Store for SharedStore {
     }
 }
 
-/// A program; the first of each process begins when the other's begins.
+/// A program; the first ones of both processes start at the same time.
 struct Program {
     first: Once,
     both: Arc<Barrier>,

@@ -1,4 +1,4 @@
-//! Order, failure, cancellation, cycles and depth: how the build loop goes about a graph, told by the log of what ran.
+//! Order, failure, cancellation, cycles and depth: how the build loop processes a graph, checked by the log of runs.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -15,7 +15,7 @@ use toys::bench::{Bench, Entry, How};
 use toys::producers::registry;
 use toys::shelf::Shelf;
 
-/// A manifest whose rules are `//n:NAME`, each with a producer of its own and inputs among the others or files.
+/// Returns a manifest with rules `//n:NAME`, each with its own producer and inputs among the others or files.
 fn rules(rules: &[(&str, &str, &[&str])]) -> String {
     let mut text = String::new();
     for (name, uses, inputs) in rules {
@@ -51,7 +51,7 @@ fn slow_nodes_run_by_references_over_depth_and_first_come_first_served() {
     bench.jobs = 1;
     bench.put("f.txt", "x");
     let built = bench.build(&["//n:plain", "//n:other", "//n:a", "//n:b", "//n:c"]);
-    // `wanted` has three readers, `other` one, `plain` none; the readers themselves are equals in the order of asking.
+    // `wanted` has three readers, `other` one, `plain` none; the readers themselves run in the order of the request.
     assert_eq!(
         built.ran_in_order(),
         ["//n:wanted", "//n:other", "//n:plain", "//n:a", "//n:b", "//n:c"]
@@ -72,7 +72,7 @@ fn deeper_slow_nodes_wait_for_equally_wanted_shallow_ones() {
     let mut bench = Bench::new(&text);
     bench.jobs = 1;
     bench.put("f.txt", "x");
-    // Once everything is known to the graph, both wait in the queue together.
+    // Once the graph knows everything, both are in the queue at the same time.
     bench.build(&["//n:deepreader", "//n:shallowreader"]);
     bench.put("f.txt", "y");
     let built = bench.build(&["//n:deepreader", "//n:shallowreader"]);
@@ -110,7 +110,7 @@ fn keep_going_tries_everything_and_fail_fast_stops() {
     assert_eq!(built.failures(), [("E_PRODUCER".to_owned(), "//n:bad".to_owned())]);
     assert!(built.log.contains(&Entry::Skipped("//n:needs".to_owned())));
     assert!(built.ran().contains(&"//n:late") && built.outputs()["//n:needs"].is_none());
-    // Failures are not remembered: the same input is tried again, the rest is not.
+    // Failures are not stored: the same input is tried again, the rest is not.
     let again = bench.build(&targets);
     assert_eq!((again.failures(), again.ran()), (built.failures(), vec![]));
     assert!(again.log.contains(&Entry::Started("//n:bad".to_owned())));
@@ -254,7 +254,7 @@ impl Producer for Counting {
     }
 }
 
-/// A graph of literal rules, made as values: reading so many from a text is not what is tried here.
+/// Returns a graph of literal rules, built as values to avoid parsing a long text.
 fn bench_of(count: usize, from: impl Fn(usize) -> InputFrom) -> Bench {
     let mut registry = Registry::default();
     registry.add(Counting);
@@ -309,7 +309,7 @@ fn a_chain_of_a_hundred_thousand_nodes_costs_heap_and_not_stack() {
     let last = format!("//n:n{}", MANY - 1);
     let built = bench.build(&[&last]);
     assert_eq!(built.text(&last), MANY.to_string());
-    // The whole chain is marked, and the walk back stops where the outputs meet what was.
+    // The whole chain is marked, and the propagation stops where an output equals the old one.
     bench.put("f.txt", "0 ");
     let built = bench.build(&[&last]);
     assert_eq!(built.ran(), ["//n:n0"]);
@@ -354,7 +354,7 @@ fn a_fan_of_a_hundred_thousand_nodes_is_built_and_rebuilt() {
     let root = format!("//n:n{MANY}");
     let built = bench.build(&[&root]);
     assert_eq!(built.text(&root), (MANY + 1).to_string());
-    // Ten files, ten keys: the others are found under them.
+    // Ten files, ten keys: the other results are found under them.
     assert_eq!((built.ran().len(), built.report.tally.cached), (11, MANY - 10));
 }
 
@@ -377,7 +377,7 @@ fn many_small_cycles_are_all_told() {
     assert_eq!(built.report.failures.len(), count / 2);
 }
 
-/// Gives up although nobody told it to.
+/// Reports a cancellation without a request.
 struct Quitter;
 
 impl Producer for Quitter {
@@ -415,7 +415,7 @@ fn a_producer_that_gives_up_unasked_is_a_failure_and_not_a_success() {
     assert_eq!(bench.known(&["//n:reads"]), None);
 }
 
-/// One file that cannot be read costs its own targets; what reads the whole set is made of the others, and again of all when it can be read.
+/// An unreadable file affects only its own targets; the target over the set uses the others, and all again once the file is readable.
 #[test]
 fn an_unreadable_file_is_left_out_of_its_set() {
     let text = r#"

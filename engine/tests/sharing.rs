@@ -1,4 +1,4 @@
-//! Several machines and one remote cache: what one made the others find, and a cache that lies costs time only.
+//! Several machines and one remote cache: machines find each other's results, and a cache that lies costs only time.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -20,7 +20,7 @@ use toys::bench::{Bench, How, read_manifest};
 use toys::board::{Board, Habit, Pen};
 use toys::producers::registry;
 
-/// A program whose output is a folder, by its name and by how it was confined.
+/// A program whose output is a folder, with its name and sandbox level.
 struct Press(&'static str, &'static str);
 
 impl Producer for Press {
@@ -49,7 +49,7 @@ impl Producer for Press {
     }
 }
 
-/// What is in a folder.
+/// Lists the content of a folder.
 struct Unfold;
 
 impl Producer for Unfold {
@@ -66,7 +66,7 @@ impl Producer for Unfold {
     }
 }
 
-/// A producer that is paid and tells what it began with.
+/// A paid producer that reports the previous answer it started from.
 struct Patcher;
 
 impl Producer for Patcher {
@@ -145,7 +145,7 @@ producer = "pen"
 inputs = { text = "//all:slow" }
 "#;
 
-/// Trees of which only the latest is known.
+/// A history of trees of which only the latest is known.
 struct Line;
 
 impl Nearby for Line {
@@ -158,7 +158,7 @@ impl Nearby for Line {
     }
 }
 
-/// A machine that shares a board; every other one is asked by its own pen.
+/// Returns a machine that shares a board; each machine has its own pen.
 fn machine(board: Option<&Board>, pen: &Pen) -> Bench {
     machine_of(MANIFEST, board, pen)
 }
@@ -184,7 +184,7 @@ fn machine_of(text: &str, board: Option<&Board>, pen: &Pen) -> Bench {
     bench
 }
 
-/// A build whose outputs nobody reads: those that are not kept are not made to be read.
+/// A build without outputs for the caller: unstored outputs are not run again just to be read.
 const UNREAD: How = How {
     keep_going: true,
     dry_run: false,
@@ -194,7 +194,7 @@ const UNREAD: How = How {
     fresh: false,
 };
 
-/// Builds everything and files it together, as a job does whose purpose is that.
+/// Builds everything and stores it as one bundle, like a job for that purpose.
 fn warm(bench: &Bench, board: &Board) {
     let built = bench.build(&["//..."]);
     let session = bench.session();
@@ -221,7 +221,7 @@ fn a_fresh_machine_beside_a_warm_cache_runs_nothing() {
     assert_eq!((found.ran(), found.failures()), (vec![], vec![]));
     assert!(found.report.brought.results > 0 && found.report.tally.spent == Spent::default());
     assert_eq!(pen.0.load(Ordering::Relaxed), 1, "one answer for all");
-    // What it has now is its own: without the cache nothing runs either.
+    // The results are now its own: without the cache nothing runs either.
     board.pinned().bundles.clear();
     board.pinned().results.clear();
     assert_eq!(other.build_as(&["//..."], &UNREAD).ran(), Vec::<&str>::new());
@@ -237,15 +237,15 @@ fn an_answer_of_another_machine_is_what_the_next_one_begins_with() {
     assert_eq!(one.build(&["//all:summary"]).text("//all:summary"), "new");
     let slow = one.build(&["//all:slow"]).text("//all:slow");
     let made_of = |text: &str| Digest::of(text.as_bytes()).short();
-    // It never saw the first state of the sources, only what came of it.
+    // It never had the first state of the sources, only the cached results.
     let other = machine();
     other.put("0.txt", "@link0\nmoved\n");
     let expected = format!("new made of {}", made_of(&slow));
     assert_eq!(other.build(&["//all:summary"]).text("//all:summary"), expected);
-    // Its own last answer comes before those of others.
+    // Its own last answer takes precedence over cached ones.
     one.put("1.txt", "@link1\nmoved\n");
     assert_eq!(one.build(&["//all:summary"]).text("//all:summary"), expected);
-    // Who asks for a new answer gets one, and a cache that lies gives none.
+    // A request for a fresh answer gets one, and a lying cache gives none.
     let third = machine();
     third.put("2.txt", "@link2\nmoved\n");
     let fresh = How { fresh: true, ..UNREAD };
@@ -261,7 +261,7 @@ fn an_answer_of_another_machine_is_what_the_next_one_begins_with() {
 
 #[test]
 fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
-    // The board is so far away that everything is sooner made.
+    // The cache is so slow that running everything is faster.
     for prefer in [Prefer::Fetch, Prefer::Make, Prefer::Auto] {
         let (board, pen) = (Board::default(), Pen::default());
         warm(&machine(Some(&board), &pen), &board);
@@ -269,7 +269,7 @@ fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
         other.sharing.iter_mut().for_each(|sharing| sharing.prefer = prefer);
         other.build_as(&["//links/..."], &UNREAD);
         let before = board.pinned().opened;
-        // Its inputs were known by their digests alone.
+        // Its inputs were known by digest only.
         other.put("0.txt", "@link0\nmoved\n");
         let plain = machine(None, &pen);
         plain.build(&["//links/..."]);
@@ -281,7 +281,7 @@ fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
     }
 }
 
-/// A request to merge edits one file of a tree that was warmed: only what the file reaches runs, as where the tree was built before.
+/// A merge request edits one file of a warmed tree: only targets that depend on the file run, as on the machine that built the tree.
 #[test]
 fn the_nearest_tree_serves() {
     let pen = Pen::default();
@@ -300,7 +300,7 @@ fn the_nearest_tree_serves() {
         let fresh = machine(Some(&board), &pen);
         fresh.put(path, text);
         let built = fresh.build(&["//...", "-//all:summary"]);
-        // Outputs that are not kept are made anew where they are read; of targets with one key any may run.
+        // Unstored outputs are run again for their readers; of targets with one key, any may run.
         let kept = |labels: Vec<&str>| {
             let kept = labels.into_iter().filter(|label| !label.ends_with(":upper"));
             let family = |label: &str| label.split("/link").next().unwrap_or_default().to_owned();
@@ -325,12 +325,12 @@ fn a_bundle_whose_volumes_are_gone_costs_time_only() {
         let other = machine(Some(&board), &pen);
         let built = other.build(&["//...", "-//all:summary"]);
         assert_eq!((built.outputs(), built.failures()), (clean.outputs(), vec![]));
-        // Of two targets with one key either may run.
+        // Of two targets with one key, either may run.
         assert!(left > 0 || (built.report.brought.results == 0 && built.ran().len() == clean.ran().len()));
     }
 }
 
-/// A first build in an untrusted workspace, trust, and then everything.
+/// A first build in an untrusted workspace, then trust, then everything.
 #[test]
 fn a_checkout_that_was_built_without_the_cache_asks_it_for_what_it_lacks() {
     let (board, pen) = (Board::default(), Pen::default());
@@ -338,12 +338,12 @@ fn a_checkout_that_was_built_without_the_cache_asks_it_for_what_it_lacks() {
     let mut other = machine(None, &pen);
     other.build(&["//links/..."]);
     other.sharing = machine(Some(&board), &pen).sharing;
-    // A request that is known to be current asks for nothing.
+    // A request known to be current reads nothing from the cache.
     assert_eq!(other.build_as(&["//links/..."], &UNREAD).report.brought.results, 0);
     let built = other.build_as(&["//..."], &UNREAD);
     assert_eq!(built.ran(), Vec::<&str>::new());
     assert!(built.report.brought.results > 0, "{:?}", built.report.brought);
-    // It is asked once.
+    // The cache is asked only once.
     board.pinned().bundles.clear();
     other.put("0.txt", "@link0\nmoved\n");
     warm(&machine(Some(&board), &pen), &board);
@@ -405,7 +405,7 @@ fn results_worth_a_question_are_asked_for_and_offered_one_by_one() {
         found.ran()
     );
     assert_eq!(found.text("//all:summary"), "answer 0");
-    // A few files that moved are no reason to ask for everything.
+    // A few changed files do not justify a request for everything.
     let tree = other.session().tree();
     other.put("0.txt", "@link0\nmoved\n");
     let asked = board.pinned().asked.len();
@@ -427,7 +427,7 @@ fn whatever_a_cache_answers_the_outputs_are_the_same() {
         assert_eq!(built.failures(), vec![], "{habit:?}");
         assert_eq!(built.ran().is_empty(), habit == Habit::Honest, "{habit:?}");
         assert_eq!(other.build(&["//...", "-//all:summary"]).outputs(), clean, "{habit:?}");
-        // Nothing wrong was filed: a build after it, without the cache, has the same.
+        // No wrong result was stored: a later build without the cache has the same outputs.
         let alone = Bench { sharing: None, ..other };
         assert_eq!(alone.build(&["//...", "-//all:summary"]).outputs(), clean, "{habit:?}");
     }
@@ -438,7 +438,7 @@ fn an_answer_that_was_filed_meanwhile_takes_the_place_of_a_later_one() {
     let (board, pen) = (Board::default(), Pen::default());
     machine(Some(&board), &pen).build(&["//all:summary"]);
     board.pinned().bundles.clear();
-    // The other looks, finds nothing, asks, and looks again.
+    // The other machine finds nothing, asks, and looks up again.
     let results = board.pinned().results.len();
     board.pinned().results.retain(|_, result| result.producer == "pen@1");
     assert!(results > 1);
@@ -469,10 +469,10 @@ fn a_folder_comes_whole_or_not_at_all() {
             }
             let other = machine(Some(&board), &pen);
             let folder = other.build(&["//all:folder"]);
-            // In a bundle its part is missed by those that read it.
+            // In a bundle, its readers detect the missing part.
             assert_eq!(folder.ran().contains(&"//all:folder"), lacking && !bundled, "{bundled}");
             assert_eq!(folder.failures(), vec![]);
-            // Alone, from what came.
+            // Without the cache, from the downloaded results.
             let alone = Bench { sharing: None, ..other };
             assert_eq!(
                 alone.build(&["//all:unfolded"]).text("//all:unfolded"),
@@ -490,7 +490,7 @@ fn what_nothing_confined_is_not_shared() {
     warm(&machine_of(&text, Some(&board), &pen), &board);
     let other = machine_of(&text, Some(&board), &pen);
     assert_eq!(other.build(&["//all:unfolded"]).ran(), ["//all:folder"]);
-    // Nor is it taken from who shares it all the same.
+    // Nor is it accepted from a machine that shares it all the same.
     let mut pinned = board.pinned();
     let named = |result: &&mut SharedResult| result.producer == "unfold@1";
     let result = pinned.results.values_mut().find(named).expect("shared");
@@ -550,7 +550,7 @@ fn what_others_made_is_drawn_first() {
     assert_ne!(half, draw(50.0, b"b"), "another lot");
 }
 
-/// What a bundle is called follows from what keys are made of, and from nothing else that a manifest says.
+/// The name of a bundle depends on the inputs of keys, and on nothing else in the manifest.
 #[test]
 fn a_bundle_is_named_by_what_keys_are_made_of() {
     let pen = Pen::default();
@@ -588,7 +588,7 @@ fn a_bundle_is_named_by_what_keys_are_made_of() {
     assert_ne!(moved.session().tree(), before);
 }
 
-/// Each target is counted once, as what it came to: one whose bytes were wrong ran, and is no hit.
+/// Each target is counted once, by its final outcome: one with wrong bytes ran, and is not a hit.
 #[test]
 fn what_was_found_and_was_of_no_use_is_no_hit() {
     let pen = Pen::default();

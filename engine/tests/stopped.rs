@@ -1,4 +1,4 @@
-//! Builds that are stopped, at any moment: what finished is kept, nothing is looked at again, and the next build ends where one from nothing does.
+//! Builds stopped at any moment: finished results are kept, nothing is checked twice, and the next build has the results of a clean one.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use toys::bench::{Bench, How};
 use toys::shelf::Shelf;
 
-/// Documents, a table of them that other targets are made over, and files.
+/// Documents, a table of them with targets over its rows, and output files.
 const GRAPH: &str = r#"
 [producer.clean]
 uses = "strip"
@@ -67,7 +67,7 @@ fn begun(docs: usize) -> Bench {
     bench
 }
 
-/// A document changes, one comes and one goes.
+/// Changes a document, adds one and deletes one.
 fn edit(bench: &Bench) {
     bench.put("docs/d0.txt", "n0=other\n@n1\n");
     bench.put("docs/e.txt", "e=1\n@n0\n");
@@ -104,7 +104,7 @@ fn a_build_stopped_anywhere_and_gone_on_with_ends_where_one_from_nothing_does() 
     }
 }
 
-/// Stops after so many events, and notes how much had been read by then.
+/// Stops after so many events, and records the number of reads by then.
 struct StopAfter<'a> {
     events: AtomicUsize,
     most: usize,
@@ -128,7 +128,7 @@ fn after_a_stop_no_more_is_read_however_large_the_workspace_is() {
         let mut bench = begun(docs);
         if warm {
             bench.build(&["//..."]);
-            // Everything is to be planned anew.
+            // Everything has to be planned again.
             bench.redefine(&format!("{GRAPH}\n[producer.more]\nuses = \"concat\"\n"));
             for doc in 0..docs {
                 bench.put(&format!("docs/d{doc}.txt"), &format!("n{doc}=w{doc}\n"));
@@ -170,7 +170,7 @@ fn a_session_goes_on_after_a_stop_that_committed_results_alone() {
     assert_eq!(bench.build(&["//..."]).outputs(), expected);
 }
 
-/// Files that tell the states of others; told to die while it writes one.
+/// Output files that show the states of other targets; the build is killed while one is written.
 struct Shown {
     dies: bool,
 }
@@ -218,7 +218,7 @@ fn what_a_killed_build_left_to_lay_out_is_done_by_the_next_command() {
     assert!(bench.known(&["//..."]).is_some(), "now it is");
 }
 
-/// A file of what a document is, and of those that it names.
+/// An output file about a document, and about the documents that it names.
 const CHOSEN: &str = r#"
 [producer.clean]
 uses = "strip"
@@ -244,7 +244,7 @@ inputs = { own = "//doc/docs/a:clean", more = { each = "//doc/docs/a:links", tar
 out = "names"
 "#;
 
-/// What it read before is stale and no input any more.
+/// Its earlier input is stale and no longer an input.
 #[test]
 fn a_file_of_states_is_written_although_what_it_read_before_is_stale() {
     let bench = || Bench {
@@ -306,7 +306,7 @@ fn a_file_of_states_that_cannot_be_written_is_tried_by_every_build_until_it_can(
     assert!(bench.known(&["//doc/...:deps"]).is_some() && bench.known(&["//..."]).is_some());
 }
 
-/// A world that somebody watches, and how many output files were looked at.
+/// A watched world, with the number of checked output files.
 struct WatchedWorld {
     below: engine::files::memory::MemoryWorld,
     outputs_moved: AtomicBool,

@@ -1,4 +1,4 @@
-//! What is asked of a language model and what becomes of its answers, from C# text to files, through the real rules and the real engine.
+//! Questions to a language model and the use of its answers, from C# text to files, through the real rules and the real engine.
 
 #[allow(dead_code, reason = "each test target uses its own part of the desk")]
 mod desk;
@@ -51,7 +51,7 @@ fn a_type_is_asked_about_once_after_what_it_depends_on() {
     assert_eq!(desk.codes(LABEL), ["N_EVIDENCE"]);
     let role = desk.text("//types/N.Store:role").0;
     assert!(role.starts_with("- Guards N.Store") && !role.contains("LIFECYCLE"), "{role}");
-    // What it depends on alone: adding a type, a comment, documentation ask nothing.
+    // Only dependencies count: a new type, a comment or documentation causes no question.
     desk.put("src/More.cs", "namespace N; public class More { }");
     desk.put("src/Store.cs", &edited(STORE, "DOCWORD", "Other words"));
     assert_eq!(desk.text(LABEL).1.len(), 0);
@@ -91,7 +91,7 @@ fn a_changed_body_is_a_patch_of_what_it_changes() {
         (notes["why"].as_str(), notes["kept"].as_str()),
         ("members moved: Store.Put(string) (changed)", "ROLE: it only words the same anew")
     );
-    // No change is an answer too.
+    // "No change" is an answer, too.
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(33)"));
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
     let (again, asked) = desk.text(LABEL);
@@ -130,7 +130,7 @@ fn what_a_reader_does_not_use_waits_for_its_next_edit() {
     let built = desk.build_as(fresh, |options| options.fresh = [fresh.to_owned()].into_iter().collect());
     assert_eq!((types(&built), types(&desk.build(LABEL))), (vec!["N.IClock".to_owned()], vec![]));
     assert_eq!(desk.note(LABEL, "why"), "nothing that it uses moved, only N.IClock");
-    // The next question is asked from what the answer knew.
+    // The next question is based on the state of the last answer.
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(32)"));
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
     let built = desk.build(LABEL);
@@ -145,7 +145,7 @@ fn what_a_reader_does_not_use_waits_for_its_next_edit() {
 fn what_a_model_is_not_shown_is_not_asked_about() {
     let desk = store("");
     desk.build(LABEL);
-    // A member of a dependency that Store does not use moves the key and nothing in the prompt.
+    // A member of a dependency that Store does not use changes the key, but not the prompt.
     desk.put(
         "src/Clock.cs",
         &edited(CLOCK, "long Now { get; }", "long Now { get; } void Unused();"),
@@ -164,7 +164,7 @@ fn what_a_model_is_not_shown_is_not_asked_about() {
         (last.record.notes["mode"].as_str(), last.record.spent.is_none()),
         ("unchanged", true)
     );
-    // One that it uses is a patch.
+    // A member that it uses causes a patch.
     desk.put("src/Clock.cs", &edited(CLOCK, "long Now", "ulong Now"));
     let no_change = |asked: &Asked| Ok(if asked.is_patch() { "NO CHANGE".to_owned() } else { whole(asked) });
     desk.answers(no_change);
@@ -230,7 +230,7 @@ fn the_ways_back_to_a_whole_answer() {
     );
     assert_eq!(desk.last(LABEL).record.spent.expect("money").calls, 3);
 
-    // One that is put right is a patch.
+    // A corrected answer is a patch.
     for bad in ["ROLE:\n- A.\nROLE:\n- B.", "EDGE_CASES:\n- Eight [Put].\nNOTES:\n- More.", ""] {
         let desk = case("");
         desk.put("src/Store.cs", &small("Trim(16)", "Trim(17)"));
@@ -249,14 +249,14 @@ fn the_ways_back_to_a_whole_answer() {
         assert!(asked[1].user.contains("only the sections that change") && text.contains("- Seventeen [Put].") && !text.contains("NOTES"));
     }
 
-    // Where little is left of what there was a new answer costs less.
+    // If little of the old code is left, a new answer is cheaper.
     let long = |word: &str| STORE.replace("Trim(16);", &format!("Use(\"{}\");", format!("{word} and more; ").repeat(300)));
     let desk = store("");
     desk.put("src/Store.cs", &long("this"));
     desk.build(LABEL);
     desk.put("src/Store.cs", &long("that"));
     assert_eq!(full(&desk), ("full".into(), "a patch would be dearer than a new answer".into()));
-    // What it only words anew keeps its words, for those who read them.
+    // Sections that are only reworded keep the old words, for the sake of their readers.
     desk.put("src/Store.cs", &long("these"));
     desk.answers(|asked| {
         Ok(whole(asked)
@@ -316,7 +316,7 @@ fn one_repair_and_then_it_is_rejected() {
     let built = desk.build("//types/N.IClock:semantic");
     assert_eq!((built.failures(), built.asked.len()), (vec!["E_ANSWER"], 2));
     assert_eq!(built.report.tally.spent.calls, 2, "what was spent in vain is told");
-    // Cut off twice; a limit after something was spent.
+    // Cut off twice; a limit after some spending.
     let desk = store("params.max_tokens = 64");
     desk.answers(|asked| Ok(whole(asked).replace("words", &"word ".repeat(200))));
     let built = desk.build("//types/N.IClock:semantic");
@@ -366,7 +366,7 @@ fn a_group_is_asked_about_as_one() {
     );
     assert_eq!((asked.len(), desk.note("//types/N.B:semantic", "mode").as_str()), (0, "part"));
     assert!(desk.text("//types/N.A:role").0.contains("The role of N.A"));
-    // A body of one is a patch of the group; the part of the other stays.
+    // A changed body in one type is a patch of the group; the other type's part stays.
     desk.put("src/Pair.cs", &edited(PAIR, "return 1;", "return 2;"));
     desk.answers(|_| Ok("# TYPE: N.B\nEDGE_CASES:\n- Gives 2 [OfB].\n".to_owned()));
     let built = desk.build("//types/...:role");
@@ -374,7 +374,7 @@ fn a_group_is_asked_about_as_one() {
     assert!(desk.text("//types/N.B:semantic").0.contains("EDGE_CASES:\n- Gives 2 [OfB].\n"));
     assert!(desk.text("//types/N.A:semantic").0.contains("The edge_cases of N.A"));
     assert!(!built.ran.contains(&"//types/N.A:role".to_owned()) || built.asked.len() == 1);
-    // The group falls apart: its types stand alone, with what was said of them.
+    // The group splits: its types are separate, with their earlier summaries.
     desk.put("src/Pair.cs", &edited(PAIR, "public A Other { get; } ", ""));
     desk.answers(|asked| Ok(whole(asked)));
     let built = desk.build("//types/...:role");
@@ -445,22 +445,22 @@ fn a_persons_words_are_found_where_the_last_result_is_another() {
     desk.put("src/Store.cs", &trimmed(18));
     let asked = stays(&desk, "patch");
     assert!(asked[0].user.contains("leave them out: ROLE of N.Store"), "{}", asked[0].user);
-    // A build with the built-in model lies between.
+    // A build with the built-in model in between.
     let mut desk = desk;
     desk.redefine("[workspace]\nrulesets = [\"csharp\"]\n");
     desk.put("src/Store.cs", &trimmed(19));
     assert!(!desk.text(LABEL).0.contains("What a person says"));
     desk.redefine(&manifest("", ""));
     stays(&desk, "patch");
-    // Another checkout of the store, where the code was changed before the first build.
+    // Another checkout of the store, whose code was changed before the first build.
     let other = desk.checkout(2, &[("src/Clock.cs", CLOCK), ("src/Store.cs", &trimmed(20))]);
     stays(&other, "patch");
-    // A type of the same name in another workspace is another type.
+    // A type of the same name in another workspace is a different type.
     let stranger = desk.checkout(3, &[("src/Store.cs", "namespace N; public class Store { public void Sell() { } }")]);
     let (text, _) = stranger.text(LABEL);
     assert!(!text.contains("What a person says"), "{text}");
     assert_eq!(stranger.codes(LABEL), ["W_CORRECTED"]);
-    // Dropped, it is the model's again, wherever the last result is not the person's.
+    // Once the correction is dropped, the model writes it again, wherever the last result is not the person's.
     let last = other.last(LABEL);
     let mut notes = last.record.notes;
     notes.remove("corrected");
@@ -554,7 +554,7 @@ fn a_persons_words_stay() {
         let built = desk.build_as(LABEL, |options| options.fresh = [LABEL.to_owned()].into_iter().collect());
         assert!(built.asked.len() == 1 && desk.text(LABEL).0.contains("What a person says"));
     }
-    // In a group the part is corrected.
+    // In a group, the correction applies to its part.
     let desk = pair("", "");
     let (text, _) = desk.text("//types/N.B:semantic");
     let mut notes = desk.last("//types/N.B:semantic").record.notes;

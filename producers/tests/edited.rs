@@ -1,4 +1,4 @@
-//! What runs again after an edit of one type among many in one file.
+//! Targets that run again after an edit of one type among many in one file.
 
 #[allow(dead_code, reason = "shared with the tests of summaries")]
 mod desk;
@@ -6,10 +6,10 @@ mod desk;
 use desk::Desk;
 use std::fmt::Write;
 
-/// What people ask for; what nobody asks for and nothing keeps (`:complete`) is not asked for here either.
+/// Targets that people request; `:complete` is neither requested nor stored, so it is not built here either.
 const ASKED: [&str; 5] = ["outline", "usages", "deps", "members", "impl"];
 
-/// A file of types that name each other; `edited` is one of them and `body` stands in its method, `above` before all of them.
+/// Returns a file of types that refer to each other; `body` is in the method of type `edited`, `above` before all of them.
 fn generated(types: usize, edited: usize, body: &str, above: &str) -> String {
     let mut text = format!("{above}namespace N;\n");
     for at in 0..types {
@@ -29,7 +29,7 @@ fn desk(text: &str) -> Desk {
     desk
 }
 
-/// Builds all that is asked for; the labels that ran.
+/// Builds all requested targets; returns the labels that ran.
 fn build(desk: &Desk) -> Vec<String> {
     let mut ran = Vec::new();
     for target in ASKED {

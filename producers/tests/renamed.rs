@@ -1,4 +1,4 @@
-//! What a rename asks of a model: nothing, where the code differs in names only.
+//! A rename causes no question to a model if the code differs only in names.
 
 #[allow(dead_code, reason = "each test target uses its own part of the desk")]
 mod desk;
@@ -9,7 +9,7 @@ use engine::seams::producer::Failure;
 
 const ALL: &str = "//types/...:semantic";
 
-/// A whole answer that speaks of names in several ways.
+/// Returns a complete answer that contains names in several ways.
 fn wordy(asked: &Asked) -> Result<String, Failure> {
     Ok(whole(asked).replace(
         "- The lifecycle of N.Store in few words.",
@@ -28,7 +28,7 @@ fn desk() -> Desk {
     built(&[("src/Clock.cs", CLOCK), ("src/Store.cs", STORE)])
 }
 
-/// The text of a summary below its head.
+/// Returns the text of a summary after its head.
 fn sections(desk: &Desk, label: &str) -> String {
     let text = desk.text(label).0;
     text[text.find("\nROLE:").expect("a role")..].to_owned()
@@ -54,7 +54,7 @@ fn a_renamed_type_asks_nothing() {
         "{text}"
     );
     assert!(text.starts_with("\nROLE:\n- The role of N.Vault in few words."), "{text}");
-    // A later edit is a patch of the words that came along.
+    // A later edit is a patch of the renamed summary.
     desk.put("src/Store.cs", &edited(&STORE.replace("Store", "Vault"), "Trim(16)", "Trim(32)"));
     desk.answers(|asked| {
         assert!(
@@ -103,7 +103,7 @@ fn another_namespace_asks_nothing() {
     let text = sections(&desk, "//types/M.Deep.Store:semantic");
     assert!(text.contains("[Store.Put, M.Deep.Store]; M.Deep.Store.Get throws."), "{text}");
     assert!(sections(&desk, "//types/M.Deep.B:semantic").contains("The role of M.Deep.B in few words."));
-    // And back: what was answered then is found under its key.
+    // Renamed back: the earlier answer is found under its key.
     for (path, text) in files {
         desk.put(path, text);
     }
@@ -145,7 +145,7 @@ fn a_renamed_member_asks_nothing() {
     assert_eq!(types(&desk.build(ALL)), [""; 0]);
     assert_eq!(desk.note(LABEL, "why"), "renamed: Shrink");
     assert!(sections(&desk, LABEL).contains("Store is sealed [Shrink]."));
-    // One that says nothing else is recognised by nothing, and one whose code changed as well is another.
+    // A member with no other content cannot be matched, and one whose code changed as well is a different member.
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
     desk.put(
         "src/Store.cs",
@@ -179,7 +179,7 @@ fn a_name_that_the_answer_explains_is_asked_about() {
 
 #[test]
 fn another_type_in_its_place_is_no_rename() {
-    // Store reads another clock, which says the same: nothing but the hint tells the two apart.
+    // Store reads another clock with equal content: only the hint distinguishes the two.
     let two = format!("{CLOCK}{}", CLOCK.replace("namespace N;\n", "").replace("IClock", "IWatch"));
     let desk = built(&[("src/Clock.cs", &two), ("src/Store.cs", STORE)]);
     desk.put("src/Store.cs", &STORE.replace("IClock", "IWatch"));

@@ -1,4 +1,4 @@
-//! What a language model is shown, and what it never is: secrets, room, templates, members, prices; through the real rules and engine.
+//! Contents of prompts and their limits: secrets, size, templates, members, prices; through the real rules and engine.
 
 #[allow(dead_code, reason = "each test target uses its own part of the desk")]
 mod desk;
@@ -75,7 +75,7 @@ fn no_secret_is_in_any_prompt() {
         text.contains("Source: withheld\n\nROLE:\nWithheld: its source is never sent to a model.\n"),
         "{text}"
     );
-    // The file decides, not what the role says: not known yet, or a person's.
+    // The file decides what is withheld, not the text of the role, which may be unknown or a person's.
     let full = |options: &mut engine::build::Options| {
         options.price = true;
         options.fresh = ["//types/N.Use:semantic".to_owned()].into_iter().collect();
@@ -92,7 +92,7 @@ fn no_secret_is_in_any_prompt() {
         prompt.contains("A person's words.") && !prompt.contains("string Secretive"),
         "{prompt}"
     );
-    // A new key in the code moves nothing that is shown.
+    // A new secret in the code changes nothing in the prompt.
     let again = edited(
         STORE,
         "private long _last;",
@@ -144,7 +144,7 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
         "{:?}",
         built.report.failures
     );
-    // The model itself says that it has less room.
+    // The model itself reports a smaller context.
     let lying = Desk::with(&manifest("", ""), &files);
     lying.answers(|asked| {
         if asked.user.contains("Call199") {
@@ -161,7 +161,7 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
             "no prompt is sent twice"
         );
     }
-    // What one target met is known to the next, and a limit that is stated is kept at once.
+    // The limit met by one target is known to the next, and a stated limit applies at once.
     let twin = text
         .replace("class Store", "class Storeroom")
         .replace("public Store(", "public Storeroom(");
@@ -346,7 +346,7 @@ fn a_plan_shows_the_prompt_and_its_price() {
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
     let asked = desk.build(LABEL).asked;
     assert!(plan.prompt.contains(&asked[0].user), "the plan shows what is sent");
-    // What it depends on has to be asked first: the rest is an estimate.
+    // Its dependency has to be asked first: the rest is an estimate.
     desk.put("src/Clock.cs", &edited(CLOCK, "long Now", "ulong Now"));
     let built = price(&desk);
     let of_store = built.report.plans.iter().find(|priced| &*priced.label == LABEL).expect("planned");

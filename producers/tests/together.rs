@@ -1,4 +1,4 @@
-//! Questions that are asked as one: each is filed alone, and what goes wrong with one goes wrong with no other.
+//! Questions asked together: each is stored separately, and a failure of one does not affect the others.
 
 #[allow(dead_code, reason = "each test target uses its own part of the desk")]
 mod desk;
@@ -10,7 +10,7 @@ const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//ty
 const ALL: &str = "//types/...:semantic";
 
 fn code(name: &str, value: u32) -> String {
-    // Long enough for a patch to cost less than a new answer.
+    // Long enough that a patch is cheaper than a new answer.
     let rest: String = (0..40)
         .map(|n| format!("    public string Name{n}() {{ return \"{name}{n}\".Trim().Substring(1); }}\n"))
         .collect();
@@ -29,7 +29,7 @@ fn set_number(desk: &Desk, value: u32) {
     }
 }
 
-/// The questions in one that is asked for several, with their numbers and names.
+/// Returns the questions of a combined one, with their numbers and names.
 fn questions(asked: &Asked) -> Vec<(String, Asked)> {
     let blocks = asked.user.split("# QUESTION ").skip(1);
     blocks
@@ -65,7 +65,7 @@ fn texts(desk: &Desk) -> Vec<String> {
     LABELS.iter().map(|label| desk.text(label).0).collect()
 }
 
-/// The ledger has what the model was paid, neither more nor less.
+/// Checks that the ledger equals the model's payments.
 fn assert_paid(desk: &Desk, calls: usize) {
     let ledger = desk.ledger();
     let spent = ledger.iter().filter(|line| line.outcome != engine::store::ledger::Outcome::Saved);
@@ -131,7 +131,7 @@ fn a_part_that_fails_is_asked_alone_and_takes_none_with_it() {
         let Some(((first, _), rest)) = questions.split_first() else {
             return Ok(limits(asked));
         };
-        // The first is missing, the second stands twice, the third is right.
+        // The first is missing, the second occurs twice, the third is right.
         assert!(first.starts_with("1: "));
         let part = |(title, one): &(String, Asked)| format!("# ANSWER {title}\n{}\n", limits(one));
         Ok(format!("{}{}", part(&rest[0]).repeat(2), part(&rest[1])))
@@ -146,7 +146,7 @@ fn a_part_that_fails_is_asked_alone_and_takes_none_with_it() {
         assert_eq!(desk.note(label, "mode"), "patch");
     }
     assert_paid(&desk, 4);
-    // A part that is there and is rubbish gets its own repair turn.
+    // A malformed part gets its own repair turn.
     set_number(&desk, 3);
     desk.answers(|asked| {
         let rubbish = |one: &Asked| match one.types()[0].as_str() {

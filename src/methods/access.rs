@@ -1,4 +1,4 @@
-//! What may not be looked at (seed 000 §16): what lies outside of the workspace, and files that cannot be read.
+//! Denied access (seed 000 §16): paths out of the workspace, and unreadable files.
 
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -6,7 +6,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use workbench::location::MANIFEST;
 
-/// Codes that say that a name means nothing here.
+/// Error codes for a name that resolves to nothing here.
 const NO_NAME: [ErrorCode; 7] = [
     ErrorCode::E_LABEL,
     ErrorCode::E_NO_FILE,
@@ -17,18 +17,18 @@ const NO_NAME: [ErrorCode; 7] = [
     ErrorCode::E_NO_PACK,
 ];
 
-/// How many files are offered in place of one that is denied.
+/// Most files offered in place of a denied one.
 const MOST_OFFERED: usize = 5;
 
-/// A failure as all methods tell it: `AccessDenied` where a path leads out, or a file cannot be read. What leads out is answered with the files
-/// of the workspace that have its name.
+/// Converts a failure to `AccessDenied` where a path leads out of the workspace, or a file cannot be read. A path that leads out is answered with the
+/// files of that name in the workspace.
 pub fn denied(failed: Failed, desk: &mut Desk<'_>) -> Failed {
     denied_with(failed, |asked| namesakes(desk, asked))
 }
 
 fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String>) -> Failed {
     for why in &mut failed.diagnostics {
-        // With a place in the manifest it is about that.
+        // A failure with a place in the manifest concerns the manifest.
         let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
         if is_asked && NO_NAME.iter().any(|code| why.code == *code) && symbol_of(why).is_some_and(leads_out) {
             "this leads out of the workspace".clone_into(&mut why.message);
@@ -46,7 +46,7 @@ fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String
     failed
 }
 
-/// The files of the workspace that have the name of what is asked for.
+/// Returns the files of the workspace with the same name as the requested one.
 fn namesakes(desk: &mut Desk<'_>, asked: &str) -> Vec<String> {
     let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
     let asked = name(asked.rsplit_once(':').map_or(asked, |(path, _)| path));
@@ -57,13 +57,13 @@ fn namesakes(desk: &mut Desk<'_>, asked: &str) -> Vec<String> {
     files.filter(|path| name(path) == asked).take(MOST_OFFERED).collect()
 }
 
-/// What was asked for.
+/// Returns the requested symbol or path.
 fn symbol_of(why: &Diagnostic) -> Option<&str> {
     let excerpt = why.excerpt.as_ref().map(|excerpt| &excerpt.text);
     excerpt.or(why.found.as_ref()).or(why.label.as_ref()).map(String::as_str)
 }
 
-/// Whether something is written as a path that is not below the workspace.
+/// Whether a text is a path that is not below the workspace.
 pub fn leads_out(text: &str) -> bool {
     text.starts_with('/') && !text.starts_with("//") || text.split('/').any(|part| part == "..")
 }

@@ -1,4 +1,4 @@
-//! Arguments as programs give them: lists that may be written as their only item, and what is wrong, told in people's words.
+//! Arguments from programs: lists may be given as a single item, and errors are translated for people.
 
 use crate::context::Failed;
 use crate::exit::Code;
@@ -13,14 +13,14 @@ use std::fmt;
 /// Reads the arguments of a method.
 ///
 /// # Errors
-/// Which of them is not what it is to be.
+/// When an argument is invalid, with its name.
 pub fn read<'de, M: Deserialize<'de>>(arguments: Value) -> Result<M, Failed> {
     serde_path_to_error::deserialize(arguments).map_err(|error| invalid_arguments(&error))
 }
 
-/// The arguments are not those of the method.
+/// Returns the failure for invalid arguments.
 fn invalid_arguments(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
-    // The path of what is no field of its own is ".".
+    // The path of an error outside of any field is ".".
     let name = error.path().iter().next().map(|_| error.path().to_string());
     let why = argument_error(name.as_deref(), &error.inner().to_string());
     let hint = why
@@ -30,7 +30,7 @@ fn invalid_arguments(error: &serde_path_to_error::Error<serde_json::Error>) -> F
     Failed::new(Code::Usage, why.hint(hint))
 }
 
-/// What the words of the reader of JSON mean, `name` being the argument that they are about.
+/// Translates an error of the JSON reader; `name` is the argument concerned.
 fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
     let wrong = |message: String| Diagnostic::error(ErrorCode::E_PARAM, message);
     let quoted = |words: &str| words.split('`').nth(1).unwrap_or_default().to_owned();
@@ -42,7 +42,7 @@ fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
     }
     if let Some(rest) = words.strip_prefix("unknown field ") {
         let unknown = quoted(rest);
-        // The names in backquotes that come after the first.
+        // The names in backquotes after the first.
         let known: Vec<&str> = rest.split('`').skip(3).step_by(2).collect();
         let near = nearest(&unknown, known.iter().copied(), 1);
         let why = wrong("there is no argument of this name".to_owned()).found(cut_value(&unknown));
@@ -68,7 +68,7 @@ fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
     }
 }
 
-/// What a type of ours wants.
+/// Describes the values that a Rust type accepts.
 fn expected_words(expected: &str) -> String {
     match expected {
         "usize" | "u64" | "u128" => "a whole number from 0".to_owned(),
@@ -85,7 +85,7 @@ fn expected_words(expected: &str) -> String {
     }
 }
 
-/// What was given, as JSON writes it: `string "x"`, "integer `5`", `map`.
+/// Describes a given value, from serde's notation: `string "x"`, "integer `5`", `map`.
 fn given(found: &str) -> &str {
     match found {
         "map" => "an object",
@@ -101,7 +101,7 @@ fn cut_value(text: &str) -> String {
     text.chars().take(120).collect()
 }
 
-/// A list that may be written as its only item.
+/// Reads a list that may be given as a single item.
 pub fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     struct OneOrMany;
     impl<'de> Visitor<'de> for OneOrMany {
@@ -126,7 +126,7 @@ pub fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     from.deserialize_any(OneOrMany)
 }
 
-/// Types or members, one at least.
+/// Reads a list of types or members with at least one item.
 pub fn symbols<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     match one_or_many(from)? {
         none if none.is_empty() => Err(D::Error::custom("name a type or a member at least, such as \"NodeStore\"")),
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What a method that wants a list says of its arguments.
+    /// Returns the message of a method with a list argument.
     fn said(arguments: Value) -> String {
         match read::<SourceOf>(arguments) {
             Ok(read) => read.symbols.join(" "),

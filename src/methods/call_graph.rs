@@ -63,10 +63,10 @@ struct Of {
     offset: usize,
 }
 
-/// The list that comes page by page.
+/// The paginated list.
 const PAGES: &[&str] = &["places"];
 
-/// Places unless told.
+/// Default number of places.
 const USUAL: usize = 200;
 
 fn default_depth() -> u32 {
@@ -142,7 +142,7 @@ impl Of {
     }
 }
 
-/// A row for each place: where it is, then step, relation and what is certain of it.
+/// Formats a row per place: location, then step, relation and certainty.
 fn text(answer: &Calls) -> String {
     let mut text = String::new();
     for edge in &answer.places {

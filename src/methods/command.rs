@@ -1,4 +1,4 @@
-//! The methods as commands: the help and the flags are made from the table, and the answer is printed.
+//! Methods as commands: help and flags are generated from the table, and the answer is printed.
 
 use super::touch::touch;
 use super::{Answered, Entry, FileForm, METHODS};
@@ -18,13 +18,13 @@ use workbench::edit::encoding::decode;
 use workbench::editor::{self, EditError};
 use workbench::overlay::put::MOST_BYTES;
 
-/// A method with its arguments, as they stood on the command line.
+/// A method with its arguments from the command line.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its place in the table.
+    /// Its index in the table.
     at: usize,
     arguments: Value,
-    /// The file that one of them is read from.
+    /// File from which one of the arguments is read.
     file: Option<PathBuf>,
 }
 
@@ -79,7 +79,7 @@ impl FromArgMatches for Call {
     }
 }
 
-/// What a group of methods is about.
+/// Returns the description of a group of methods.
 pub fn about(group: &str) -> &'static str {
     match group {
         "context" => "Show what belongs to a task, or how one document stands",
@@ -92,13 +92,13 @@ pub fn about(group: &str) -> &'static str {
     }
 }
 
-/// The flag that names a file to read an argument from.
+/// Name of the flag for a file with an argument.
 pub(super) const FILE: &str = "file";
 
-/// No argument is longer than this.
+/// Bytes of the longest argument.
 const LONGEST: u64 = 4 << 20;
 
-/// That flag, in the place of an argument.
+/// Returns that flag, in place of an argument.
 pub(super) fn file((argument, form): (&'static str, FileForm)) -> Arg {
     let file = Arg::new(FILE).value_name("FILE").value_parser(clap::value_parser!(PathBuf));
     let named = argument.to_uppercase();
@@ -116,7 +116,7 @@ pub(super) fn file((argument, form): (&'static str, FileForm)) -> Arg {
     }
 }
 
-/// The arguments, with the one that stands in a file.
+/// Returns the arguments, including the one from a file.
 fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     let mut arguments = call.arguments.clone();
     let (Some((name, form)), Some(file)) = (entry.from_file, &call.file) else {
@@ -128,7 +128,7 @@ fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     };
     let most = if form == FileForm::AsItIs { MOST_BYTES as u64 } else { LONGEST };
     let bytes = editor::read_bytes(file, most + 1).map_err(unread)?;
-    // A text that was cut would be another one.
+    // A cut text would be a different one.
     if bytes.len() as u64 > most {
         let why = Diagnostic::error(
             ErrorCode::E_TOO_LARGE,
@@ -137,7 +137,7 @@ fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
         return Err(Failed::new(Code::Usage, why.hint("give a shorter text")));
     }
     if form != FileForm::AsItIs {
-        // Line ends in a patch are those of the files that it makes.
+        // Line ends in a patch are those of its files.
         let is_patch = name == "patch" || arguments["op"] == "patch";
         let text = if is_patch { editor::exact } else { editor::text };
         arguments[name] = text(bytes, file).map_err(unread)?.into();
@@ -152,7 +152,7 @@ fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     Ok(arguments)
 }
 
-/// Runs a method, or has the service of the checkout run it, and prints its answer.
+/// Runs a method, here or in the service of the checkout, and prints its answer.
 pub fn run(context: &Context, call: &Call) -> Outcome {
     let entry = &METHODS[call.at];
     if context.overlay().is_some() && !entry.within {
@@ -191,14 +191,14 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     Ok(code)
 }
 
-/// A command whose answer is no graph.
+/// Returns the failure for an answer that cannot be drawn as a graph.
 pub fn not_drawn() -> Failed {
     let message = "only answers of `cortex query` can be drawn with --output dot or mermaid";
     let why = Diagnostic::error(ErrorCode::E_USAGE, message);
     Failed::new(Code::Usage, why.hint("use --output text or --output json"))
 }
 
-/// A command that is not about overlays.
+/// Returns the failure for a command that does not support overlays.
 pub fn not_within() -> Failed {
     let why = Diagnostic::error(ErrorCode::E_OVERLAY, "this command is about the workspace itself, and no overlay");
     Failed::new(
@@ -207,10 +207,10 @@ pub fn not_within() -> Failed {
     )
 }
 
-/// What the service answers. It has flags of its own, and takes the time it needs: whoever wants others, or sets a limit, is answered here.
+/// Requests the answer from the service. The service has its own flags and no time limit: with other flags, or a limit, this process answers.
 fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
     let global = &context.global;
-    // What is about an overlay is in no memory of a service's.
+    // The service keeps no overlays in memory.
     if global.overlay.is_some()
         || entry.name.starts_with("overlay ")
         || global.offline

@@ -1,4 +1,4 @@
-//! `context build`: what a reader should see of the workspace to answer a query.
+//! `context build`: selects the types of the workspace that a query needs.
 
 use super::context_build_told::{ContextReport, Item, LeftOut};
 use super::investigate::never_send;
@@ -67,32 +67,32 @@ pub struct Build {
     pub why: bool,
 }
 
-/// Tokens unless told.
+/// Default budget, in tokens.
 const USUAL: usize = 8_000;
 
 fn default_budget() -> usize {
     USUAL
 }
 
-/// What is left out and told in a text; of more the number is told.
+/// Most omitted items that a text lists; it counts the rest.
 const LEFT_OUT: usize = 10;
-/// Tokens that stand around a text, about, as far as they do not explain it.
+/// Approximate tokens of an answer around its text, without explanations.
 const AROUND: usize = 60;
-/// By so many tokens at least the text of an answer is cut that is too long with what stands around it.
+/// Least tokens by which the text of an over-long answer is shortened.
 const LEAST_STEP: usize = 20;
-/// So many drafts are made by such steps, and so many in all.
+/// Most drafts by such steps, and most in all.
 const STEPS: usize = 4;
 const TRIES: usize = 12;
-/// A draft is good enough that could be longer by this part of the budget at most.
+/// A draft is good enough if at most this fraction of the budget is unused.
 const NEAR: usize = 16;
 
-/// Bytes of a query.
+/// Most bytes of a query.
 const LONGEST: usize = 64 << 10;
-/// Tokens for each type that is chosen: most of them are a line.
+/// Average tokens per chosen type: most of them are a line.
 const EACH: usize = 40;
-/// Types that are chosen at least, if they fit the query, and at most.
+/// Least number of chosen types, if so many match the query, and most.
 const CHOSEN: (usize, usize) = (10, 250);
-/// Types that are told as left out.
+/// Most omitted types that an answer lists.
 pub(super) const TOLD: usize = 20;
 
 /// A context.
@@ -156,7 +156,7 @@ impl Method for Build {
     const FROM_FILE: Option<&'static str> = Some("query");
     type Answer = Built;
 
-    /// What it remembers of a conversation is in a file with a lock of its own.
+    /// The conversation's memory is a file with a lock of its own.
     fn reads(&self) -> bool {
         true
     }
@@ -214,7 +214,7 @@ impl Method for Build {
 }
 
 impl Built {
-    /// All of it as text, with or without reasons.
+    /// Returns the whole answer as text, with or without reasons.
     fn written(&self, explains: bool) -> String {
         let mut text = self.context_text.clone();
         if explains {
@@ -234,7 +234,7 @@ impl Built {
         printable(&format!("{text}{}", notes(&self.state)))
     }
 
-    /// Why each type is there, and what is left out.
+    /// Returns the reasons for each type, and the omitted ones.
     fn reasons(&self) -> String {
         let mut text = "── why ──\n".to_owned();
         for item in &self.items {
@@ -257,7 +257,7 @@ impl Built {
         text
     }
 
-    /// Tokens of what is sent of it. A program that takes it as data and gives no room sends the text of the context alone on to a model.
+    /// Returns the tokens of the sent answer. A program that requests data without a budget passes only the context's text to a model.
     fn sent(&self, context: &Context) -> Result<usize, Failed> {
         let room = context.room();
         match room.is_some_and(|room| room.sends_data) {
@@ -265,13 +265,13 @@ impl Built {
                 .map(|data| o200k(&data))
                 .map_err(|error| Failed::bug(&error)),
             false => {
-                // A person who asks for reasons gets them beside the budget: the context is the same with and without.
+                // The reasons for a person do not count: the context is the same with and without.
                 Ok(o200k(&self.written(self.explains && room.is_some())))
             }
         }
     }
 
-    /// Without what only explains it.
+    /// Drops the parts that only explain.
     fn unexplained(mut self) -> Self {
         self.items.clear();
         self.left_out.clear();
@@ -281,7 +281,7 @@ impl Built {
 }
 
 impl Build {
-    /// What the factors count; arguments that cannot be answered are refused.
+    /// Validates the arguments; returns the weights of the factors.
     fn checked(&self) -> Result<Factors, Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         if self.query.trim().is_empty() {
@@ -300,7 +300,7 @@ impl Build {
         Factors::parse(text).map_err(|why| wrong(&format!("weights: {why}"), "write weights as bm25=0.6,access=0"))
     }
 
-    /// What the query names. The workspace is opened only if it may name files that no type stands in.
+    /// Returns the mentions of the query. Opens the workspace only if a mention may be a file without types.
     fn mentions(&self, desk: &mut Desk<'_>, root: &Path, index: &Index) -> Result<Vec<Mention>, Failed> {
         let found = mentions(&self.query, index);
         if !found.iter().any(Mention::may_be_file) {
@@ -315,7 +315,7 @@ impl Build {
         Ok(mentions_among(&self.query, index, there))
     }
 
-    /// The conversation as it stands; `None` without one, and for a new one.
+    /// Returns the conversation so far; `None` for none or a new one.
     fn before(&self, root: &Path) -> Result<Option<Conversation>, Failed> {
         match self.conversation.as_deref() {
             None | Some(NEW) => Ok(None),
@@ -326,7 +326,7 @@ impl Build {
         }
     }
 
-    /// The answer of which all that is sent fits the budget, and the room that the answer has.
+    /// Finds the longest answer whose sent form fits the budget and the answer's limit.
     fn in_room(&self, desk: &mut Desk<'_>, ground: &Ground) -> Result<Draft, Failed> {
         let room = desk.context.room();
         let most = room.map_or(self.budget, |room| room.most.min(self.budget));
@@ -346,8 +346,8 @@ impl Build {
             let sent = draft.answer.sent(desk.context)?;
             Ok((draft, sent))
         };
-        // What stands around the text is about as long whatever the text is: mostly one step back is enough. Where it grows instead, because the
-        // less is shown the more is told as left out, the way is halved.
+        // The answer's other parts are about equally long for any text, so one step back mostly suffices. If they grow, because a shorter text omits
+        // more, bisect.
         let mut budget = most - AROUND.min(most / 8);
         let (mut best, mut least, mut over) = (None, 0, budget + 1);
         for at in 0..TRIES {
@@ -367,12 +367,12 @@ impl Build {
         }
         match best {
             Some(draft) => Ok(draft),
-            // What the query names alone is too long: nothing is shown, and nothing noted as shown.
+            // The named items alone are too long: nothing is shown, nor recorded as shown.
             None => Ok(within(0)?.0),
         }
     }
 
-    /// The answer within so many tokens, and the round that it is; nothing is kept.
+    /// Composes the answer for a budget, and its round; stores nothing.
     fn draft(&self, desk: &mut Desk<'_>, ground: &Ground, budget: usize) -> Result<Draft, Failed> {
         let index = &ground.known.index;
         let question = ground.question();
@@ -425,7 +425,7 @@ impl Build {
 
     fn round(&self, told: &ContextReport<'_>) -> Round {
         let (mut inherited, mut new) = (Vec::new(), Vec::new());
-        // A line is a hint where to look, and shows nothing.
+        // A line is only a pointer and does not count as shown.
         for placed in told.made.placed.iter().filter(|placed| placed.form != Form::Line) {
             let chosen = &told.choice.chosen[placed.at];
             let shown = ShownType {
@@ -448,7 +448,7 @@ impl Build {
     }
 }
 
-/// What an answer is made from, however long it may be.
+/// Inputs of an answer that do not depend on its length.
 struct Ground {
     names: Names,
     known: Arc<IndexWithSources>,
@@ -476,13 +476,13 @@ impl Ground {
     }
 }
 
-/// An answer, and the round that it is if it is told.
+/// An answer, and its round to store if it is sent.
 struct Draft {
     answer: Built,
     round: Round,
 }
 
-/// Takes from a mention the types that no model may see, and says why.
+/// Removes from a mention the types that must not be sent to a model, with the reason.
 fn withhold(known: &IndexWithSources, mention: &mut Mention) {
     let why = |path: &str| known.secrets.of(&known.index, known.index.find(path)?);
     let secret = mention.types.iter().find_map(|key| why(key));
@@ -493,10 +493,10 @@ fn withhold(known: &IndexWithSources, mention: &mut Mention) {
     }
 }
 
-/// What opens a conversation.
+/// Name that starts a conversation.
 const NEW: &str = "new";
 
-/// Keeps a round. The handle and the number of the round.
+/// Stores a round; returns the handle and the number of the round.
 fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Failed> {
     let added = Conversations::change(root, |all| {
         let conversation = if id == NEW { all.start_conversation() } else { all.go_on(id)? };
@@ -523,10 +523,10 @@ fn unkept(error: &std::io::Error) -> Failed {
     Failed::new(Code::Io, checkout::trouble("the conversation", error, damaged))
 }
 
-/// What was used before: in this conversation, and looked at in the checkout.
+/// Returns the usage log: this conversation, and the recent views in the checkout.
 fn log(root: &Path, conversation: &Conversation) -> Log {
     let mut log = Log::default();
-    // A window that cannot be read is told by `window show`.
+    // `window show` reports an unreadable window.
     let window = Window::read(root).unwrap_or_default();
     for (place, recent) in window.recent.iter().enumerate() {
         log.looked_at(&recent.path, place);
@@ -538,7 +538,7 @@ fn log(root: &Path, conversation: &Conversation) -> Log {
     log
 }
 
-/// The files that the query names and that no type stands in, and lines of others in which none does.
+/// Returns the named files without types, and named lines outside of every type.
 fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Result<Vec<Attached>, Failed> {
     let names_some = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || !mention.outside.is_empty();
     if !mentions.iter().any(names_some) {

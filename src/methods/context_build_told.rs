@@ -1,4 +1,4 @@
-//! What `context build` tells of its text: what stands there and why, what does not and why not, how complete it is.
+//! Report of `context build`: the shown items with reasons, the omitted ones with reasons, and completeness.
 
 use super::context_build::TOLD;
 use super::symbols::Names;
@@ -52,7 +52,7 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// A file as it is shown.
+/// Returns the item of a shown file.
 fn of_file(file: &Attached, fitted: &Fitted) -> Item {
     let mut why = format!("the query names {}", file.mention);
     file.notes.iter().for_each(|note| why.push_str(&format!("; {note}")));
@@ -73,30 +73,30 @@ fn of_file(file: &Attached, fitted: &Fitted) -> Item {
     }
 }
 
-/// Words of the query that a reason names.
+/// Most words of the query that a reason names.
 const NAMED: usize = 4;
-/// Why what is wanted is left out.
+/// Reason for an omitted item without room.
 const NO_ROOM: &str = "there is no room for it in the budget";
 
-/// What is told of: a question, what was chosen for it, and the text that was made.
+/// Input of a report: a question, the choice of types, and the composed text.
 #[derive(Clone, Copy)]
 pub struct ContextReport<'t> {
-    /// What was asked, of which index.
+    /// The question, with its index.
     pub question: &'t Question<'t>,
-    /// What was chosen.
+    /// The chosen types.
     pub choice: &'t Choice,
-    /// What can be shown of each of those.
+    /// The possible texts of each chosen type.
     pub texts: &'t [Texts],
     /// Files that the query names.
     pub attached: &'t [Attached],
-    /// The text.
+    /// The composed text.
     pub made: &'t Composed,
-    /// Tokens that it may have.
+    /// Budget of the text, in tokens.
     pub budget: usize,
 }
 
 impl ContextReport<'_> {
-    /// What the text shows, in its order.
+    /// Returns the shown items in the order of the text.
     pub fn items(&self) -> Vec<Item> {
         let index = self.question.index;
         let files = self.made.files.iter().map(|(at, fitted)| of_file(&self.attached[*at], fitted));
@@ -119,7 +119,7 @@ impl ContextReport<'_> {
         files.chain(types).collect()
     }
 
-    /// What is not shown, what is named before what fits best, and how many those are in all; `most` is how many types were wanted.
+    /// Returns the omitted items, named ones before matching ones, and their total; `most` is the wanted number of types.
     pub fn left_out(&self, most: usize) -> (Vec<LeftOut>, usize) {
         let named = self.unshown();
         let total = named.len() + self.made.left_out.len() + self.choice.others_total;
@@ -129,7 +129,7 @@ impl ContextReport<'_> {
             why: why.to_owned(),
         };
         let no_room = self.made.left_out.iter().map(|at| &self.choice.chosen[*at]);
-        // What is named is told however much it is.
+        // Named items are always listed.
         let told = TOLD.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
         let no_room = no_room.map(|chosen| left(chosen.at, chosen.score, NO_ROOM));
         let full = format!("the budget is for {most} types, and those were chosen before it");
@@ -144,7 +144,7 @@ impl ContextReport<'_> {
         (named.into_iter().chain(no_room).chain(others).take(told).collect(), total)
     }
 
-    /// What the query names and the text does not show, and why.
+    /// Returns the items that the query names and the text omits, with reasons.
     fn unshown(&self) -> Vec<LeftOut> {
         let left = |path: &str, why: &str| LeftOut {
             path: path.to_owned(),
@@ -168,7 +168,7 @@ impl ContextReport<'_> {
         not_there.chain(files).chain(members).collect()
     }
 
-    /// How complete it is.
+    /// Returns the completeness of the answer.
     pub fn state(&self, names: &Names, items: &[Item], left_out: usize) -> State {
         let (index, withheld) = (self.question.index, self.choice.withheld);
         let no_room = self.made.left_out.len();
@@ -217,7 +217,7 @@ impl ContextReport<'_> {
         state
     }
 
-    /// Why a type was chosen, in words, and why one that the query names is not shown whole.
+    /// Describes why a type was chosen, and why a named one is not shown whole.
     fn why(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> String {
         let (index, words) = (self.question.index, self.question.words);
         let mut reasons = Vec::new();
@@ -257,9 +257,9 @@ impl ContextReport<'_> {
         reasons.join("; ")
     }
 
-    /// What of a type that the query names has no room, unless members are meant that stand there.
+    /// Describes the part of a named type that has no room, unless the query means members that are shown.
     fn no_room(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> Option<String> {
-        // A source that fits and is not known could not be read.
+        // A short source without text could not be read.
         let is_long = text.code.is_some() || text.size > self.budget;
         if chosen.mention.is_none() || placed.form == Form::Code || !placed.members.is_empty() || !is_long {
             return None;

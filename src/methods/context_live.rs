@@ -1,4 +1,4 @@
-//! `context live`: a document as it stands now and how it came to be so, for a model that edits it.
+//! `context live`: a document in its present state with its recent history, for a model that edits it.
 
 use super::context_live_look::{NO_FILE, Place, Seen};
 use super::{AsTool, Effect, Method};
@@ -92,9 +92,9 @@ pub struct Show {
     pub selection: Option<String>,
 }
 
-/// Tokens unless told.
+/// Default budget, in tokens.
 const USUAL: usize = 8_000;
-/// Bytes of what is told: authors, reasons, plans.
+/// Most bytes of a text argument: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
 
 fn default_budget() -> usize {
@@ -212,7 +212,7 @@ impl Method for Show {
                 let named = self.resolve_anchor(name, &journal, known);
                 named.map_err(|why| notes.push(why)).ok()
             }
-            // Whoever follows the document has its earlier states.
+            // A client that follows the document has its earlier states.
             (None, _) if since.is_some() => None,
             (None, Some(buffer)) => {
                 let number = buffer.anchor(place.now);
@@ -306,7 +306,7 @@ fn user(content: Vec<Section>) -> Option<Message> {
 }
 
 impl Show {
-    /// The editor's state, if it is told; arguments that cannot be answered are refused.
+    /// Validates the arguments; returns the given editor state.
     fn checked(&self) -> Result<Option<Editor>, Failed> {
         let told = [
             Some(&self.author),
@@ -368,7 +368,7 @@ impl Show {
         }))
     }
 
-    /// What is to be known of sessions that hold edits of the document, and of the file beside the one that is shown.
+    /// Returns notes about other sessions with edits of the document, and about the file beside the shown version.
     pub(super) fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
         let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
         let mut notes: Vec<String> = others
@@ -379,7 +379,7 @@ impl Show {
         if let (Some(buffer), Some(session)) = (buffer, &self.session) {
             match file {
                 Err(why) if why.code != NO_FILE => notes.push(format!("{}; shown is what session {session} has", why.message)),
-                // One that is yet to be made is not missed.
+                // The missing file of a new document is expected.
                 Err(_) if buffer.base.is_some() => notes.push(format!("the file itself is gone; shown is what session {session} has")),
                 Ok(file) if buffer.base.as_deref() != Some(&journal::digest(file)) => {
                     notes.push(format!(
@@ -392,7 +392,7 @@ impl Show {
         notes
     }
 
-    /// The anchor of a name: what it is called, its number and its text. Or why it cannot be shown.
+    /// Resolves an anchor to its name, number and text, or returns why it cannot be shown.
     fn resolve_anchor(
         &self,
         name: &str,
@@ -414,7 +414,7 @@ impl Show {
         Ok((format!("anchor '{name}'{of_file}"), anchor.version, text))
     }
 
-    /// The text of a version, of the session or of the file.
+    /// Returns the text of a version, of the session or of the file.
     fn text_of(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
         let known = |digest| place.text(digest);
         match buffer {
@@ -426,7 +426,7 @@ impl Show {
         }
     }
 
-    /// The text of an earlier version.
+    /// Returns the answer with an earlier version.
     fn earlier(&self, place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
         let path = &place.path;
         let journal = place.journal()?;
@@ -463,7 +463,7 @@ impl Show {
         })
     }
 
-    /// Which versions are remembered, in words.
+    /// Describes the remembered versions.
     fn remembered(&self, journal: &Journal, buffer: Option<&Buffer>) -> String {
         let (first, last, of) = match (buffer, journal.versions.first()) {
             (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
@@ -480,19 +480,19 @@ impl Show {
     }
 }
 
-/// The version that the text of a document came with.
+/// Returns the version in which the document's text was written.
 fn made_by(journal: &Journal) -> u64 {
     let made = journal.versions.iter().rev().find(|version| version.failed.is_none());
     made.map_or(journal.given, |version| version.number)
 }
 
-/// What was changed last.
+/// Returns the last change with changed lines.
 fn last_change(journal: &Journal) -> Option<&Difference> {
     let mut changes = journal.versions.iter().rev().map(|version| &version.change);
     changes.find(|change| change.lines.is_some())
 }
 
-/// An argument that cannot be answered.
+/// An invalid argument.
 struct Wrong(Diagnostic);
 
 fn invalid_argument(message: &str) -> Wrong {

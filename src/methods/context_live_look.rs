@@ -1,4 +1,4 @@
-//! What `context live` looks at: a document of the workspace, its text as it stands, and what is remembered of it.
+//! Input of `context live`: a document of the workspace, its present text, and its stored history.
 
 use super::context_live::Show;
 use super::window::root;
@@ -24,48 +24,48 @@ use workbench::live::kept::{self, LONGEST};
 use workbench::live::names::Names;
 use workbench::symbols::file::no_text;
 
-/// The code of what is said where there is no file.
+/// Error code for a missing file.
 pub(super) const NO_FILE: ErrorCode = ErrorCode::E_NO_FILE;
 
-/// A document of the workspace, now.
+/// A document of the workspace at the time of the call.
 pub(super) struct Place {
     root: PathBuf,
     files: Disk,
-    /// Its path from the root: of a file with several names (hard links) the one that it is remembered under.
+    /// Path from the root; for a file with several hard links, the one with the history.
     pub(super) path: String,
-    /// The path that was asked for.
+    /// The requested path.
     asked: String,
-    /// All names under which the file is known.
+    /// All known names of the file.
     names: BTreeSet<String>,
-    /// The moment of the call, in seconds since 1970.
+    /// Time of the call, in seconds since 1970.
     pub(super) now: u64,
 }
 
-/// A document that was looked at.
+/// A document that was read.
 pub(super) struct Seen {
     /// Its text.
     pub(super) text: String,
-    /// What is remembered of it; of a session's, its versions.
+    /// Its stored history, or for a session's document its versions.
     pub(super) journal: Journal,
-    /// What is to be known of it, each one sentence.
+    /// Notes for the answer, one sentence each.
     pub(super) notes: Vec<String>,
 }
 
-/// What came of noting what a call tells.
+/// Result of recording a call.
 #[derive(Default)]
 struct Noted {
-    /// What is remembered of the document now.
+    /// The document's history after it.
     journal: Journal,
-    /// Whether the file, or a try that failed, is a version more.
+    /// Whether the file, or a failed try, added a version.
     is_version: bool,
-    /// Whether a plan was told before that a result is of.
+    /// Whether an earlier plan matches a given result.
     has_cause: bool,
-    /// An anchor that is forgotten for a new one.
+    /// An anchor dropped in favour of a new one.
     forgotten: Option<Anchor>,
 }
 
 impl Place {
-    /// That of a path, as it was given. What is no file any more is the document that a session has, or that is remembered, under that path.
+    /// Resolves a path as given. A path without a file resolves to the document of that path in a session or in the history.
     pub(super) fn of(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
         let root = root(desk)?;
         let guard = Guard {
@@ -88,7 +88,7 @@ impl Place {
         Ok(place)
     }
 
-    /// The path of a document where no file is any more, if there is something to be shown of it.
+    /// Returns the path of a deleted document, if a session or the history has it.
     fn former(&self, file: &str, session: Option<&str>) -> Option<String> {
         let full = self.root.join(file);
         let below: PathBuf = full.strip_prefix(&self.root).ok()?.components().collect();
@@ -99,17 +99,17 @@ impl Place {
         (session.is_some_and(has_it) || is_remembered()).then_some(path)
     }
 
-    /// The text of a digest, if it is remembered.
+    /// Returns the text of a digest, if it is stored.
     pub(super) fn text(&self, digest: &str) -> Option<String> {
         kept::text(&self.root, &self.path, digest)
     }
 
-    /// What is remembered of it.
+    /// Reads the document's history.
     pub(super) fn journal(&self) -> Result<Journal, Failed> {
         kept::read(&self.root, &self.path).map_err(|error| unread(&error))
     }
 
-    /// Looks at the document, and notes what it is and what this call tells; others wait for as long as that takes.
+    /// Reads the document and records its state and the call's arguments, under the lock of the histories.
     pub(super) fn seen(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<Seen, Failed> {
         let held = kept::lock_journal(&self.root).map_err(|error| self.unkept(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
@@ -149,7 +149,7 @@ impl Place {
         Ok(Seen { text, journal, notes })
     }
 
-    /// Remembers of the document what this call tells.
+    /// Records the arguments of this call in the document's history.
     fn noted(
         &self,
         show: &Show,
@@ -195,7 +195,7 @@ impl Place {
         Ok(Noted { journal, ..noted })
     }
 
-    /// The document as it is in a session.
+    /// Returns the document as it is in a session.
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
         let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_SESSION, why).hint(hint));
         let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
@@ -225,7 +225,7 @@ impl Place {
         Err(wrong(why, hint))
     }
 
-    /// What is to be known of a file that has another name (hard links), or has one in a session.
+    /// Returns notes about a file with another name (hard links), here or in a session.
     fn renamed(&self, session: Option<(&str, &Buffer)>) -> Vec<String> {
         let (path, asked) = (&self.path, &self.asked);
         let shown = (path != asked)
@@ -235,7 +235,7 @@ impl Place {
         shown.into_iter().chain(edited).collect()
     }
 
-    /// The text of a file, and what is to be known of how it is written.
+    /// Returns the text of a file, and notes about its encoding.
     fn document(&self) -> Result<(String, Vec<String>), (Code, Box<Diagnostic>)> {
         let path = &self.path;
         let unread = |message: String, hint: &str| (Code::Io, Box::new(Diagnostic::error(ErrorCode::E_READ, message).hint(hint)));
@@ -263,7 +263,7 @@ impl Place {
         Ok((text, note.into_iter().collect()))
     }
 
-    /// Of a file that is not there what a session has, and what is remembered, can still be shown.
+    /// Extends the failure of a missing file by the session's and the stored versions, which can still be shown.
     fn elsewhere(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
         let journal = kept::read(&self.root, &self.path).unwrap_or_default();
         let last = journal.current().map(|version| version.number);

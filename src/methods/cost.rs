@@ -1,4 +1,4 @@
-//! `cost`: what models cost this checkout.
+//! `cost`: the cost of model requests of this checkout.
 
 use super::{AsTool, Effect, Method};
 use crate::cli::Since;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use workbench::spending::{Spending, Sum, spending};
 use workbench::spending_groups::{By, Group, groups};
 
-/// Targets listed by what they cost; --json has all.
+/// Most targets listed by cost; --json has all.
 const DEAREST: usize = 10;
 
 /// Sum up what models cost this checkout, and what filed answers saved.
@@ -88,7 +88,7 @@ impl Method for CostOf {
     }
 }
 
-/// `0.0213 EUR and 1.50 USD and 3 without a price`; `nothing` where nobody was asked. Currencies are not added.
+/// Formats `0.0213 EUR and 1.50 USD and 3 without a price`; `nothing` without requests. Currencies are not added.
 fn money(sum: &Sum) -> String {
     let known = sum.money.iter().map(|(currency, micros)| format!("{} {currency}", amount(*micros)));
     let unpriced = match sum.unpriced {

@@ -1,4 +1,4 @@
-//! `diff`: what two versions of a target differ in.
+//! `diff`: the differences between two versions of a target.
 
 use super::history::{VersionFacts, find_versions};
 use super::{AsTool, Effect, Method};
@@ -121,7 +121,7 @@ impl Method for Diff {
 }
 
 impl Diff {
-    /// Where the two versions stand among all.
+    /// Returns the positions of the two versions.
     fn places(&self, label: &str, found: &[Version]) -> Result<(usize, usize), Failed> {
         let at = |number: i64| {
             let place = found.iter().position(|version| version.number == number);

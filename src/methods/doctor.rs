@@ -1,4 +1,4 @@
-//! `doctor`: what may be wrong with a workspace, and what mends it.
+//! `doctor`: possible problems of a workspace, with remedies.
 
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
@@ -11,10 +11,10 @@ use workbench::doctor::{self, Finding, Level};
 use workbench::symbols::outputs::Outputs;
 use workbench::trust::Trusted;
 
-/// What there is to say of the projects.
+/// Returns the findings about projects.
 fn of_projects(desk: &mut Desk<'_>) -> Result<Vec<Finding>, Failed> {
     let (mut projects, mut resolved) = (0, 0);
-    // There may be no project: their index keeps the request from meaning nothing at all.
+    // The index of projects keeps the request non-empty if there are no projects.
     let wanted = ["//projects/...:project", "//index:projects"].map(str::to_owned);
     let read = Outputs::read(desk, &wanted)?;
     for project in read.into_iter().filter(|output| output.label.ends_with(":project")) {
@@ -25,7 +25,7 @@ fn of_projects(desk: &mut Desk<'_>) -> Result<Vec<Finding>, Failed> {
     Ok(doctor::projects(&desk.health()?, projects, resolved))
 }
 
-/// How many folders a user may watch.
+/// Limit of watched folders per user.
 const WATCHES: &str = "/proc/sys/fs/inotify/max_user_watches";
 
 /// Say what may be wrong with the workspace, and what mends it: projects and their references, what was not evaluated, loose files,

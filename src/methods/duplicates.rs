@@ -1,4 +1,4 @@
-//! `duplicates`: types that are nearly the same.
+//! `duplicates`: nearly identical types.
 
 use super::symbols::notes;
 use super::vectors::vectors;

@@ -1,4 +1,4 @@
-//! `explain`: why a target is in its state, and what two builds differ in.
+//! `explain`: why a target is in its state, and the differences between two builds.
 
 use super::{AsTool, Effect, Method};
 use crate::commands::{build, last_good, names};
@@ -29,7 +29,7 @@ use workbench::generating;
 use workbench::versions::{Version, versions};
 use workbench::workspace::Workspace;
 
-/// Lines are shown of the files among so many causes.
+/// Most causes whose changed lines are shown.
 const FILES: usize = 50;
 
 /// Say why a target is in its state, or what two builds differ in. Makes nothing.
@@ -124,11 +124,11 @@ pub struct Target {
     pub former: Vec<Former>,
 }
 
-/// The state of a target.
+/// State of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {
-    /// A source file or set, which no producer makes.
+    /// A source file or set, which has no producer.
     Source,
     /// A target of a rule.
     #[serde(untagged)]
@@ -216,7 +216,7 @@ impl Method for Explain {
     }
 }
 
-/// Explains the one target that a label means.
+/// Explains the one target that a label refers to.
 fn explain_target(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Target, Failed> {
     let label = &*names::label(session, label)?;
     let patterns = build::patterns(&[label.to_owned()])?;
@@ -250,17 +250,17 @@ fn explain_target(context: &Context, workspace: &Workspace, session: &mut Sessio
 }
 
 impl Target {
-    /// Whether it is a source file or set.
+    /// Whether the target is a source file or set.
     pub fn is_source(&self) -> bool {
         self.state == TargetState::Source
     }
 
-    /// Whether its result was made by another run, under the key that it has now.
+    /// Whether its result comes from another run under its present key.
     pub fn is_filed(&self) -> bool {
         self.result_from.as_deref() == Some("same_key")
     }
 
-    /// What the engine says of it.
+    /// Converts the engine's explanation.
     fn of(explanation: Explanation) -> Self {
         let is_current = explanation.standing == NodeState::Current && !explanation.leaf;
         let result_from = if explanation.filed { "same_key" } else { "last_run" };
@@ -320,7 +320,7 @@ impl Provenance {
     }
 }
 
-/// The present version, when it was found under its key and not made for this target at that time.
+/// Returns the present version, if a build found it under its key instead of running the target.
 fn find_result(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
     let versions = versions(session, &explained.label)?;
     Ok(versions
@@ -329,7 +329,7 @@ fn find_result(session: &Session, explained: &Explanation) -> Result<Option<Vers
         .filter(|version| version.found))
 }
 
-/// The change of the file that the way ends at.
+/// Returns the change of the file at the end of the chain.
 fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> Result<Option<FileChange>, Failed> {
     let reason = explained.chain.last().and_then(|step| step.reason.as_ref());
     let last = explained.last_chain.last().or(explained.last_moves.first());
@@ -341,7 +341,7 @@ fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> 
     Ok(Past::new(&workspace.root, session, &[])?.change(&path, &from, &to)?)
 }
 
-/// What two builds differ in, with the lines of the files that caused it.
+/// Compares two builds, with the changed lines of the files that caused the differences.
 fn compare_builds(workspace: &Workspace, session: &Session, from: u64, to: u64) -> Result<Difference, Failed> {
     let mut difference = builds::difference(session, from, to)?.map_err(|unknown| {
         let numbers: Vec<String> = unknown.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! `grep`: text in sources, with the members that it stands in.
+//! `grep`: searches text in sources, with the members around each hit.
 
 use super::symbols::{notes, page};
 use super::{AsTool, Effect, Method};
@@ -51,7 +51,7 @@ pub struct Grep {
     pub offset: usize,
 }
 
-/// Lines unless told.
+/// Default number of lines.
 const USUAL: usize = 100;
 
 fn default_limit() -> usize {
@@ -137,14 +137,14 @@ impl Method for Grep {
 }
 
 impl Grep {
-    /// Whether a file is to be searched.
+    /// Whether a file is searched.
     fn is_within(&self, file: &str) -> bool {
         let Some(path) = &self.path else { return true };
         let path = path.trim_start_matches("./").trim_end_matches('/');
         let wanted = Wildcard::new(path);
         match wanted.is_plain() {
             true => file == path || path.is_empty() || path == "." || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')),
-            // What holds no / is the name of a file.
+            // A pattern without `/` matches the name of a file.
             false if !path.contains('/') => wanted.matches(file.rsplit('/').next().unwrap_or(file)),
             false => wanted.matches(file),
         }

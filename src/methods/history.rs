@@ -123,7 +123,7 @@ impl From<Version> for VersionFacts {
 }
 
 impl VersionFacts {
-    /// The commit at the build that brought it.
+    /// Returns the commit at the build of the version.
     pub fn revision(&self) -> Option<Revision> {
         Some(Revision {
             commit: self.commit.clone()?,
@@ -157,14 +157,14 @@ impl Method for HistoryOf {
     }
 }
 
-/// Why there are no versions of a source file, and what to do about it.
+/// Explains why a source file has no versions, with a hint.
 pub fn why_no_versions(label: &str) -> Option<(&'static str, String)> {
     let path = engine::build::file_path(label)?;
     let hint = format!("`git log -p -- {path}` tells what it was; `cortex explain '{label}'` what it is now, and who reads it");
     Some(("it is a source file: versions are kept of what is made of it", hint))
 }
 
-/// The label that a text means, and its versions, oldest first; at least one.
+/// Resolves a text to a label; returns it with its versions, oldest first, at least one.
 pub fn find_versions(
     context: &Context,
     workspace: &Workspace,

@@ -1,4 +1,4 @@
-//! `implementations`: what implements, derives from or overrides a type or a member.
+//! `implementations`: the types or members that implement, derive from or override another one.
 
 use super::symbols::{Names, meant_with_overloads, notes, page};
 use super::{AsTool, Effect, Method};
@@ -40,7 +40,7 @@ pub struct ImplementationsOf {
     offset: usize,
 }
 
-/// Rows unless told.
+/// Default number of rows.
 const USUAL: usize = 200;
 
 fn default_limit() -> usize {
@@ -80,7 +80,7 @@ impl Method for ImplementationsOf {
         let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
         locate(desk, &names.symbols, &mut found)?;
         let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
-        // A file that could not be read may declare more.
+        // An unreadable file may declare more.
         let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
         let mut state = state.renamed(former.as_deref(), &first.path);
         if total == 0 {
@@ -118,7 +118,7 @@ impl Method for ImplementationsOf {
     }
 }
 
-/// What is said of those that are more than one step away.
+/// Returns a note about implementations more than one step away.
 fn further(desk: &mut Desk<'_>, names: &Names, of: &[Candidate], direct: &[Implementation]) -> Result<Option<String>, Failed> {
     let mut more: BTreeSet<Implementation> = BTreeSet::new();
     for one in of {

@@ -1,4 +1,4 @@
-//! `invalidate`: has targets made again although their results are filed under their present keys.
+//! `invalidate`: marks targets to run again although their results are stored under their present keys.
 
 use super::{AsTool, Effect, Method};
 use crate::commands::{build, names};
@@ -70,7 +70,7 @@ impl Method for Invalidate {
         let (paid_labels, paid_readers) = (paid.len(), by_readers.len());
         let price = match (paid_labels, paid_readers) {
             (0, 0) => "It costs nothing: no model makes any of them or of their readers.".to_owned(),
-            // To know more, what was invalidated would have to be made now.
+            // An exact answer would need the new results of the invalidated targets.
             (0, _) => "It costs nothing by itself. A model is asked for readers only if what is made again comes out different.".to_owned(),
             _ => {
                 paid.extend(by_readers);
@@ -87,7 +87,7 @@ impl Method for Invalidate {
     }
 
     fn text(answer: &Invalidated) -> String {
-        /// Labels shown.
+        /// Most labels shown.
         const SHOWN: usize = 20;
         let number = |number: usize| count(number as u64);
         let plural = if answer.labels.len() == 1 { "" } else { "s" };
@@ -115,7 +115,7 @@ impl Method for Invalidate {
     }
 }
 
-/// The targets that read any of these, directly or through others.
+/// Returns the targets that read any of these, directly or through others.
 fn list_readers(session: &Session, labels: &[String]) -> Vec<String> {
     let mut todo: Vec<NodeId> = labels.iter().filter_map(|label| session.graph.find(label)).collect();
     let mut seen: BTreeSet<NodeId> = todo.iter().copied().collect();

@@ -64,15 +64,15 @@ pub struct Investigate {
     pub background: bool,
 }
 
-/// What is said of an answer in a workspace with other languages.
+/// Note on an answer in a workspace with other languages.
 const CSHARP_ALONE: &str = "only C# was looked into: files of other languages are not part of a scope; `context build` shows them";
 
-/// The scope unless told.
+/// Default scope.
 const ALL: &str = "//types/...:outline";
-/// What is said of an answer that is not there yet.
+/// Note on an answer in the background.
 const IN_BACKGROUND: &str =
     "it is looked for in the background: `operation` tells how it goes, and the same question without `background` waits for it";
-/// The budget unless told, in tokens.
+/// Default budget, in tokens.
 const BUDGET: u64 = 16_000;
 
 fn all() -> Vec<String> {
@@ -141,7 +141,7 @@ impl Method for Investigate {
         desk.ask(self.asking.clone());
         let found = self.look_into(desk, question, &mut operation);
         if let (Err(failed), true) = (&found, operation.state < State::Done) {
-            // Whoever follows it learns that nothing more will happen.
+            // A client that follows the operation sees that it ended.
             let why = failed.diagnostics.first().cloned().or_else(|| desk.context.complaint());
             operation.error = why.as_ref().map(diagnostic::json);
             let words = why.map_or_else(|| "it came to no answer".to_owned(), |why| why.message);
@@ -173,7 +173,7 @@ impl Investigate {
         let root = desk.open()?.0.root.clone();
         let step = |operation: &mut Operation, state: State, event: String| record_progress(context, &root, operation, state, event);
         step(operation, State::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
-        // Names are looked up among the types that there are.
+        // Names are looked up in the index of types.
         desk.outputs(&["//index:types".to_owned()], true)?;
         let mut patterns = Vec::new();
         for scope in &self.scope {
@@ -251,7 +251,7 @@ impl Investigate {
         })
     }
 
-    /// How fresh and how complete what was shown is, `stale` summaries among it.
+    /// Returns freshness and completeness of the shown material, with the number of `stale` summaries.
     fn state(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::State {
         let (shown, withheld) = (material.shown, material.withheld.len());
         let left_out = &material.left_out;
@@ -282,7 +282,7 @@ impl Investigate {
     }
 }
 
-/// How many of the summaries that are shown are of earlier versions.
+/// Counts the shown summaries of earlier versions.
 fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
     let summaries = material.roles.get("summary").into_iter().flatten();
     let nodes: Vec<NodeId> = summaries.filter_map(|summary| session.graph.find(&summary.label)).collect();
@@ -290,7 +290,7 @@ fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
     Ok(standings.iter().filter(|standing| standing.state != NodeState::Current).count())
 }
 
-/// Notes that an operation went on.
+/// Records an event and the new state of an operation.
 fn record_progress(context: &Context, root: &Path, operation: &mut Operation, state: State, event: String) {
     context.print_status(&format!("{}: {event}", operation.op_id));
     operation.state = state;
@@ -315,7 +315,7 @@ fn told_of(material: &Material) -> String {
     )
 }
 
-/// Why no type can be shown, so that nothing is asked.
+/// Explains why no type can be shown, so that no model is asked.
 fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
     let why = |message: String, hint: &str| Diagnostic::error(ErrorCode::E_NOTHING_SHOWN, message).hint(hint);
     match (material.left_out.len(), material.withheld.len()) {
@@ -334,7 +334,7 @@ fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
     }
 }
 
-/// What a scope means: a pattern as it is, a name as the types of the namespace of that name, or else as the type or types that it means.
+/// Resolves a scope: a pattern stays as it is, a name resolves to the types of that namespace, or else to the types of that name.
 fn resolve_scope(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed> {
     if scope.starts_with("//") || scope.starts_with("-//") {
         let last = scope.rsplit('/').next().unwrap_or_default();
@@ -344,7 +344,7 @@ fn resolve_scope(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed
         }]);
     }
     for pattern in [format!("//types/{scope}.*:outline"), format!("//types/{scope}:outline")] {
-        // What cannot be a label may be a name.
+        // A text that is not a label may be a name.
         if let Ok(patterns) = build::patterns(std::slice::from_ref(&pattern))
             && !desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.meant.concat().is_empty()
         {
@@ -368,12 +368,12 @@ fn params(question: &str, model: Option<&str>, session: &Session) -> Params {
     params
 }
 
-/// Globs of files that no model sees, as the producer of summaries has them.
+/// Returns the globs of files that are never sent to a model, from the summaries' producer.
 pub fn never_send(session: &Session) -> Vec<String> {
     never_send_of(session.rules.manifest())
 }
 
-/// The same of a manifest.
+/// Returns the same for a manifest.
 pub fn never_send_of(manifest: &Manifest) -> Vec<String> {
     let summaries = manifest.producers.iter().filter(|producer| producer.uses == "semantic");
     let globs = summaries.flat_map(|producer| [&producer.params, &producer.settings]);
@@ -408,7 +408,7 @@ pub(super) fn as_failed(failure: Failure, label: &str) -> (Code, Diagnostic) {
     (code, why.label(label))
 }
 
-/// Types named that did not fit.
+/// Most omitted types that a note names.
 const LEFT_OUT: usize = 5;
 
 pub(super) fn text(findings: &Findings, notes: &[String], style: Style) -> String {

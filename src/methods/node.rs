@@ -1,4 +1,4 @@
-//! `node get`: the output of any target of the graph, whatever rule makes it.
+//! `node get`: the output of any target of the graph.
 
 use super::{AsTool, Effect, Method};
 use crate::cli::AskingArgs;
@@ -103,7 +103,7 @@ impl Method for Get {
         let context = desk.context;
         desk.ask(self.asking.clone());
         let patterns = build::patterns(std::slice::from_ref(&self.label))?;
-        // Which targets there are of a set is known once that was built.
+        // The targets of a set are known only after its build.
         if !desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.unknown.is_empty() {
             desk.settle_free(&self.label)?;
         }

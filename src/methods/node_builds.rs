@@ -1,4 +1,4 @@
-//! `node builds`: what the builds of this checkout did.
+//! `node builds`: the log of the builds of this checkout.
 
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;

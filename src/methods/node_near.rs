@@ -1,4 +1,4 @@
-//! `node near`: the part of the graph near a target that can be drawn, and where each node of it stands in the drawing.
+//! `node near`: the drawable part of the graph near a target, with the position of each node.
 
 use super::{AsTool, Effect, Method};
 use crate::commands::names::one_label;
@@ -83,7 +83,7 @@ impl Method for Near {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Drawing, Failed> {
         let (_, session) = desk.open_to_read()?;
-        // Looking a name up settles the marks that tell what moved: a label that the graph has is taken as it is.
+        // A look-up by name would settle the marks of changed files, so a known label is used directly.
         let known = expanded(&self.label);
         let label = match session.graph.find(&known) {
             Some(_) => known.into_owned(),

@@ -1,4 +1,4 @@
-//! `operation`: how an investigation goes.
+//! `operation`: progress of an investigation.
 
 use super::{AsTool, Effect, Method, investigate};
 use crate::context::Failed;

@@ -1,4 +1,4 @@
-//! What the methods answer about files of other languages than C#: where a name means nothing of C#, or names such a file.
+//! Answers of the methods about files of other languages than C#: for names unknown to C#, and names of such files.
 
 use super::symbols::{notes, resolution};
 use crate::context::Failed;
@@ -20,22 +20,22 @@ use workbench::symbols::resolve::{How, Resolved};
 use workbench::symbols::search::{KINDS, MOST, Matched, Page, Query, cursor};
 use workbench::symbols::state::State;
 
-/// Candidates that an error names.
+/// Most candidates that an error names.
 const SHOWN: usize = 5;
 
-/// A definition, and all that are known.
+/// A resolved definition, and the index of all.
 pub struct Meant {
-    /// All of them.
+    /// The index.
     pub names: OtherNames,
-    /// The one that is meant.
+    /// The resolved definition.
     pub symbol: OtherSymbol,
 }
 
-/// The definition of another language that a text means, where it means nothing of C#.
+/// Resolves a text to a definition of another language, if it is unknown to C#.
 pub fn resolve_other(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, Failed> {
     let names = desk.other_names()?;
     let mut found: Vec<OtherSymbol> = names.resolve(text).into_iter().cloned().collect();
-    // A declaration and its overloads have one path.
+    // A declaration and its overloads have the same path.
     found.dedup_by(|one, other| one.path() == other.path());
     if found.is_empty() || text.starts_with("//") || !text.contains('#') && is_of_csharp(desk, text)? {
         return Ok(None);
@@ -49,7 +49,7 @@ pub fn resolve_other(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, F
     Err(SymbolError::new(Trouble::Ambiguous, why.hint("write more of it, or one of these")).into())
 }
 
-/// Whether a text is the name of something of C#.
+/// Whether a text is the name of a C# symbol.
 fn is_of_csharp(desk: &mut Desk<'_>, text: &str) -> Result<bool, Failed> {
     let names = desk.names()?;
     if names.symbols.is_empty() {
@@ -57,31 +57,31 @@ fn is_of_csharp(desk: &mut Desk<'_>, text: &str) -> Result<bool, Failed> {
     }
     match resolution(desk, &names, text, 1) {
         Ok(found) => Ok(!matches!(found.how, None | Some(How::Fuzzy))),
-        // What is no name of C# may be one of another language.
+        // A name unknown to C# may belong to another language.
         Err(why) if why.code == Code::Usage => Ok(false),
         Err(why) => Err(why),
     }
 }
 
 impl Meant {
-    /// What its file defines and uses.
+    /// Returns the definitions and uses of its file.
     pub fn file(&self, desk: &mut Desk<'_>) -> Result<FileSymbols, Failed> {
         Ok(read(desk, &self.names, &self.symbol.file)?.unwrap_or_default())
     }
 
-    /// How it is told in answers.
+    /// Returns its form in answers.
     pub fn resolved(&self) -> Resolved {
         Resolved::gone(&self.symbol.path())
     }
 
-    /// The state of an answer about it.
+    /// Returns the state of an answer about it.
     pub fn state(&self, symbols: &FileSymbols) -> State {
         let mut state = State::default().unread(&self.names.unread);
         state.notes.extend(provenance(&self.symbol.file, symbols));
         state
     }
 
-    /// It, as a name that resolves.
+    /// Returns it as a candidate of a resolution.
     pub fn candidate(&self) -> Candidate {
         Candidate {
             kind: self.symbol.kind.clone(),
@@ -89,7 +89,7 @@ impl Meant {
         }
     }
 
-    /// The lines that it stands on; those of overloads and accessors that stand below each other together.
+    /// Returns its line ranges; adjacent ranges of overloads and accessors are merged.
     pub fn lines(&self, symbols: &FileSymbols) -> Vec<FileRequest> {
         let mut stretches: Vec<(u64, u64)> = Vec::new();
         for one in definitions(symbols, &self.symbol) {
@@ -107,7 +107,7 @@ impl Meant {
     }
 }
 
-/// The outline of a file of another language, or of a definition in one, with who told; `None` where a text names neither.
+/// Outlines a file of another language, or a definition in one, with the source of the facts; `None` if the text names neither.
 pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
     let names = desk.other_names()?;
     if let Some(file) = names.file(text) {
@@ -124,7 +124,7 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
     Ok(Some((one.resolved(), shown, state)))
 }
 
-/// The files of other languages in a folder, each with what it defines first; `None` of a folder without any.
+/// Lists the files of other languages in a folder, each with its first definitions; `None` for a folder without any.
 pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
     let names = desk.other_names()?;
     let folder = text.replace('\\', "/");
@@ -147,7 +147,7 @@ pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolve
     Ok(Some((Resolved::gone(folder), shown, state)))
 }
 
-/// What was asked of C# alone about something of another language says so.
+/// Extends the failure of a C#-only method for a name of another language.
 pub fn explain_unknown_name(desk: &mut Desk<'_>, mut failed: Failed) -> Failed {
     for why in failed.diagnostics.iter_mut().filter(|why| why.code == ErrorCode::SymbolNotFound) {
         let names = desk.other_names().unwrap_or_default();
@@ -161,11 +161,11 @@ pub fn explain_unknown_name(desk: &mut Desk<'_>, mut failed: Failed) -> Failed {
     failed
 }
 
-/// Adds the definitions that a query matches behind those of C#, of which the page shows so many; returns how many it shows then. What of C#
-/// is only spelled alike goes where one of another language matches.
+/// Appends the matching definitions to a page of C# hits, of which it shows `shown`; returns the new number of shown hits. Definitions of other
+/// languages replace hits of C# that are only similarly spelled.
 pub fn add_hits(names: &OtherNames, symbols: &Symbols, query: &Query<'_>, page: &mut Page, mut shown: usize) -> usize {
     let found = search(names, query.text, query.kind);
-    // What is asked of a namespace is asked of C#.
+    // A query with a namespace concerns C# only.
     if found.is_empty() || query.namespace.is_some() {
         return shown;
     }

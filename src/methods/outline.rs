@@ -1,4 +1,4 @@
-//! `outline`: the outlines of types and members, and what is in a file, folder, namespace or project.
+//! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
 
 use super::resolved::{Resolved, resolved};
 use super::symbols::{Names, found_by_name, notes, page, resolution};
@@ -157,7 +157,7 @@ impl Method for Outline {
         outlines.extend(others);
         let mut outlines = outlines.into_iter();
         let Some(first) = outlines.next() else {
-            // Why there is none was said.
+            // The reason was reported before.
             return Err(Failed {
                 code: desk.code(),
                 diagnostics: Vec::new(),
@@ -175,7 +175,7 @@ impl Method for Outline {
     }
 }
 
-/// What symbols mean: labels, what has types in it, each with what else has its name, and outlines of other languages.
+/// Resolved symbols: labels, containers each with alternative meanings of the name, and outlines of other languages.
 type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<One>);
 
 impl One {
@@ -199,9 +199,9 @@ fn types(count: usize) -> String {
 }
 
 impl Outline {
-    /// What the symbols mean. What the engine does not know by such a label is looked for among all names.
+    /// Resolves the symbols. A name that the engine does not know as a label is looked up in the symbol index.
     fn resolve_symbols(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
-        // Names are looked up among the types that there are.
+        // Names are looked up in the index of types.
         if desk.reads_csharp()? {
             desk.output("//index:types")?;
         }
@@ -254,7 +254,7 @@ impl Outline {
         Ok((labels, containers, others))
     }
 
-    /// What is in a container.
+    /// Lists the contents of a container.
     fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
         let names = desk.names()?;
         let layout = Layout::read(desk)?;
@@ -275,7 +275,7 @@ impl Outline {
 }
 
 impl One {
-    /// What is told of another language.
+    /// Returns the outline from another language.
     fn of_other((resolved, outline_text, state): (Resolved, String, State)) -> Self {
         Self {
             resolved,
@@ -288,7 +288,7 @@ impl One {
     }
 }
 
-/// Whether a text is meant as a path whatever else has that name.
+/// Whether a text is always a path, even if a symbol has that name.
 fn is_path(symbol: &str) -> bool {
     let is_label = symbol.starts_with("//");
     !is_label
@@ -296,13 +296,13 @@ fn is_path(symbol: &str) -> bool {
         && !symbol.contains(['#', '@'])
 }
 
-/// Whether a text ends as the name of a file that cortex does not read.
+/// Whether a text has the extension of a file that cortex does not parse.
 fn is_page(symbol: &str) -> bool {
     let end = symbol.rsplit_once('.').map(|(_, end)| end);
     end.is_some_and(|end| EXTENSIONS.contains(&end))
 }
 
-/// What has types in it by that name, where no type or member has it; and what else has the name, as it is to be asked for.
+/// Finds the container of a name that no type or member has; returns it with the alternative meanings as further requests.
 fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<(Container, Vec<String>)>, Failed> {
     let found = resolution(desk, names, symbol, SHOWN)?;
     let namespace = found.candidates.first().filter(|one| one.kind == NAMESPACE);
@@ -322,7 +322,7 @@ fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<
     Ok(Some((Container::Namespace(namespace.path.clone()), also.collect())))
 }
 
-/// The label that a symbol or label means.
+/// Returns the label of a symbol or label.
 fn label(symbol: &str) -> String {
     if symbol.starts_with("//") {
         symbol.to_owned()

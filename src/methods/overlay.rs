@@ -1,4 +1,4 @@
-//! `overlay open`, `overlay list`, `overlay discard`: overlays as a whole. And what all methods about them need.
+//! `overlay open`, `overlay list`, `overlay discard`: overlays as a whole, and helpers of all overlay methods.
 
 use super::{AsTool, Effect, Method, window};
 use crate::commands::gc::now;
@@ -16,7 +16,7 @@ use workbench::edit::place::Guard;
 use workbench::overlay::compare::{Compared, Kind, Since, compare};
 use workbench::overlay::record::{self, Listed};
 
-/// The files of the workspace, with what no overlay stands over.
+/// Returns the files that overlay documents may replace: not those of the store, and not the manifest.
 pub(super) fn files(desk: &Desk<'_>) -> Result<Disk, Failed> {
     let guard = Guard {
         store: desk.context.store_folder(),
@@ -137,7 +137,7 @@ impl From<Compared> for Document {
     }
 }
 
-/// What an overlay does to a file, as a word.
+/// Returns the word for a document's change.
 fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Changed => "changed",
@@ -147,7 +147,7 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What became of a file meanwhile, as a word.
+/// Returns the word for a file's later change.
 fn since_word(since: Since) -> &'static str {
     match since {
         Since::Same => "same",
@@ -157,7 +157,7 @@ fn since_word(since: Since) -> &'static str {
     }
 }
 
-/// What is said of a document of an overlay, or of an edit session, on a line: what becomes of its file, and whether that moved.
+/// Formats a document of an overlay or edit session on a line: the change of its file, and whether the file changed since.
 pub(super) fn line(document: &Document, is_session: bool) -> String {
     let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
     let moved = match document.file.as_str() {
@@ -188,7 +188,7 @@ impl Method for List {
                 Some(overlay) if !overlay.merging.is_empty() => "merging",
                 Some(_) => "open",
             };
-            // One that went meanwhile, or whose texts are damaged, is listed all the same.
+            // An overlay that was deleted meanwhile or is damaged is still listed.
             let compared = match status {
                 "open" | "merging" => compare(&files, &name, now).unwrap_or_default(),
                 _ => Vec::new(),

@@ -1,4 +1,4 @@
-//! `overlay build`, `overlay diff`: what comes of an overlay's documents, and what they change.
+//! `overlay build`, `overlay diff`: builds targets with the documents of an overlay, and shows its changes.
 
 use super::overlay::{self, Document, files};
 use super::{AsTool, Effect, Method};
@@ -113,7 +113,7 @@ fn targets(number: usize) -> String {
     format!("{} {}", many(number), if number == 1 { "target" } else { "targets" })
 }
 
-/// Patterns that mean nothing, which has been said.
+/// Fails for patterns without targets; the reason was reported before.
 fn fail_if_nothing_matched(report: &Report) -> Result<(), Failed> {
     match report.refused.is_empty() {
         true => Ok(()),
@@ -254,7 +254,7 @@ impl Method for Diff {
     }
 }
 
-/// What the documents of an overlay would mean for targets.
+/// Predicts the effect of an overlay's documents on targets.
 fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, Failed> {
     let mut request = default_request(&[pattern.to_owned()])?;
     request.options.keep_going = true;
@@ -270,7 +270,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     fail_if_nothing_matched(&report)?;
     desk.worsen(code(&report));
     let outlook = report.outlook.unwrap_or_default();
-    // The last is behind all others; that what runs for certain has to run goes without saying.
+    // The last gate is behind all others; a gate of targets that certainly run is not worth reporting.
     let gate = outlook.gates.last();
     let gate = gate.filter(|gate| gate.labels.iter().any(|label| !outlook.will_run.contains(label)));
     let gate = gate.map(|gate| Gate {
@@ -290,7 +290,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
         (asks.calls > 0).then_some(asks)
     };
     let roots: BTreeSet<&str> = report.roots.iter().map(|root| &*root.label).collect();
-    // Where a set has to be built first, what it held last is asked about as well.
+    // If a set has to be built first, its targets of the last build count, too.
     let is_asked = |label: &&String| {
         let is_meant = || Label::parse(label).is_ok_and(|label| request.patterns.matches(label.package(), label.target()));
         roots.contains(label.as_str()) || !report.unknown.is_empty() && !label.contains('#') && is_meant()
@@ -309,7 +309,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     })
 }
 
-/// The labels of what may be out of date; a file by its own name only.
+/// Returns the labels of possibly stale nodes; a file only under its own name.
 fn marked(session: &Session) -> BTreeSet<String> {
     let labels = session
         .marked()
@@ -320,7 +320,7 @@ fn marked(session: &Session) -> BTreeSet<String> {
         .collect()
 }
 
-/// Labels listed; the true count is always said.
+/// Most labels that are listed; the true count is always shown.
 const SHOWN: usize = 5;
 
 fn targets_text(told: &Targets) -> String {

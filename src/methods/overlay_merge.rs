@@ -1,4 +1,4 @@
-//! `overlay merge`: what an overlay holds becomes the workspace's.
+//! `overlay merge`: writes the documents of an overlay to the workspace.
 
 use super::overlay::files;
 use super::window::root;
@@ -87,7 +87,7 @@ impl Method for Merge {
         let done = merge::merge(&files, &self.name, now)?;
         let root = root(desk)?;
         for Write { path, before, after } in &done.writes {
-            // Where it cannot be noted, the merge is done all the same: who looks on takes it for a person's.
+            // If the note fails, the merge continues; live contexts then attribute it to a person.
             let _ = edits::merged(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);
         }
         if !done.conflicts.is_empty() {
@@ -125,7 +125,7 @@ impl Method for Merge {
         }
         let mut text = String::new();
         for one in &answer.conflicts {
-            // As compilers and editors name places: the lines of the workspace are those that people have before them.
+            // Places in the notation of compilers and editors; the lines of the workspace are those that people see.
             let place = one.workspace.as_ref().map_or(String::new(), |span| format!(":{}", range(span)));
             text.push_str(&format!("{}{place}: {}\n", one.path, one.why));
             for (side, span) in [("base", &one.base), ("overlay", &one.overlay), ("workspace", &one.workspace)] {
@@ -150,7 +150,7 @@ impl Method for Merge {
     }
 }
 
-/// `12-14`; `before 12` where there are none.
+/// Formats `12-14`; `before 12` for an empty range.
 fn range(span: &Span) -> String {
     match span.lines {
         0 => format!("before {}", span.line),

@@ -1,4 +1,4 @@
-//! `pack build`, `pack list`, `pack remove`: bundles of what is known of chosen types.
+//! `pack build`, `pack list`, `pack remove`: bundles of knowledge about chosen types.
 
 use super::access::leads_out;
 use super::symbols::{notes, resolution};
@@ -128,7 +128,7 @@ impl Method for Build {
     }
 }
 
-/// With the present names of types that the filter calls by their names of before: it means none of those.
+/// Notes the present names of types that the filter calls by former names, which match nothing.
 fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, Failed> {
     let packs = packs::list_packs(desk.open()?.0)?;
     let Some(Ok(filter)) = packs
@@ -151,7 +151,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
             }
             _ => Vec::new(),
         })
-        // Filters know no identifiers, present ones neither.
+        // Filters do not support identifiers.
         .filter(|name| Glob::new(name).is_plain() && !name.starts_with("T_"))
         .collect();
     for name in called {
@@ -163,7 +163,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
     Ok(state)
 }
 
-/// With what the text lacks of the types that are `meant`, and why it is empty.
+/// Notes the omitted types of those that are `meant`, and why the text is empty.
 fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
     let shown = &contents.types;
     let left = |part: &str| left_out.iter().filter(|out| out.part == part).count();
@@ -208,10 +208,10 @@ impl From<producers::csharp::pack::form::LeftOut> for LeftOut {
     }
 }
 
-/// The types that a pack means, in its order; whether they fit its budget is another matter.
+/// Returns the types that a pack's filter selects, in its order and regardless of its budget.
 ///
 /// # Errors
-/// When there is no pack of that name, with those that there are.
+/// When no pack has the name; the error lists similar ones.
 pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
     let known = packs::list_packs(desk.open()?.0)?;
     if !known.iter().any(|pack| pack.name == name) {
@@ -337,7 +337,7 @@ impl Method for List {
                 Some(count) => format!(", {count} files"),
             };
             let place = if pack.made { "made here" } else { "cortex.toml" };
-            // A filter of several lines is one.
+            // A filter of several lines is printed on one.
             let filter: Vec<&str> = pack.filter.split_whitespace().collect();
             format!("{}  {types}{files}{tokens}, {place}  {}\n", pack.name, filter.join(" "))
         };
@@ -349,10 +349,10 @@ impl Method for List {
     }
 }
 
-/// What a target came to when it was last built.
+/// Last built output of a target.
 struct Last<T> {
     value: Option<T>,
-    /// Whether it may be another by now.
+    /// Whether it may be out of date.
     is_stale: bool,
 }
 

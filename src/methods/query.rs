@@ -1,4 +1,4 @@
-//! `query`: asks the graph.
+//! `query`: queries over the graph.
 
 use super::{AsTool, Effect, Method};
 use crate::cli::{OutputForm, unguarded};
@@ -91,7 +91,7 @@ impl Method for Query {
     }
 }
 
-/// The nodes that answer a query; what is not known of them is said. `edges`: with what reads what.
+/// Answers a query with nodes, and reports unknown parts. `edges`: with the edges between them.
 pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: bool) -> Result<QueryAnswer, Failed> {
     let query = parse(expr).map_err(|error| Failed::new(Code::Usage, query_diagnostic(expr, &error)))?;
     let answer = answer(session, &query, edges)?;
@@ -103,7 +103,7 @@ pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: b
     }
     let notes: Vec<Diagnostic> = answer.unknown.iter().map(unknown_set).collect();
     context.say(&notes);
-    // Where sets are not known, that is why.
+    // An unknown set would explain an empty answer.
     if answer.nodes.is_empty() && answer.unknown.is_empty() {
         let why = if query.asks_for_ways() {
             "there is no way from the one to the other"
@@ -134,7 +134,7 @@ pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: b
     })
 }
 
-/// A set that is not known is no error of those who only look: the answer is what is known.
+/// Turns an unknown set into a note: a read-only query answers with what is known.
 pub fn unknown_set(unknown: &Diagnostic) -> Diagnostic {
     let hint = "`cortex build //...` makes it known; `cortex explain` says what it needs";
     Diagnostic {
@@ -155,7 +155,7 @@ fn query_diagnostic(text: &str, error: &QueryError) -> Diagnostic {
     .hint(error.hint.clone())
 }
 
-/// The part of the query round the mistake, on one line.
+/// Returns the part of the query around the error, on one line.
 fn excerpt(text: &str, error: &QueryError) -> (Excerpt, u32) {
     const AROUND: usize = 50;
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);

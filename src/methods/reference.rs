@@ -1,27 +1,27 @@
-//! The table told: as a listing for programs, and as the reference page.
+//! The table of methods as a listing for programs, and as the reference page.
 
 use super::within::ARGUMENT;
 use super::{AsTool, Effect, Entry, METHODS};
 use serde_json::{Value, json};
 
-/// The names of a method's arguments, in the order of its help.
+/// Returns the names of a method's arguments, in the order of its help.
 pub fn arguments(entry: &Entry) -> Vec<String> {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let schema = (entry.arguments)();
     let names = command.get_arguments().map(|argument| camel(argument.get_id().as_str()));
-    // What only the command line has, another way to write one of them, is none; what it has for all methods comes last.
+    // Skips flags that exist only on the command line; the argument of all methods is last.
     let names = names.chain(entry.within.then(|| ARGUMENT.to_owned()));
     names.filter(|name| schema.as_value()["properties"].get(name).is_some()).collect()
 }
 
-/// What a method is for, in the words of its help.
+/// Returns a method's description from its help.
 pub fn about(entry: &Entry) -> String {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let about = command.get_long_about().or(command.get_about());
     about.map(ToString::to_string).unwrap_or_default()
 }
 
-/// All methods with their schemas, for a client that wants to know what there is.
+/// Returns all methods with their schemas.
 pub fn listing() -> Value {
     let line = |entry: &Entry| {
         json!({
@@ -36,14 +36,14 @@ pub fn listing() -> Value {
     json!({"methods": METHODS.iter().map(line).collect::<Vec<_>>()})
 }
 
-/// The reference page.
+/// Returns the reference page.
 pub fn page() -> String {
     let mut page = String::from(PREFACE);
     METHODS.iter().for_each(|entry| page.push_str(&section(entry)));
     page
 }
 
-/// What the page says of one method.
+/// Returns the page's section on one method.
 pub fn section(entry: &Entry) -> String {
     let mut section = format!("\n## {}\n\n", entry.name);
     section.push_str(&about(entry));
@@ -81,7 +81,7 @@ pub fn section(entry: &Entry) -> String {
     let arguments = (entry.arguments)();
     section.push_str(&table("argument", arguments.as_value(), &self::arguments(entry)));
     let answers = (entry.answers)();
-    // One table for each form that an answer may have.
+    // One table for each form of the answer.
     let forms = answers.as_value()["anyOf"].as_array().map(Vec::as_slice);
     let forms = forms.unwrap_or(std::slice::from_ref(answers.as_value()));
     forms.iter().for_each(|form| section.push_str(&table("answer", form, &[])));
@@ -116,7 +116,7 @@ then is told so, and may ask the service's own methods all the same.
 Where a number limits a list, 0 lists none, and what there is is counted. Where there is a `cursor` or an `offset`, it goes on behind what was shown.
 ";
 
-/// The fields of an object as a table.
+/// Formats the fields of an object as a table.
 fn table(what: &str, schema: &Value, order: &[String]) -> String {
     let Some(fields) = schema["properties"].as_object().filter(|fields| !fields.is_empty()) else {
         return String::new();
@@ -147,7 +147,7 @@ fn table(what: &str, schema: &Value, order: &[String]) -> String {
     text
 }
 
-/// The name of an argument as the command line has it.
+/// Converts an argument's name to the form of the command line.
 pub fn snake(camel: &str) -> String {
     let mut name = String::new();
     for c in camel.chars() {
@@ -159,7 +159,7 @@ pub fn snake(camel: &str) -> String {
     name
 }
 
-/// The name of an argument as programs have it.
+/// Converts an argument's name to the form of programs.
 pub fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
     let mut name = words.next().unwrap_or_default().to_owned();

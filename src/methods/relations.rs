@@ -1,4 +1,4 @@
-//! `deps` and `rdeps`: what a type uses, and what uses it.
+//! `deps` and `rdeps`: the types that a type uses, and those that use it.
 
 use super::symbols::{notes, page, resolve_one, unread_uses};
 use super::{AsTool, Effect, Method};
@@ -73,10 +73,10 @@ struct Of {
     offset: usize,
 }
 
-/// The list that comes page by page.
+/// The paginated list.
 const PAGES: &[&str] = &["types"];
 
-/// Types unless told.
+/// Default number of types.
 const USUAL: usize = 200;
 
 fn default_depth() -> u32 {
@@ -99,7 +99,7 @@ pub struct Related {
 }
 
 impl Of {
-    /// How the projects of a type stand.
+    /// Returns the health of the projects of a type.
     fn health_of(&self, desk: &mut Desk<'_>, found: &Candidate) -> Result<Health, Failed> {
         let mut health = desk.health()?;
         if health.line().is_some() {
@@ -112,7 +112,7 @@ impl Of {
     }
 
     fn answer(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
-        // Arguments that come as JSON have passed no command line.
+        // Arguments from JSON were not checked by the command line.
         if self.structure && self.body {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "structure and body cannot go together");
             return Err(Failed::new(Code::Usage, why.hint("leave both out for all edges")));
@@ -134,7 +134,7 @@ impl Of {
         relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
         let mut state = match way {
             Way::Deps => names.state(found.files.iter()).of_projects(&self.health_of(desk, &found)?),
-            // What a file that could not be read uses is not known.
+            // The uses of an unreadable file are unknown.
             Way::Rdeps => State::default().of_workspace(&names.flaws).of_projects(&desk.health()?),
         };
         state = state.renamed(former.as_deref(), &found.path).unread(&relations.unread);

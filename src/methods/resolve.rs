@@ -1,4 +1,4 @@
-//! `resolve`: what a name means.
+//! `resolve`: resolves a name to types or members.
 
 use super::access::leads_out;
 use super::symbols::{notes, resolution};
@@ -50,7 +50,7 @@ impl Method for Resolve {
     const NAME: &'static str = "resolve";
     const ALSO: &'static [&'static str] = &["ResolveSymbol"];
     const EFFECT: Effect = Effect::Looks;
-    // `search` finds whole names first.
+    // Agents use `search`, which reports whole names first.
     const TOOL: AsTool = AsTool::None;
     const WITHIN: bool = true;
     type Answer = Meaning;
@@ -94,7 +94,7 @@ impl Method for Resolve {
     fn text(answer: &Meaning) -> String {
         let found = &answer.found;
         let mut text = match found.how {
-            // The notes say so.
+            // The notes say that the name is unknown.
             None => String::new(),
             Some(How::Fuzzy) => "spelled alike:\n".to_owned(),
             Some(_) if found.resolved.is_some() => String::new(),
@@ -109,12 +109,12 @@ impl Method for Resolve {
     }
 }
 
-/// Most files that a line names all of.
+/// Most files that a line lists in full.
 const MOST_NAMED: usize = 4;
-/// How many it names of more.
+/// Number of files listed when there are more.
 const NAMED: usize = 3;
 
-/// The files that declare a symbol: all if they are few, otherwise the first and how many more there are.
+/// Lists the files that declare a symbol: all of a few, otherwise the first and the number of others.
 fn listed(files: &[String]) -> String {
     match files.len() {
         all if all > MOST_NAMED => format!("{} and {} more files", files[..NAMED].join(", "), all - NAMED),

@@ -1,4 +1,4 @@
-//! What a symbol was found to mean, as every answer tells it (seed 000 §6).
+//! The resolved symbol in the form of every answer (seed 000 §6).
 
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -10,8 +10,8 @@ use workbench::last_good::{label, parts};
 
 pub use workbench::symbols::resolve::Resolved;
 
-/// What the label of a type's or member's target means, and the files of the type. The identifiers are those of the present sources: a type that
-/// is gone has none.
+/// Resolves the label of a type's or member's target; returns also the files of the type. The identifiers are those of the present sources: a deleted
+/// type has none.
 pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<String>), Failed> {
     let Some((key, rest)) = parts(target) else {
         let resolved = Resolved {

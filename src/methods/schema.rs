@@ -1,11 +1,11 @@
-//! JSON Schemas as all clients can read them: no references, no unions with null, no formats of machine numbers.
+//! JSON Schemas that all clients support: no references, no unions with null, no number formats.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// The schema of a type.
+/// Returns the schema of a type.
 pub fn of<T: JsonSchema>() -> Schema {
     let plain = RecursiveTransform(drop_null);
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -17,7 +17,7 @@ pub fn of<T: JsonSchema>() -> Schema {
     schema
 }
 
-/// What is absent may be left out; that it could also be null is not said.
+/// Removes `null` from a union: an absent field is optional, and the schema does not mention null.
 fn drop_null(schema: &mut Schema) {
     schema.remove("format");
     if let Some(Value::Array(kinds)) = schema.get("type")

@@ -1,4 +1,4 @@
-//! `search`: names that match.
+//! `search`: finds types and members by name or meaning.
 
 use super::symbols::{learns, notes};
 use super::vectors::{vector_of, vectors};
@@ -154,7 +154,7 @@ impl Search {
         let mut wanted = vector_of(desk, &self.query, false)?;
         let mut near = vectors.nearest(&wanted.vector);
         if near.is_none() && wanted.is_filed {
-            // Another model may have made it.
+            // The stored vector may come from another model.
             wanted = vector_of(desk, &self.query, true)?;
             near = vectors.nearest(&wanted.vector);
         }

@@ -72,11 +72,11 @@ impl Method for SemanticOf {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Summary, Failed> {
         let context = desk.context;
         desk.ask(self.asking.clone());
-        // Names are looked up among the types that there are.
+        // Names are looked up in the index of types.
         if desk.reads_csharp()? {
             desk.outputs(&["//index:types".to_owned()], true)?;
         }
-        // The path of a file of another language is its summary.
+        // The path of a file of another language refers to its summary.
         let symbol = match desk.other_names()?.file(&self.symbol) {
             Some(file) => file_label(file, "semantic"),
             None => self.symbol.clone(),
@@ -85,7 +85,7 @@ impl Method for SemanticOf {
             true => symbol.clone(),
             false => format!("//types/{symbol}:semantic"),
         };
-        // A summary is of one symbol: what a pattern means, and which members there are, the index of names tells.
+        // Patterns and members are resolved by the symbol index; a summary is of one symbol.
         let is_in_index = (is_wild(&symbol) || symbol.contains('#')) && !symbol.starts_with("//");
         let known = match build::patterns(std::slice::from_ref(&asked)) {
             _ if is_in_index => false,
@@ -162,7 +162,7 @@ impl Method for SemanticOf {
     }
 }
 
-/// The label that is meant by one that may be abbreviated.
+/// Expands an abbreviated label.
 fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
     let of_member = asked
         .strip_prefix("//types/")
@@ -171,7 +171,7 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
         return names::one_label(desk.open()?.1, asked, "shown");
     };
     let outline = build::patterns(&[format!("//types/{key}#{member}:outline")])?;
-    // Which members a type has is known once that was looked at.
+    // The members of a type are known only once it was analysed.
     if !desk.open()?.1.survey(outline.patterns(), Reach::Named)?.unknown.is_empty() {
         desk.outputs(&[format!("//types/{key}:members")], true)?;
     }
@@ -185,7 +185,7 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
     }
 }
 
-/// There is a summary of the type, and none of a member of it.
+/// Returns the failure for a member in a workspace that only summarizes types.
 fn of_types_only(label: &str, key: &str) -> Failed {
     let message = "summaries of members are written by a language model only, and none is named here";
     let hint = format!("`cortex semantic '{key}'` prints that of the type; [producer.semantic] params.model names a model");
@@ -195,10 +195,10 @@ fn of_types_only(label: &str, key: &str) -> Failed {
     )
 }
 
-/// What the labels of summaries end with.
+/// Ending of the labels of summaries.
 const SUMMARY: &str = ":semantic";
 
-/// The label is that of something else.
+/// Returns the failure for a label of another kind of target.
 fn no_summary(label: &str) -> Failed {
     let why = Diagnostic::error(ErrorCode::SymbolNotFound, "this is the label of something else than a summary").found(label);
     let of_type = label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));

@@ -1,4 +1,4 @@
-//! `source`: the text of types, members and files.
+//! `source`: the source text of types, members and files.
 
 use super::access::denied;
 use super::symbols::{namesakes, notes};
@@ -59,7 +59,7 @@ pub struct Texts {
     state: State,
 }
 
-/// What is asked for: the symbols of a name, and what it was called when it was asked for by a name of before, or what was found in a file.
+/// A resolved request: the symbols of a name, with the former name if that was requested, or a part of a file.
 enum Meant {
     Symbols(Vec<Candidate>, Option<String>),
     File(Source),
@@ -121,7 +121,7 @@ impl Method for SourceOf {
     }
 }
 
-/// Each part with its numbered lines below the line that says what it is.
+/// Formats each part: a line with its place, then its numbered lines.
 fn parts(sources: &[Source]) -> String {
     let mut text = String::new();
     for source in sources {
@@ -140,7 +140,7 @@ fn parts(sources: &[Source]) -> String {
     text
 }
 
-/// The room that is left for texts beside all else that an answer tells of them.
+/// Returns the budget that the rest of the answer leaves for texts.
 fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
     let mut bare = sources.to_vec();
     bare.iter_mut()
@@ -166,13 +166,13 @@ impl Meant {
 }
 
 impl SourceOf {
-    /// What is meant, and what cannot be shown of it. Who asks for one thing, or for nothing that can be shown, is told by an error.
+    /// Resolves the requests; returns also those that cannot be shown. A single request, or requests without any result, fail with an error.
     fn resolve_places(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
         let root = root(desk)?;
         let store = desk.context.store_folder();
         let asked: Vec<FileRequest> = self.symbols.iter().map(|text| FileRequest::among(text, &root)).collect();
         let places: Vec<_> = asked.iter().map(|one| one.path_in_workspace(&root, store.as_deref())).collect();
-        // Files are shown while somebody builds; for names it may have to be built.
+        // Files can be shown during a build; names may need one.
         let (workspace, _) = match places.iter().all(|place| matches!(place, Ok((_, true)))) {
             true => desk.open_to_read()?,
             false => desk.open()?,
@@ -187,7 +187,7 @@ impl SourceOf {
                 continue;
             }
             let one = match place {
-                // A document that stands in place of no file is nowhere on the disk.
+                // An overlay's new document does not exist on the disk.
                 Ok((path, is_there)) if is_there || world.read(&path).is_ok() => lines(&*world, &root, &path, asked, self.lines)
                     .map(Meant::File)
                     .map_err(|why| Failed::new(Code::Usage, *why)),
@@ -229,7 +229,7 @@ impl SourceOf {
 }
 
 impl SourceOf {
-    /// The lines of a definition in a file of another language, and of its overloads, if a text means one.
+    /// Returns the lines of a definition in a file of another language, with its overloads, if the text resolves to one.
     fn of_other_language(&self, desk: &mut Desk<'_>, world: &dyn World, root: &Path, text: &str) -> Result<Option<Vec<Source>>, Failed> {
         let Some(one) = other_languages::resolve_other(desk, text)? else {
             return Ok(None);
@@ -250,7 +250,7 @@ impl SourceOf {
     }
 }
 
-/// What cannot be shown, as errors are told.
+/// Formats an item that cannot be shown like an error.
 fn failure_text(failed: &Value) -> String {
     let field = |name: &str| failed[name].as_str().unwrap_or_default();
     let mut text = format!("error[{}] {}: {}\n", field("code"), field("asked"), field("message"));
@@ -264,7 +264,7 @@ fn failure_text(failed: &Value) -> String {
     text
 }
 
-/// Whether a name that means no symbol is that of a file.
+/// Whether an unknown name is that of a file.
 fn is_of_file(desk: &mut Desk<'_>, asked: &FileRequest) -> Result<bool, Failed> {
     let Some((_, ending)) = asked.path.rsplit_once('.').filter(|(name, _)| !name.is_empty()) else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! `status`: how the workspace stands, and the service that answers.
+//! `status`: the state of the workspace and its service.
 
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;

@@ -1,4 +1,4 @@
-//! What the methods about symbols share: the names of the workspace, and what a symbol means among them.
+//! Shared parts of the methods about symbols: the symbol index of the workspace, and resolution in it.
 
 use crate::commands::last_good;
 use crate::context::Failed;
@@ -15,7 +15,7 @@ use workbench::symbols::state::{Flaws, State};
 use workbench::unread_files::{self, UnreadUses};
 use workbench::workspace::WorkbenchError;
 
-/// The names of the workspace, and which files they may lack something of.
+/// The symbol index of the workspace, and the files for which it may be incomplete.
 #[derive(Clone)]
 pub struct Names {
     /// All types and members.
@@ -25,13 +25,13 @@ pub struct Names {
 }
 
 impl Names {
-    /// The state of an answer about symbols that stand in these files.
+    /// Returns the state of an answer about symbols declared in these files.
     pub fn state<'f>(&self, files: impl Iterator<Item = &'f String>) -> State {
         State::default().of_files(&self.flaws, files)
     }
 }
 
-/// What a symbol may mean.
+/// Resolves a symbol.
 pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize) -> Result<Resolution, Failed> {
     if symbol.starts_with("//") {
         return Err(label_for_name(symbol));
@@ -52,11 +52,11 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
     }
 }
 
-/// Whether more is known now of what types were called before: asked where a name means nothing, because until then nobody needs to know.
+/// Updates the former names of types; returns whether there are new ones. Called only for unknown names, because nothing else needs them.
 pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
     let context = desk.context;
     let (workspace, session) = desk.open()?;
-    // It would be written down for the workspace.
+    // The update would be stored for the workspace.
     if context.leaves_checkout() {
         return Ok(false);
     }
@@ -66,34 +66,34 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
         desk.outputs(&wanted, true)?;
     }
     match aliases::update(&root, desk.open()?.1) {
-        // What stands in its way is told by builds.
+        // Builds report an obstacle in its place.
         Err(WorkbenchError::Path { .. }) => Ok(false),
         learnt => Ok(learnt?),
     }
 }
 
-/// What a symbol means where several of one name can be shown ([`Resolution::namesakes`]), and what it was called before.
+/// Resolves a symbol, allowing several of one name ([`Resolution::namesakes`]); returns also the former name.
 pub fn namesakes(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
     let all = symbol_or_error(desk, None, symbol, "outline", found.namesakes())?;
     Ok((all.into_iter().flatten().collect(), found.former))
 }
 
-/// The type or member that a symbol means, or all overloads of a name, and what it was called before.
+/// Resolves a symbol to a type or member, or all overloads of a name; returns also the former name.
 pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
     let all = symbol_or_error(desk, None, symbol, "outline", found.meant_with_overloads().map(<[_]>::to_vec))?;
     Ok((all, found.former))
 }
 
-/// The one type or member that a symbol means.
+/// Resolves a symbol to one type or member.
 pub fn resolve_one(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, workbench::symbols::resolve::SHOWN)?;
     let one = symbol_or_error(desk, None, symbol, "outline", found.candidate().cloned())?;
     Ok((one, found.former))
 }
 
-/// What a symbol means. Of one that means nothing it is said whether it was there once, as the subject of a target; `command` is who asks, if it
+/// Unwraps a resolution. For an unknown symbol, reports whether it existed once as the subject of a target; `command` is the requesting command if it
 /// has a `--last-good`.
 pub fn symbol_or_error<T>(
     desk: &mut Desk<'_>,
@@ -109,7 +109,7 @@ pub fn symbol_or_error<T>(
     {
         let context = desk.context;
         let (workspace, session) = desk.open()?;
-        // A member may be written behind a dot.
+        // A dot may precede the member.
         let member = symbol.rsplit_once('.').map(|(of, member)| format!("{of}#{member}"));
         for name in [Some(symbol.to_owned()), member].into_iter().flatten() {
             let label = format!("//types/{name}:{target}");
@@ -121,7 +121,7 @@ pub fn symbol_or_error<T>(
     Ok(meant?)
 }
 
-/// A label stands where a name is wanted.
+/// Returns the failure for a label in place of a name.
 fn label_for_name(label: &str) -> Failed {
     let found: String = label.chars().take(120).collect();
     let why = Diagnostic::error(ErrorCode::E_SYMBOL, "this is a label, and the name of a type or member is wanted").found(found);
@@ -145,8 +145,8 @@ impl From<SymbolError> for Failed {
     }
 }
 
-/// The labels of a target of what a symbol means, by all names that there are: namesakes with their overloads, or those of a pattern. `command` is
-/// who asks, if it has a `--last-good`.
+/// Returns labels of the target for all matches of a symbol: namesakes with their overloads, or the matches of a pattern. `command` is the requesting
+/// command if it has a `--last-good`.
 pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<Vec<String>, Failed> {
     let names = desk.names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
@@ -158,7 +158,7 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
     Ok(all.iter().flatten().map(|one| one.label(target)).collect())
 }
 
-/// The label of a target of the one type or member that a symbol means; a pattern that fits several means none. Else as [`found_by_name`].
+/// Returns the label of the target for one type or member; a pattern with several matches is refused. Otherwise as [`found_by_name`].
 pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<String, Failed> {
     let names = desk.names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
@@ -167,7 +167,7 @@ pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &st
     Ok(one.label(target))
 }
 
-/// Says that a symbol is found by a name of before.
+/// Reports that a symbol was found by a former name.
 fn remark_renamed(desk: &mut Desk<'_>, symbol: &str, target: &str, found: &Resolution) -> Result<(), Failed> {
     if found.former.is_some() {
         let context = desk.context;
@@ -177,21 +177,21 @@ fn remark_renamed(desk: &mut Desk<'_>, symbol: &str, target: &str, found: &Resol
     Ok(())
 }
 
-/// Of a pattern no more symbols are meant.
+/// Most matches of a pattern.
 pub const MOST: usize = 1000;
 
-/// What files that cortex does not read may use of symbols, by their paths.
+/// Returns the possible uses of symbols, by path, in files that cortex does not parse.
 pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Failed> {
     let world = desk.open()?.0.engine.world.clone();
     Ok(unread_files::uses(&*world, paths.iter().copied(), None))
 }
 
-/// The notes of a state, as lines below an answer.
+/// Formats the notes of a state as lines below an answer.
 pub fn notes(state: &State) -> String {
     state.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
-/// The state of a page: behind the first so many, and how many, of all.
+/// Returns the state of a page with offset and number of shown entries, out of all.
 pub fn page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
     let more = match shown {
         0 => "raise the limit".to_owned(),

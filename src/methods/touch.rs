@@ -1,14 +1,14 @@
-//! That a type was looked at, for the prompt window.
+//! Records viewed types for the prompt window.
 
 use super::Entry;
 use serde_json::Value;
 use std::path::Path;
 use workbench::window::state::Window;
 
-/// Methods that look at one type.
+/// Methods whose answer is about one type.
 const LOOK_AT_ONE: [&str; 5] = ["outline", "source", "usages", "deps", "semantic"];
 
-/// Notes the type that an answer is about. Whether it can be noted does not change the answer.
+/// Records the type of an answer. A failed write does not change the answer.
 pub fn touch(root: Option<&Path>, entry: &Entry, answer: &Value) {
     let path = answer["resolved"]["path"].as_str().filter(|_| LOOK_AT_ONE.contains(&entry.name));
     if let (Some(root), Some(path)) = (root, path) {

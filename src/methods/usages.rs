@@ -1,4 +1,4 @@
-//! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
+//! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
 use super::symbols::{Names, notes, page, resolution, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
@@ -45,17 +45,17 @@ pub struct UsagesOf {
     pub possible: usize,
 }
 
-/// Possible places unless told.
+/// Default number of possible places.
 const USUAL_POSSIBLE: usize = 100;
 
 fn default_possible() -> usize {
     USUAL_POSSIBLE
 }
 
-/// Overloads of a name that are taken together.
+/// Most overloads of a name whose places are merged.
 const MOST_OVERLOADS: usize = 1000;
 
-/// Places unless told.
+/// Default number of places.
 const USUAL: usize = 1000;
 
 fn default_limit() -> usize {
@@ -156,7 +156,7 @@ impl Method for UsagesOf {
 }
 
 impl UsagesOf {
-    /// The places of one of the symbols that the name means.
+    /// Returns the places of one of the resolved symbols.
     fn spots(&self, desk: &mut Desk<'_>, names: &Names, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
         let health = desk.health()?;
         let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
@@ -178,7 +178,7 @@ impl UsagesOf {
         Ok(spots)
     }
 
-    /// A page of places.
+    /// Returns a page of places.
     fn page_of(&self, resolved: Resolved, found: Usages, mut state: State) -> SpotsOfOne {
         let total = found.certain.len() + found.possible.len();
         if total == 0 {
@@ -224,7 +224,7 @@ impl SpotsOfOne {
         for spot in &self.certain {
             text.push_str(&spot.line());
         }
-        // Places that are possible for the same reason stand together, the likeliest reason first.
+        // Group possible places by reason, the likeliest first.
         for reason in &self.reasons {
             let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
             if shown.is_empty() {
@@ -262,7 +262,7 @@ impl SpotsOfOne {
 }
 
 impl Spot {
-    /// The place and its line; what is no code that uses it begins with its kind.
+    /// Formats the place and its line; uses outside of code start with their kind.
     fn line(&self) -> String {
         let kind = match self.kind.as_str() {
             kind @ ("cref" | "implement" | "override") => format!("[{kind}] "),

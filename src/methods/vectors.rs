@@ -1,4 +1,4 @@
-//! What searches by meaning share: the vectors of all types, and that of a text.
+//! Shared parts of searches by meaning: the vectors of all types, and the vector of a text.
 
 use super::investigate::as_failed;
 use crate::commands::show;
@@ -18,18 +18,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workbench::symbols::state::{Freshness, State};
 
-/// The table of all vectors.
+/// Label of the table of all vectors.
 const VECTORS: &str = "//index:vectors";
 
 /// The vectors of all types.
 pub(super) struct TypeVectors {
-    /// The table.
+    /// The table of vectors.
     pub bytes: Arc<[u8]>,
     is_current: bool,
 }
 
 impl TypeVectors {
-    /// How an answer that is made of them relates to the sources.
+    /// Returns the freshness of an answer that is based on them.
     pub fn state(&self) -> State {
         match self.is_current {
             true => State::default(),
@@ -44,11 +44,11 @@ impl TypeVectors {
 /// The vector of a text.
 pub(super) struct TextVector {
     pub vector: Vector,
-    /// Whether it was made before.
+    /// Whether it was stored before.
     pub is_filed: bool,
 }
 
-/// The table of the vectors of all types as they are now. Where a model of the manifest makes them, as they were last made: a search buys nothing.
+/// Reads the vectors of all types, brought up to date. If a model of the manifest creates them, reads the last ones: a search pays for none.
 pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
     let context = desk.context;
     let (_, session) = desk.open()?;
@@ -71,7 +71,7 @@ pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
     })
 }
 
-/// The vector of a text, made as those of the types are. The same text is made once, unless it is to be made afresh.
+/// Returns the vector of a text, from the same producer as the types'. It is cached by text, unless `fresh`.
 pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<TextVector, Failed> {
     let context = desk.context;
     let (_, session) = desk.open()?;

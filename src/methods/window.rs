@@ -59,7 +59,7 @@ pub struct WindowAnswer {
     state: State,
 }
 
-/// Bytes of a token, about.
+/// Average bytes of a token.
 const BYTES: f64 = 3.3;
 
 impl Method for Show {
@@ -90,7 +90,7 @@ impl Method for Show {
         let room = Room::read(&window, desk.open_to_read()?.0.text());
         let mut made = compose(&window, &known.cards, &pack, room);
         if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
-            // The text can be told all the same.
+            // The answer still has the text.
             let failed = unwritten(&error);
             desk.context.say(&failed.diagnostics);
             desk.worsen(failed.code);
@@ -118,18 +118,18 @@ impl Method for Show {
     }
 }
 
-/// What is known of the types that the window may show.
+/// Facts about the types that the window may show.
 #[derive(Default)]
 struct KnownTypes {
     cards: BTreeMap<String, Card>,
-    /// Labels of outlines that could not be made.
+    /// Labels of outlines that could not be built.
     unread: Vec<String>,
-    /// Types whose summary a model makes and nobody has asked for.
+    /// Types whose summary needs a paid request that was never made.
     unasked: BTreeSet<String>,
 }
 
 impl KnownTypes {
-    /// How fresh and how complete a window is that was made of it.
+    /// Returns freshness and completeness of a window composed of them.
     fn state(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
         let names = desk.names()?;
         let mut files = Vec::new();
@@ -167,7 +167,7 @@ impl KnownTypes {
     }
 }
 
-/// What is known of them. Summaries that a model makes are taken as they are; none is asked for.
+/// Reads the facts about the window's types. Paid summaries are read as stored; none is requested.
 fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownTypes, Failed> {
     let names = desk.names()?;
     let keys: Vec<String> = candidate_types(window, pack)
@@ -222,7 +222,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
     })
 }
 
-/// The types of the window that have another name now, with that.
+/// Returns the present names of renamed types in the window.
 fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, String>, Failed> {
     let wanted = candidate_types(window, &[]);
     if wanted.is_empty() {
@@ -251,7 +251,7 @@ fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[
         .collect())
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
     desk.context.root().ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_NO_WORKSPACE, "there is no cortex.toml here or in any folder above");
@@ -302,7 +302,7 @@ pub struct Dismiss {
     pub symbol: String,
 }
 
-/// Changes the window by the type that a symbol means. One that is gone can be let go by the name that it had, or the end of it.
+/// Changes the window by the type of a symbol. A deleted type can be removed by its former name, or the end of it.
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
     let root = root(desk)?;
     let mut before = Window::read(&root).map_err(|error| unwritten(&error))?;
@@ -314,7 +314,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         .map(|pin| &pin.path)
         .chain(before.recent.iter().map(|recent| &recent.path));
     let (resolved, state) = if gone && known.clone().any(|path| path == symbol) {
-        // By the name that the window knows; what is of that name now was not looked at.
+        // Use the name in the window; a present type of that name was not viewed.
         (Resolved::gone(symbol), State::default())
     } else {
         let names = desk.names()?;
@@ -433,9 +433,9 @@ pub struct Settings {
     pack: Option<String>,
 }
 
-/// A window of fewer characters shows nothing worth while.
+/// Fewest useful characters of a window.
 const FEWEST: usize = 1000;
-/// More than any model takes.
+/// Limit above the context of any model.
 const MOST: usize = 10_000_000;
 
 impl Method for Set {
@@ -445,7 +445,7 @@ impl Method for Set {
     type Answer = Settings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Settings, Failed> {
-        // Arguments that come as JSON have passed no command line.
+        // Arguments from JSON were not checked by the command line.
         if self.pack.is_some() && self.no_pack {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "pack and noPack cannot go together");
             return Err(Failed::new(Code::Usage, why.hint("leave noPack out for the pack to be active")));

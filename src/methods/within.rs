@@ -1,4 +1,4 @@
-//! Methods asked about an overlay by programs: the argument `overlay`, which every method that can be asked so has beside its own.
+//! The argument `overlay`, which programs can pass to every method that supports overlays.
 
 use super::{Method, arguments, schema};
 use crate::context::Failed;
@@ -7,10 +7,10 @@ use schemars::Schema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Its name among the arguments.
+/// Name of the argument.
 pub const ARGUMENT: &str = "overlay";
 
-/// The arguments of a method with the one that names an overlay.
+/// Returns the schema of a method's arguments with `overlay`.
 pub fn schema<M: Method>() -> Schema {
     let mut schema = schema::of::<M>();
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
@@ -19,10 +19,10 @@ pub fn schema<M: Method>() -> Schema {
     schema
 }
 
-/// Takes that argument from the others: what is opened from now on is the overlay that it names.
+/// Removes the argument from the others; the desk then opens the named overlay.
 ///
 /// # Errors
-/// When it is no name.
+/// When it is not a string.
 pub fn take_overlay_argument(desk: &Desk<'_>, arguments: &mut Value) -> Result<(), Failed> {
     #[derive(Deserialize)]
     struct Named {

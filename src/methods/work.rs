@@ -1,4 +1,4 @@
-//! What the methods of work share: a build in which the questions that nobody has answered wait, so that they can be handed out.
+//! Shared parts of the methods for agents' work: a build in which unanswered questions wait and can be given to agents.
 
 use super::arguments::one_or_many;
 use crate::cli::AskingArgs;
@@ -20,20 +20,20 @@ use workbench::work::{TypeGraph, targets};
 /// Longest name of an agent, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// What a build for agents came to.
+/// Result of a build for agents.
 pub struct Round {
     /// The build.
     pub report: Report,
-    /// What waits for an answer, what most waits for first.
+    /// Questions without an answer, those with the most dependents first.
     pub waiting: Vec<Waiting>,
-    /// Names of questions whose answers it used.
+    /// Names of questions whose answers the build used.
     pub used: BTreeSet<String>,
 }
 
-/// Opens the workspace for agents' work: nobody else is asked anything that costs money.
+/// Opens the workspace for agents' work: no paid model is asked.
 ///
 /// # Errors
-/// When no model of the workspace is an agent, or answers cannot be kept.
+/// When no model of the workspace is an agent, or answers cannot be stored.
 pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
     desk.ask(AskingArgs {
         max_calls: Some(0),
@@ -54,12 +54,12 @@ pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
     Ok(targets)
 }
 
-/// Types, labels or patterns: by position, or each behind `--scope`.
+/// Types, labels or patterns, by position or each with `--scope`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scope(#[serde(deserialize_with = "one_or_many")] pub Vec<String>);
 
-/// Its argument by position, and the one that is a flag.
+/// Names of the positional argument and of the flag.
 const PLACES: [&str; 2] = ["scope", "scope_flag"];
 
 impl Args for Scope {
@@ -87,10 +87,10 @@ impl FromArgMatches for Scope {
     }
 }
 
-/// Builds the targets of a scope, all that agents answer for if there is none.
+/// Builds the targets of a scope; without one, all that agents answer for.
 ///
 /// # Errors
-/// As [`open`] and [`round`], and when a pattern means nothing.
+/// As [`open`] and [`round`], and when a pattern matches nothing.
 pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
     let all = open(desk)?;
     let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {
@@ -102,7 +102,7 @@ pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
         scope => scope.iter().map(label).collect(),
     };
     let round = round(desk, &patterns)?;
-    // Why was said by the build.
+    // The build reported the reason.
     match round.report.refused.is_empty() {
         true => Ok(round),
         false => Err(Failed {
@@ -112,10 +112,10 @@ pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
     }
 }
 
-/// Builds, and gathers what waits. Whatever is asked is asked of the sources as they are now.
+/// Builds, and collects the waiting questions. All questions refer to the present sources.
 ///
 /// # Errors
-/// When a pattern is wrong, or the store breaks.
+/// When a pattern is invalid, or the store fails.
 pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> {
     let context = desk.context;
     let (workspace, session) = desk.open()?;
@@ -160,7 +160,7 @@ impl Round {
     }
 }
 
-/// The notes, with an error of the disk told as one.
+/// Converts a disk error of the notes to a failure.
 pub fn noted<T>(result: std::io::Result<T>) -> Result<T, Failed> {
     result.map_err(|error| disk(&error))
 }
@@ -170,10 +170,10 @@ fn disk(error: &std::io::Error) -> Failed {
     Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
 }
 
-/// The name of an agent as it is written down.
+/// Checks and trims the name of an agent.
 ///
 /// # Errors
-/// When it cannot be shown in a line.
+/// When it cannot be displayed on one line.
 pub fn name(agent: &str) -> Result<&str, Failed> {
     let name = agent.trim();
     if name.chars().count() <= LONGEST_NAME && !name.chars().any(|c| c.is_control() || c == '\u{fffd}') {
@@ -183,7 +183,7 @@ pub fn name(agent: &str) -> Result<&str, Failed> {
     Err(Failed::new(Code::Usage, why.hint("give a short name of your own with --agent")))
 }
 
-/// Whether a number is one that an argument may have, from 1 on, as the command line has it.
+/// Checks that a number is within 1 and `most`, as the command line does.
 ///
 /// # Errors
 /// When it is not.
@@ -198,7 +198,7 @@ pub fn check_range(argument: &str, number: u64, most: u64) -> Result<(), Failed>
     ))
 }
 
-/// What an answer has to look like.
+/// Returns the required form of an answer.
 pub fn form(question: &Waiting) -> String {
     let form = match question.patch {
         true => "only the sections that change, each with its name and a colon on a line of its own, or NO CHANGE",
@@ -207,12 +207,12 @@ pub fn form(question: &Waiting) -> String {
     format!("plain text: {form}; at most {} tokens", question.max_tokens)
 }
 
-/// The word for a question.
+/// Returns the word for the kind of question.
 pub fn kind(patch: bool) -> &'static str {
     if patch { "patch" } else { "new" }
 }
 
-/// How often answers to it were refused, and why the last one was.
+/// Returns the number of refused answers, and the reasons of the last refusal.
 pub fn refusals(note: Option<&Note>) -> (u32, Vec<String>) {
     let refused = note.and_then(|note| note.refused.as_ref());
     refused.map_or((0, Vec::new()), |refused| (refused.times, refused.why.clone()))

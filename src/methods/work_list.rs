@@ -1,4 +1,4 @@
-//! `work list`: how far the agents are.
+//! `work list`: progress of the agents.
 
 use super::work::{self, Scope, kind, noted};
 use super::{AsTool, Effect, Method};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use workbench::symbols::state::State;
 use workbench::work::holder;
 
-/// Questions listed.
+/// Most questions listed.
 const LISTED: usize = 100;
 
 /// List what waits for agents, who works at it, and how much is done.

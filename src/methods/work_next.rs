@@ -1,4 +1,4 @@
-//! `work next`: questions for an agent.
+//! `work next`: gives questions to an agent.
 
 use super::work::{self, Scope, form, kind, noted};
 use super::{Effect, Method};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
 use workbench::work::{Comer, LONGEST_LEASE, Taken, holder, take};
 
-/// Most questions at a time.
+/// Most questions per call.
 const MOST: u64 = 100;
 
 /// Give the next prompts that wait for an agent to answer them.
@@ -117,7 +117,7 @@ impl Method for Next {
             let note = noted(notes.read(&other.id))?;
             taken += usize::from(!is_given && note.is_some_and(|note| holder(&note, now).is_some()));
         }
-        // What a prompt shows of a file that does not parse may lack something.
+        // A prompt about a file that does not parse may be incomplete.
         let mut state = State::default().of_workspace(&*desk.flaws()?);
         if given.is_empty() {
             state.notes.push(match round.waiting.len() {

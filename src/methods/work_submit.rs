@@ -1,4 +1,4 @@
-//! `work submit`: the answer of an agent.
+//! `work submit`: takes the answer of an agent.
 
 use super::work::{self, Round, kind, noted};
 use super::{Effect, Method};
@@ -155,7 +155,7 @@ impl Submit {
         })
     }
 
-    /// The question is not asked any more.
+    /// Returns the failure for a question that is no longer asked.
     fn stale(&self, note: &Note, round: &Round) -> Failed {
         let label = &note.label;
         let (why, found) = match round.waiting.iter().find(|other| other.label == *label) {
@@ -177,7 +177,7 @@ impl Submit {
         )
     }
 
-    /// What can be asked now that a target has its answer.
+    /// Returns the questions that can be asked now that a target has its answer.
     fn possible(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
         let (_, session) = desk.open()?;
         let readers: Vec<String> = TypeGraph::of(session)?.readers(label).into_iter().collect();

@@ -1,4 +1,4 @@
-//! A bench: a workspace and a store in a temporary folder, and runs of the program in it.
+//! Test bench: a workspace and a store in a temporary folder, and runs of the program in it.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-/// A workspace of its own.
+/// A temporary workspace.
 pub struct Bench {
     folder: tempfile::TempDir,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// The exit code.
@@ -22,7 +22,7 @@ pub struct Ran {
     pub err: String,
 }
 
-/// Two documents, one rule over them, one rule that reads all, one that fails.
+/// Two documents, a rule over each, a rule that reads all, and a failing one.
 const MANIFEST: &str = r#"[workspace]
 name = "bench"
 rulesets = []
@@ -61,7 +61,7 @@ inputs = { text = "//files/docs/a.md:bytes" }
 "#;
 
 impl Bench {
-    /// An empty folder.
+    /// Returns a bench with an empty folder.
     pub fn empty() -> Self {
         let bench = Self {
             folder: tempfile::tempdir().expect("folder"),
@@ -70,7 +70,7 @@ impl Bench {
         bench
     }
 
-    /// The workspace of [`MANIFEST`].
+    /// Returns a bench with the workspace of [`MANIFEST`].
     pub fn documents() -> Self {
         let bench = Self::empty();
         bench.write("cortex.toml", MANIFEST);
@@ -79,14 +79,14 @@ impl Bench {
         bench
     }
 
-    /// A copy of the C# fixture.
+    /// Returns a bench with a copy of the C# fixture.
     pub fn memotree() -> Self {
         let bench = Self::empty();
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/memotree"), &bench.root());
         bench
     }
 
-    /// The fixture with a target that is made only when something is written to a pipe, and the pipe.
+    /// Returns the fixture with a target that blocks until a pipe is written to, and the pipe.
     pub fn waits() -> (Self, PathBuf) {
         let bench = Self::memotree();
         let pipe = bench.beside("pipe");
@@ -101,7 +101,7 @@ impl Bench {
         (bench, pipe)
     }
 
-    /// Holds a lock file as a build does that does not end.
+    /// Locks a file as a build that never ends does.
     pub fn lock(&self, path: &Path) -> File {
         let mut lock = File::options().write(true).open(path).expect("a lock");
         lock.lock().expect("locked");
@@ -110,16 +110,16 @@ impl Bench {
         lock
     }
 
-    /// Holds the checkout, which was built before.
+    /// Locks the checkout, which was built before.
     pub fn lock_checkout(&self) -> File {
         let locks = std::fs::read_dir(self.store().join("views")).expect("checkouts");
         let locks = locks.map(|entry| entry.expect("a file").path());
         let own = |path: &PathBuf| path.extension().is_some_and(|end| end == "lock") && !path.to_string_lossy().ends_with(".watch.lock");
-        // Places beside it have the numbers that follow.
+        // Its other lock files have the numbers that follow.
         self.lock(&locks.filter(own).min().expect("a checkout"))
     }
 
-    /// The end of a pipe to write to, once somebody reads the other one; `reader` must not end before.
+    /// Opens a pipe for writing once another process reads it; `reader` must not end before.
     pub fn write_end(pipe: &Path, reader: &mut Child) -> File {
         let no_wait = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         loop {
@@ -133,17 +133,17 @@ impl Bench {
         }
     }
 
-    /// The workspace's folder.
+    /// Returns the workspace's folder.
     pub fn root(&self) -> PathBuf {
         self.folder.path().join("ws")
     }
 
-    /// The store's folder.
+    /// Returns the store's folder.
     pub fn store(&self) -> PathBuf {
         self.folder.path().join("store")
     }
 
-    /// A path beside the workspace.
+    /// Returns a path beside the workspace.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -155,21 +155,21 @@ impl Bench {
         std::fs::write(path, text).expect("file");
     }
 
-    /// Puts one text in the place of another in a file of the workspace that holds it.
+    /// Replaces a text in a file of the workspace, which must contain it.
     pub fn change(&self, path: &str, from: &str, to: &str) {
         let text = std::fs::read_to_string(self.root().join(path)).expect("file");
         assert!(text.contains(from), "{path} does not hold {from}");
         self.write(path, &text.replace(from, to));
     }
 
-    /// The program, ready to run in the workspace.
+    /// Returns the program as a command in the workspace.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.prepared(env!("CARGO_BIN_EXE_cortex"));
         command.args(args);
         command
     }
 
-    /// Runs a line of a shell in which `cortex` is the program; errors are printed where output is.
+    /// Runs a shell line in which `cortex` is the program; errors are merged into the output.
     pub fn shell(&self, line: &str) -> Ran {
         let program = Path::new(env!("CARGO_BIN_EXE_cortex"));
         let mut path = program.parent().expect("a folder").as_os_str().to_owned();
@@ -180,7 +180,7 @@ impl Bench {
         self.ran(command.output().expect("sh starts"))
     }
 
-    /// A program in the workspace, with no settings of this machine.
+    /// Returns a program as a command in the workspace, without settings of this machine.
     fn prepared(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -194,12 +194,12 @@ impl Bench {
         command
     }
 
-    /// Runs it.
+    /// Runs the program.
     pub fn run(&self, args: &[&str]) -> Ran {
         self.ran(self.command(args).output().expect("the program starts"))
     }
 
-    /// A finished run as text, with what differs from run to run filtered out.
+    /// Converts a finished run to text, with variable parts replaced.
     pub fn ran(&self, output: Output) -> Ran {
         let text = |bytes: Vec<u8>| self.filtered(&String::from_utf8(bytes).expect("text"));
         Ran {
@@ -209,12 +209,12 @@ impl Bench {
         }
     }
 
-    /// A text as [`Ran::all`] would have it.
+    /// Filters a text as [`Ran::all`] does.
     pub fn as_shown(&self, text: &str) -> String {
         times(&self.filtered(text))
     }
 
-    /// Folders, durations, moments and digests as words.
+    /// Replaces folders, durations, times and digests with words.
     fn filtered(&self, text: &str) -> String {
         let text = text.replace(&*self.folder.path().to_string_lossy(), "TEMP");
         text.split_inclusive(['\n', ' ', '(', ')', ',', '"'])
@@ -239,19 +239,19 @@ impl Bench {
 }
 
 impl Ran {
-    /// Code, output and errors in one text.
+    /// Joins code, output and errors to one text.
     pub fn all(&self) -> String {
         let timeless = times(&format!("{}{}", self.out, self.err));
         format!("exit {}\n{timeless}", self.code)
     }
 
-    /// Standard output as JSON.
+    /// Parses standard output as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// Durations (`12 ms`, `1.4 s`, `340 µs`) as TIME.
+/// Replaces durations (`12 ms`, `1.4 s`, `340 µs`) with TIME.
 fn times(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -280,7 +280,7 @@ fn times(text: &str) -> String {
     out + rest
 }
 
-/// Runs git in a folder, as nobody in particular and with no settings of this machine.
+/// Runs git in a folder, with a neutral identity and without settings of this machine.
 pub fn git(folder: &Path, args: &[&str]) {
     let ran = Command::new("git")
         .args([

@@ -1,4 +1,4 @@
-//! Taking care of a store: collecting garbage, verifying, pinning, handing on.
+//! Maintenance of a store: garbage collection, verification, pins, export and import.
 
 use crate::bench::Bench;
 use engine::graph::pages::short_hash;
@@ -7,7 +7,7 @@ use engine::store::{Part, Store};
 use serde_json::Value;
 use std::fs;
 
-/// A workspace whose documents went through several versions, all built.
+/// Returns a workspace whose documents have several built versions.
 fn aged() -> Bench {
     let bench = Bench::documents();
     for words in 1..=6 {
@@ -27,7 +27,7 @@ fn gc(bench: &Bench, args: &[&str]) -> Value {
 #[test]
 fn what_is_old_and_held_by_nothing_goes() {
     let bench = aged();
-    // Everything is young.
+    // All results are recent.
     let told = gc(&bench, &[]);
     assert_eq!(
         (&told["removed"]["actions"], &told["kept_young"]["actions"]),
@@ -45,11 +45,11 @@ fn what_is_old_and_held_by_nothing_goes() {
         (&7.into(), &7.into()),
         "{told}"
     );
-    // A second one finds nothing, and the build has nothing to do.
+    // A second run finds nothing, and the build has nothing to do.
     assert_eq!(gc(&bench, &["--older-than", "0"])["removed"]["actions"], 0);
     let ran = bench.run(&["build", "//docs/...", "//index:total"]);
     assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
-    // What was kept is found again; what was taken is made again.
+    // Kept results are found again; collected ones are built again.
     bench.write("docs/a.md", &"word ".repeat(5));
     assert!(bench.run(&["build", "//docs/..."]).err.contains("1 cached"));
     bench.write("docs/a.md", "word ");
@@ -85,7 +85,7 @@ fn checkouts_that_share_a_store_keep_what_is_theirs() {
     let told = gc(&bench, &["--older-than", "0"]);
     assert_eq!((&told["checkouts"], &told["after"]["actions"]), (&2.into(), &8.into()), "{told}");
     assert!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).err.contains("up to date"));
-    // A checkout that is away is kept for a while, unless told otherwise.
+    // A missing checkout is kept for a while, unless the command says otherwise.
     let away = bench.beside("away");
     fs::rename(&other, &away).expect("moved");
     let told = gc(&bench, &["--older-than", "0"]);
@@ -145,7 +145,7 @@ fn a_size_that_cannot_be_reached_is_an_error_with_a_way_out() {
 #[test]
 fn a_store_shrinks_to_a_size() {
     let bench = Bench::documents();
-    // Documents whose outputs are noise: a store of some megabytes.
+    // Documents with random outputs: a store of some megabytes.
     let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
     bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"cat\""));
     for round in 0..24_u32 {
@@ -161,7 +161,7 @@ fn a_store_shrinks_to_a_size() {
     assert!(before > 6_000_000 && after <= 5_000_000, "{before} {after} {told}");
     assert_eq!(told["after"]["file_bytes"].as_u64(), Some(after));
     assert_eq!(told["reached"], true);
-    // Not more went than had to, and what is present stays.
+    // No more was collected than necessary, and present results stay.
     assert!(after > 2_000_000, "{after}");
     assert!(bench.run(&["build", "//docs/..."]).err.contains("up to date"));
 }
@@ -188,7 +188,7 @@ fn gc_needs_a_store_and_touches_nothing_else() {
     let missing = bench.beside("missing");
     let ran = bench.run(&["gc", "--store", missing.to_str().expect("text")]);
     assert!(ran.code == 2 && !missing.exists(), "{ran:?}");
-    // With a store named, no workspace is needed; without, one is.
+    // With `--store`, no workspace is needed; otherwise it is.
     let store = bench.store();
     let ran = bench.run(&["-C", folder.to_str().expect("text"), "gc", "--store", store.to_str().expect("text")]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -207,7 +207,7 @@ fn a_pinned_version_stays_whatever_comes() {
         0
     );
     let told = gc(&bench, &["--older-than", "0"]);
-    // As without the pin, but for one of a.md.
+    // As without the pin, plus one version of a.md.
     assert_eq!(told["after"]["actions"], 8, "{told}");
     for words in 7..=26 {
         bench.write("docs/a.md", &"word ".repeat(words));
@@ -221,7 +221,7 @@ fn a_pinned_version_stays_whatever_comes() {
     let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
     assert_eq!(versions["versions"].as_array().map(Vec::len), Some(17), "{versions}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
-    // A note of several lines stays on the line of its version.
+    // A note of several lines stays on its version's line.
     let note = "before\nthe\tcut \u{1b}[2J";
     assert_eq!(bench.run(&["pin-version", "//docs/docs/a.md:words", "1", "--note", note]).code, 0);
     let lined = bench.run(&["history", "//docs/docs/a.md:words"]).out;
@@ -229,7 +229,7 @@ fn a_pinned_version_stays_whatever_comes() {
     assert!(lined.contains("pinned: before\\nthe\\tcut \\u{1b}[2J\n"), "{lined}");
     let diff = bench.run(&["diff", "//docs/docs/a.md:words", "1", "26"]);
     assert!(diff.code == 0 && diff.out.contains("-1 "), "{diff:?}");
-    // Without the pin it goes like the others of its age.
+    // Without the pin, it is collected like the others of its age.
     assert_eq!(bench.run(&["unpin-version", "//docs/docs/a.md:words"]).code, 0);
     let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
     assert_eq!(versions["versions"].as_array().map(Vec::len), Some(16), "{versions}");
@@ -244,7 +244,7 @@ fn a_pinned_version_stays_whatever_comes() {
     }
 }
 
-/// Flips a bit of every place in the database where these bytes stand.
+/// Flips a bit at every occurrence of these bytes in the database.
 fn flip(bench: &Bench, bytes: &[u8]) {
     let path = bench.store().join("store.redb");
     let mut file = fs::read(&path).expect("store");
@@ -272,7 +272,7 @@ fn damage_is_found_told_by_label_and_dropped() {
     let found = bench.run(&["store", "verify", "--json"]);
     assert_eq!(found.code, 3, "{found:?}");
     let json = found.json();
-    // What lies in one block with it is lost, too.
+    // Other results in the same block are lost, too.
     let harm = json["damaged"].as_array().into_iter().flatten();
     let labels: Vec<&Value> = harm.flat_map(|harm| harm["labels"].as_array().into_iter().flatten()).collect();
     assert!(labels.contains(&&"//docs/docs/a.md:words".into()), "{json}");
@@ -284,7 +284,7 @@ fn damage_is_found_told_by_label_and_dropped() {
     assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
 }
 
-/// Flips a bit of every record of a result that is compressed with a dictionary, behind its codec and a length of two bytes or less; how many.
+/// Flips a bit of every result record compressed with a dictionary, after its codec and a length of at most two bytes; returns their number.
 fn flip_records(bench: &Bench) -> usize {
     let path = bench.store().join("store.redb");
     let mut file = fs::read(&path).expect("store");
@@ -295,14 +295,14 @@ fn flip_records(bench: &Bench) -> usize {
     places.len()
 }
 
-/// A workspace whose results are damaged, all of two or more. How long a program took decides whether its record is compressed: it is made
-/// anew until they are.
+/// Returns a workspace with at least two damaged result records. A record's compression depends on the measured duration, so workspaces are created
+/// until enough records are compressed.
 fn with_damaged_records(make: impl Fn() -> Bench) -> Bench {
     let mut made = (0..50).map(|_| make());
     made.find(|bench| flip_records(bench) >= 2).expect("records that are compressed")
 }
 
-/// What is damaged is a row of some table; what people know are labels.
+/// Damage is in a row of some table, but is reported by labels.
 #[test]
 fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     let told = |bench: &Bench| -> String {
@@ -315,7 +315,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
         assert_eq!(bench.run(&["build", pattern]).code, 0);
         bench
     };
-    // A result: by the node that has it, or by the version that it was.
+    // A result: by its node, or by its version.
     let words = "//docs/docs/a.md:words";
     let bench = with_damaged_records(|| fresh("//docs/..."));
     let found = told(&bench);
@@ -334,11 +334,11 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
         "{found}"
     );
     assert_eq!(bench.run(&["store", "verify", "--repair"]).code, 0);
-    // A page of the graph: by the links beside it, and the other way round.
+    // A page of the graph: by the links beside it, and vice versa.
     for table in ["nodes.2", "links.1"] {
         let bench = fresh("//index:total");
         let bytes = match table {
-            // The page is compressed: its length, and how zstd begins.
+            // The page is compressed: its length, then zstd's magic bytes.
             "nodes.2" => {
                 let (disk, _) = DiskStore::open(&bench.store(), DiskOptions::default()).expect("store");
                 let view = disk.tenants().expect("views")[0];
@@ -359,7 +359,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
         let made = [words, "//docs/docs/b.md:words", "//index:total"];
         assert!(made.iter().all(|label| labels.contains(label)), "{table} {json}");
     }
-    // Rows whose key is a label, and rows that are about none.
+    // Rows keyed by a label, and rows without one.
     let bench = fresh("//index:total");
     assert_eq!(bench.run(&["pin-version", "//index:total"]).code, 0);
     flip(&bench, b"//index:total\x01\x01");
@@ -367,7 +367,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     let found = told(&bench);
     assert!(found.contains("\n  //index:total: the packed row in pins.1 "), "{found}");
     assert!(found.contains("\n  of no label: the packed row in builds.1 "), "{found}");
-    // A result of something that nothing names any more.
+    // A result to which nothing refers any more.
     let bench = with_damaged_records(|| {
         let bench = fresh("//docs/...");
         fs::remove_file(bench.root().join("docs/b.md")).expect("there");
@@ -381,7 +381,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     );
 }
 
-/// The versions of a target that went long ago go, as if they had never been; those of others and pinned ones stay.
+/// Versions of targets deleted long ago are collected completely; those of others and pinned ones stay.
 #[test]
 fn versions_of_what_is_long_gone_go() {
     let bench = aged();
@@ -408,14 +408,14 @@ fn versions_of_what_is_long_gone_go() {
     assert_eq!(gc(&bench, &["--older-than", "0"])["removed"]["versions"], 0);
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
     assert_eq!(bench.run(&["history", "//docs/docs/c.md:words"]).code, 0, "it is pinned");
-    // That it was is known by the log, and no more is promised.
+    // The log knows that it existed, and the message promises no more.
     let gone = bench.run(&["history", "//docs/docs/b.md:words"]);
     let line = "note[N_GONE] //docs/docs/b.md:words: it is gone since build 8, WHEN WHEN UTC\n";
     assert!(
         gone.code == 2 && gone.err.contains(line) && !gone.err.contains("lists what is kept"),
         "{gone:?}"
     );
-    // What comes back begins anew; the pinned one goes on.
+    // A recreated target starts a new history; the pinned one continues.
     bench.write("docs/b.md", "four five\n");
     bench.write("docs/c.md", "two words\n");
     assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
@@ -439,7 +439,7 @@ fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
         );
         assert_eq!(fs::read(bench.store().join("store.redb")).expect("it stays"), b"garbage");
     }
-    // Who wants it mended has it set aside, as a build would.
+    // `--repair` sets the store aside, as a build does.
     let mended = bench.run(&["store", "verify", "--repair"]);
     assert!(
         mended.code == 0 && mended.err.contains("set aside as store.redb.damaged-1"),
@@ -448,7 +448,7 @@ fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
     assert_eq!(fs::read(bench.store().join("store.redb.damaged-1")).expect("it stays"), b"garbage");
     assert!(mended.err.contains("with it went History, the log of builds, pins"), "{mended:?}");
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
-    // It is told for as long as it lies there.
+    // It is reported as long as it exists.
     let files = |args: &[&str], at: &str| bench.run(args).json().pointer(at).cloned();
     let (stats, gc, status) = (&["store", "stats"][..], &["gc"][..], &["status"][..]);
     for (args, at) in [(stats, "/usage"), (gc, "/after"), (status, "/store")] {
@@ -476,7 +476,7 @@ fn a_store_is_counted() {
     );
     assert_eq!(json["depths"], serde_json::json!({"1": 1, "6": 2}), "{json}");
     assert_eq!(json["checkouts"][0]["there"], true, "{json}");
-    // The first made three, each of the others two of them anew.
+    // The first build ran three targets, each of the others two.
     assert_eq!(json["builds"], serde_json::json!({"builds": 6, "hits": 0, "ran": 13}), "{json}");
     let text = bench.run(&["store", "stats"]);
     assert!(
@@ -494,7 +494,7 @@ fn a_store_is_counted() {
     assert!(migrated.code == 0 && migrated.out.contains("format 3"), "{migrated:?}");
 }
 
-/// Documents of noise come and go; the store is collected once, and then not again within the hour.
+/// Adds and removes random documents; the store is collected once, and not again within the hour.
 fn grows_and_is_collected_once(bench: &Bench, command: &[&str]) {
     let mut told = Vec::new();
     for round in 0..16_u32 {
@@ -518,7 +518,7 @@ fn a_build_keeps_the_store_within_its_size() {
         "cortex.toml",
         &format!("{manifest}\n[store]\nmax_size = \"2 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n"),
     );
-    // Whatever the command is called that makes results.
+    // This applies to every command that builds.
     for command in [&["build", "//docs/..."][..], &["show", "//docs/docs/a.md:words"]] {
         let _ = fs::remove_dir_all(bench.store());
         grows_and_is_collected_once(&bench, command);
@@ -582,7 +582,7 @@ fn results_are_handed_on_in_a_file() {
                 .contains("E_IO]: /nowhere/at/all cannot be written: its folder does not exist\n"),
         "{ran:?}"
     );
-    // `-` is no file by mistake.
+    // `-` is not a file by mistake.
     for args in [
         &["store", "export", "//index:total", "-o", "-"][..],
         &["report", "-"],

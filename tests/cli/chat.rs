@@ -1,4 +1,4 @@
-//! Conversations: a program stands in for the model, counts its calls, keeps what it was asked, and answers what it is told to.
+//! Conversations: a shell program replaces the model, counts its calls, keeps the prompt, and gives prepared answers.
 
 use crate::bench::{Bench, Ran};
 use crate::pseudo_terminal::PseudoTerminal;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 const SHELF: &str = "namespace N;\npublic class Shelf\n{\n    private int[] _kept = new int[4];\n    public int Get(int at) { return _kept[at]; }\n    public void Put(int item) { _kept[0] = item; }\n}\n";
 
-/// Answers the last turn: with `then` once it was shown what calls found, else with `first`. Where `wait` is, it first reads from that pipe.
+/// Answers the last turn: with `then` once the prompt has results of calls, else with `first`. If `wait` exists, reads from that pipe before.
 const MODEL: &str = r#"cat > "$0/asked"; printf 'x' >> "$0/calls"
 [ -e "$0/wait" ] && cat "$0/wait" > /dev/null
 if grep -q 'what the calls found' "$0/asked"; then cat "$0/then"; else cat "$0/first"; fi"#;
@@ -72,11 +72,11 @@ fn a_piped_question_is_answered_once_and_counted() {
     assert!(!sent.contains("AKIA"), "{sent}");
     let cost = bench.run(&["cost", "--json"]).json();
     assert_eq!(cost["by_model"]["sim"]["spent"]["calls"], 1, "{cost}");
-    // The conversation goes on: the model is sent what was said.
+    // The conversation continues: the prompt has the earlier turns.
     let again = piped(&bench, "And how many?", &["--continue", "--json"]);
     assert_eq!((&again.json()["conversation"], calls(&bench)), (&"c1".into(), 2), "{again:?}");
     assert!(read_prompt(&bench).contains("It keeps **four** numbers"), "{}", read_prompt(&bench));
-    // Nothing may be spent any more: nothing is asked.
+    // With no budget left, no model is asked.
     let limited = piped(&bench, "Why?", &["--continue=c1", "--max-calls", "0"]);
     assert_eq!((limited.code, calls(&bench)), (9, 2), "{limited:?}");
     assert!(limited.err.contains("E_LIMIT"), "{}", limited.err);
@@ -136,7 +136,7 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
         assert!(sent.contains(found), "{found}: {sent}");
     }
     assert!(!sent.contains("hunter"), "{sent}");
-    // The person is told which calls failed, and why.
+    // The output reports which calls failed, and why.
     for told in [
         "looks at usages Shelf#Get\n",
         "looks at edit commit: 'commit' is the person's to do",
@@ -204,7 +204,7 @@ fn what_is_kept_from_models_is_in_no_answer_of_a_tool() {
     for hidden in ["Hidden docs", "Hunter"] {
         assert!(!sent.contains(hidden), "{hidden}: {sent}");
     }
-    // Other hits of the same calls are there.
+    // Other hits of the same calls are included.
     assert!(
         sent.contains("public int Get(int at)") && sent.contains("left out: in files that no model may see]"),
         "{sent}"
@@ -225,7 +225,7 @@ fn calls_of_the_last_turn_are_not_made_and_that_is_told() {
 fn terminal(bench: &Bench, args: &[&str]) -> PseudoTerminal {
     let command: Command = bench.command(&[&["chat"], args].concat());
     let mut terminal = PseudoTerminal::start(command, 60, 20);
-    // Before that the terminal itself edits what is typed.
+    // Before that, the terminal itself edits the input.
     terminal.until_shown("── ");
     terminal
 }
@@ -239,7 +239,7 @@ fn a_person_writes_while_the_model_thinks_and_ends_its_answer() {
     terminal.until_shown("── new · sim ─");
     terminal.send("What does #Shelf keep?\r");
     terminal.until_shown("… waiting for the answer");
-    // The model waits; the text is written, wraps, and is drawn anew at another size.
+    // While the model waits, the text is entered, wraps, and is redrawn at another size.
     terminal.send("\x1b[200~中文 one two three\nsecond line\x1b[201~");
     terminal.until_shown("  second line");
     terminal.resize(16, 20);
@@ -249,7 +249,7 @@ fn a_person_writes_while_the_model_thinks_and_ends_its_answer() {
     assert!(narrow.contains("… waiting"), "{narrow}");
     terminal.resize(60, 20);
     terminal.until_shown("› 中文 one two three\n  second line");
-    // Up keeps the column, left goes back by a character: behind `中文 one t`.
+    // Up keeps the column, left moves back by a character: after `中文 one t`.
     terminal.until_cursor("  second line", 13);
     terminal.send("\x1b[A\x1b[D");
     terminal.until_cursor("› 中文 one two three", 12);
@@ -257,7 +257,7 @@ fn a_person_writes_while_the_model_thinks_and_ends_its_answer() {
     terminal.until("the end of the answer", |shown| {
         shown.contains("E_CANCELLED") && !shown.contains("… ")
     });
-    // Ctrl-C ended the answer alone: the text is still there.
+    // Ctrl-C ended only the answer: the text is still there.
     terminal.until_shown("› 中文 one two three\n  second line");
     std::fs::remove_file(&pipe).expect("removed");
     terminal.send("\x03");
@@ -297,7 +297,7 @@ fn a_change_is_seen_accepted_and_taken_back() {
     terminal.until_shown("pinned: Shelf");
     terminal.send("/nonsense\r");
     terminal.until_shown("there is no command '/nonsense'");
-    // What its file went on without stays, and is in the way of nothing.
+    // The undone change stays in its session, and does not block a new one.
     terminal.send("Once more!\r");
     terminal.until_shown("a change is proposed: /edit");
     terminal.send("/edit accept\r");
@@ -312,7 +312,7 @@ fn a_change_is_seen_accepted_and_taken_back() {
     terminal.until_shown("nothing was accepted");
     terminal.send("/quit\r");
     assert_eq!(terminal.code(), 0);
-    // What was said is there again.
+    // The earlier turns are shown again.
     let mut terminal = self::terminal(&bench, &["--continue"]);
     terminal.until_shown("> Larger!");
     terminal.send("\x1b[A");
@@ -338,7 +338,7 @@ fn a_conversation_outlives_a_kill() {
     again.until_shown("1 call, about");
     again.send("/why\r");
     again.until_shown("the query names Shelf");
-    // Nobody else goes on with it meanwhile.
+    // No other process can continue the conversation meanwhile.
     let refused = piped(&bench, "And?", &["--continue"]);
     assert!(refused.code == 4 && refused.err.contains("E_CONVERSATION"), "{refused:?}");
     again.send("\x04");
@@ -359,7 +359,7 @@ fn questions_wait_their_turn_and_limits_are_told_as_they_are() {
     terminal.send("And why?\r");
     let waits = terminal.until_shown("; then 1 question");
     assert!(!waits.contains("> And why?"), "{waits}");
-    // The second question is asked, and shown, behind the answer of the first.
+    // The second question is asked, and shown, after the answer to the first.
     std::fs::write(&pipe, "").expect("written");
     let shown = terminal.until_shown("all 1 calls that --max-calls allows are made");
     let (first, second) = (shown.find("It keeps four numbers"), shown.find("> And why?"));
@@ -375,7 +375,7 @@ fn a_model_ends_with_the_program_that_asked_it() {
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let mut terminal = terminal(&bench, &[]);
     terminal.send("What does #Shelf keep?\r");
-    // The model has opened the pipe once this end of it is open, and waits.
+    // The model has opened the pipe once this end opens, and waits.
     let held = std::fs::OpenOptions::new().write(true).open(&pipe).expect("a reader");
     let pid = rustix::process::Pid::from_child(&terminal.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("told");

@@ -1,9 +1,9 @@
-//! What shells are told while a command line is typed.
+//! Shell completions.
 
 use crate::bench::Bench;
 use std::process::Command;
 
-/// Candidates for the last word.
+/// Returns the candidates for the last word.
 fn complete(bench: &Bench, words: &[&str]) -> Vec<String> {
     let mut command = bench.command(&["--"]);
     command.arg("cortex").args(words).env("COMPLETE", "fish");
@@ -38,7 +38,7 @@ fn labels_targets_names_and_flags_are_completed() {
     assert_eq!(complete(&bench, &["-C", "/nowhere/at/all", "show", "//ty"]), Vec::<String>::new());
 }
 
-/// Bash takes a colon for the end of a word.
+/// Bash splits words at colons.
 #[test]
 fn bash_is_told_what_follows_the_colon() {
     let bench = Bench::memotree();

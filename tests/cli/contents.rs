@@ -1,4 +1,4 @@
-//! `outline` of what has types in it, `doctor`, and what is said where projects lost references.
+//! `outline` of containers, `doctor`, and notes about projects with missing references.
 
 use crate::bench::Bench;
 
@@ -25,7 +25,7 @@ fn outline_of_a_folder_a_namespace_and_a_project() {
             "{out}"
         );
     }
-    // A namespace before the project of the same name, which is told.
+    // A namespace takes precedence over the project of the same name, which a note mentions.
     let out = outline("MemoTree.Core");
     assert!(out.starts_with("# namespace MemoTree.Core: "), "{out}");
     assert!(
@@ -78,7 +78,7 @@ fn a_project_that_lost_references_is_told_and_explained() {
     );
     let usages = bench.run(&["usages", "NodeStore.Get", "--json"]).json();
     assert_eq!(usages["state"]["complete"], false, "{usages}");
-    // Of a type in another project all is known.
+    // For a type in another project nothing is missing.
     assert_eq!(bench.run(&["deps", "NodeId", "--json"]).json()["state"]["complete"], true);
     let ill = bench.run(&["doctor", "--json"]).json();
     let references = of(&ill, "references");

@@ -1,4 +1,4 @@
-//! What belongs to a query, by the command line and by a service.
+//! `context build`, by the command line and by a service.
 
 use crate::bench::Bench;
 use serde_json::Value;
@@ -67,9 +67,9 @@ fn a_query_is_answered_within_its_budget_and_says_why() {
     );
     let text = bench.run(&["context", "build", "--query", query, "--budget", "2000", "--why"]).out;
     assert!(text.contains("── why ──\n") && text.contains("\nleft out "), "{text}");
-    // Reasons stand beside the budget: the context is the same.
+    // Reasons do not count toward the budget: the context is the same.
     assert!(text.starts_with(answer["contextText"].as_str().expect("a text")), "{text}");
-    // Other weights, another order.
+    // Other weights give another order.
     let named = built(&bench, &["--query", query, "--budget", "2000", "--weights", "bm25=0,coverage=1"]);
     assert_ne!(paths(&named), shown);
     assert_eq!(named["weights"]["bm25"], 0.0);
@@ -185,7 +185,7 @@ fn a_query_may_stand_in_a_file() {
     let ran = from_file(query);
     assert_eq!((ran.code, &ran.out), (0, &build(&["--query", query]).out), "{ran:?}");
     assert!(ran.out.contains("Get(NodeId) at "), "{ran:?}");
-    // What takes a person's patience takes none of ours.
+    // Extreme inputs are answered quickly.
     for (text, code) in [
         ("NodeStore ".repeat(100_000), 2),
         ("NodeStore.Get(".repeat(4_600), 0),
@@ -244,7 +244,7 @@ fn files_that_are_no_code_are_shown_or_say_why_not() {
         answer,
         "it is the same again"
     );
-    // A query that names nothing else has all of the budget for it.
+    // A query that names nothing else has the whole budget for the file.
     let long: String = (0..2000).map(|line| format!("line {line}\n")).collect();
     bench.write("NOTES.md", &long);
     let alone = built(&bench, &["--query", "NOTES.md", "--budget", "1000"]);
@@ -434,7 +434,7 @@ fn what_is_named_is_code_as_soon_as_it_fits() {
         "{ratio}"
     );
     let code = items[0]["tokens"].as_u64().expect("tokens");
-    // Beside it a line or two of the others, the heading, and what is not shown.
+    // Besides it there are a line or two for the others, the heading, and the omitted items.
     let budget = code + 40 * items.len() as u64 + 100;
     assert_eq!(ask(budget)["items"][0]["form"], "code", "{code} of {budget}");
 }
@@ -451,7 +451,7 @@ fn what_is_named_comes_before_others_and_says_what_has_no_room() {
     let outline = short["items"][0]["tokens"].as_u64().expect("tokens");
     assert_eq!(short["items"][0]["form"], "outline", "{short}");
     assert!(why(&short).contains(" tokens) has no room in the budget"), "{short}");
-    // That is so also where others have hardly a line beside it.
+    // The same holds if others have hardly a line beside it.
     let close = ask(outline * 8 / 7 + 25);
     assert_eq!(close["items"][0]["form"], "outline", "{close}");
     let brief = ask(outline);

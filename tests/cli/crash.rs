@@ -1,7 +1,7 @@
-//! Killed (`SIGKILL`) at random points while building, collecting, taking in and repairing: the store opens and is sound, what an ended
-//! command said is there is there, and the next build's outputs are those of a clean one.
+//! Crash tests: commands are killed (`SIGKILL`) at random points while they build, collect, import and repair. The store then opens and is sound,
+//! promises of ended commands hold, and the next build's outputs equal those of a clean one.
 //!
-//! The moments are spread over the measured length of a whole run. Which they are depends on a seed, which is told when something fails.
+//! The moments are spread over the measured length of a whole run and depend on a seed, which a failure reports.
 
 use crate::bench::Bench;
 use engine::graph::pages::each_result;
@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Results that must be there, with their outputs.
+/// Results that must exist, with their outputs.
 type Promised = Vec<(ActionKey, Digest)>;
 
 const DOCUMENTS: usize = 4;
 
-/// A workspace, a random sequence, and how many lives ended early.
+/// A workspace, a random sequence, and the number of killed runs.
 struct Mill {
     bench: Bench,
     seed: u64,
@@ -46,14 +46,14 @@ impl Mill {
         }
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     fn draw(&mut self, end: u64) -> u64 {
         self.drawn += 1;
         let hash = blake3::hash(&[self.seed.to_be_bytes(), self.drawn.to_be_bytes()].concat());
         u64::from_be_bytes(hash.as_bytes()[..8].try_into().expect("eight bytes")) % end
     }
 
-    /// Writes a document anew: noise of printable bytes, so that it stays long when it is stored.
+    /// Rewrites a document with random printable bytes, so that it stays long when stored.
     fn edit(&mut self, document: usize, len: usize) {
         let seed = self.draw(u64::MAX);
         let mut noise = vec![0; len];
@@ -67,7 +67,7 @@ impl Mill {
         assert_eq!(ran.code, 0, "{ran:?} seed {}", self.seed);
     }
 
-    /// Keeps the store as it is now under another name.
+    /// Copies the present store under another name.
     fn keep(&self, name: &str) -> PathBuf {
         let kept = self.bench.beside(name);
         fs::create_dir_all(&kept).expect("folder");
@@ -77,7 +77,7 @@ impl Mill {
         kept
     }
 
-    /// Puts a kept store in the place of the store.
+    /// Replaces the store with a copy.
     fn put_back(&self, kept: &Path) {
         let _ = fs::remove_dir_all(self.bench.store());
         fs::create_dir(self.bench.store()).expect("folder");
@@ -92,7 +92,7 @@ impl Mill {
         command
     }
 
-    /// How long a whole run takes, the shortest of a few.
+    /// Returns the duration of a whole run, the shortest of a few.
     fn measure(&mut self, args: &[&str], mut prepare: impl FnMut(&mut Self)) -> Duration {
         let times = (0..3).map(|_| {
             prepare(self);
@@ -104,7 +104,7 @@ impl Mill {
         times.min().expect("three runs")
     }
 
-    /// Runs a command and kills it within about its length. Whether it ended before.
+    /// Runs a command and kills it within about its length; returns whether it ended before.
     fn kill(&mut self, args: &[&str], length: Duration) -> bool {
         let ended = self.stop(args, length, "KILL");
         self.killed += usize::from(!ended);
@@ -132,7 +132,7 @@ impl Mill {
         ended
     }
 
-    /// The store as it is found now.
+    /// Opens the present store.
     fn opened(&self) -> DiskStore {
         let opened = DiskStore::open(&self.bench.store(), DiskOptions::default());
         let (disk, notices) = opened.unwrap_or_else(|error| panic!("{error}, seed {}", self.seed));
@@ -140,7 +140,7 @@ impl Mill {
         disk
     }
 
-    /// What the store says it holds for the checkout: results of the graph and pinned ones.
+    /// Returns the results that the store promises the checkout: those of the graph and pinned ones.
     fn promised(&self) -> Promised {
         let disk = self.opened();
         let mut promised: Promised = outputs(&disk).into_values().collect();
@@ -152,7 +152,7 @@ impl Mill {
         promised
     }
 
-    /// Opens the store and looks at everything in it. Gives the sentences about damage.
+    /// Opens the store and checks everything in it; returns the sentences about damage.
     fn check(&self, promised: &Promised) -> Vec<String> {
         let disk = self.opened();
         let (found, _) = workbench::care::verify(&disk, false).expect("it can be read");
@@ -170,7 +170,7 @@ impl Mill {
         assert!(harm.is_empty(), "{harm:?} seed {}", self.seed);
     }
 
-    /// Builds to the end; a clean build of the same files in another folder with another store gives the same.
+    /// Completes the build and compares it with a clean build of the same files in another folder with another store.
     fn compare_with_a_clean_build(&self) {
         self.build();
         let (clean, store) = (self.bench.beside("clean"), self.bench.beside("clean-store"));
@@ -194,7 +194,7 @@ impl Mill {
     }
 }
 
-/// Every target with its result, as far as the store keeps results of it: sources are read from their files.
+/// Returns every target with its result, if the store keeps results of it: sources are read from their files.
 fn outputs(disk: &DiskStore) -> BTreeMap<String, (ActionKey, Digest)> {
     let mut outputs = BTreeMap::new();
     for view in disk.tenants().expect("views") {
@@ -209,7 +209,7 @@ fn outputs(disk: &DiskStore) -> BTreeMap<String, (ActionKey, Digest)> {
     outputs
 }
 
-/// Goes on until so many lives ended early, `life` being one of them; it is told how many did.
+/// Repeats `life` until so many runs were killed; reports their number.
 fn until_killed(mill: &mut Mill, times: usize, mut life: impl FnMut(&mut Mill, usize)) {
     let mut lives = 0;
     while mill.killed < times {
@@ -250,7 +250,7 @@ fn killed_while_building() {
     });
 }
 
-/// A store of some megabytes of which most is garbage.
+/// Returns a store of some megabytes, mostly garbage.
 fn aged(mill: &mut Mill) -> PathBuf {
     for _ in 0..6 {
         (0..DOCUMENTS).for_each(|document| mill.edit(document, 90_000));
@@ -342,14 +342,14 @@ fn killed_while_repairing() {
             &format!("docs/damaged-{document}.md"),
             &format!("the quick brown fox {document} jumps\n"),
         );
-        // What is filed alone is stored as it is.
+        // A result stored alone is stored uncompressed.
         mill.build();
     }
     let path = mill.bench.store().join("store.redb");
     let mut bytes = fs::read(&path).expect("store");
     for document in 0..24 {
         let text = format!("quick brown fox {document} ");
-        // Pages of earlier commits may hold it, too.
+        // Pages of earlier commits may contain it, too.
         let windows = bytes.windows(text.len()).enumerate();
         let found: Vec<usize> = windows.filter(|(_, window)| *window == text.as_bytes()).map(|(at, _)| at).collect();
         assert!(!found.is_empty(), "it is in the store as it is");
@@ -362,7 +362,7 @@ fn killed_while_repairing() {
     let args = ["store", "verify", "--repair"];
     let length = mill.measure(&args, |mill| mill.put_back(&kept));
     mill.check_sound(&Promised::new());
-    // What is there after a repair was not damaged, and stays whatever comes.
+    // Blobs present after a repair were not damaged, and stay.
     let disk = mill.opened();
     let promised: Promised = outputs(&disk)
         .into_values()
@@ -386,7 +386,7 @@ fn killed_while_repairing() {
     });
 }
 
-/// A store that is to be set aside gives up what can be read of it, whenever who does that is killed.
+/// A store that is set aside is salvaged, whenever the salvaging process is killed.
 #[test]
 fn killed_while_taking_over() {
     let mut mill = Mill::new();
@@ -404,7 +404,7 @@ fn killed_while_taking_over() {
             condemn(mill);
         }
         mill.kill(&args, length);
-        // Whoever comes next does it, or goes on.
+        // The next command does it, or continues.
         let ran = mill.bench.run(&args);
         assert_eq!(ran.code, 0, "{ran:?} seed {}", mill.seed);
         mill.check_sound(&promised);
@@ -441,7 +441,7 @@ fn collecting_beside_a_build_takes_nothing_that_it_needs() {
             let collector = mill.command(&["gc", "--older-than", "0", "--keep-versions", "0"]);
             let collections = scope.spawn(|| collect_until(collector, &done));
             for _ in 0..6 {
-                // Contents that were there before, too: what is found again is what a collection would take.
+                // Contents that existed before, too: a found result is one that a collection would take.
                 for document in 0..DOCUMENTS {
                     if mill.draw(3) > 0 {
                         let text = format!("{} ", mill.draw(3)).repeat(20_000);
@@ -463,7 +463,7 @@ fn collecting_beside_a_build_takes_nothing_that_it_needs() {
     }
 }
 
-/// Collects again and again; how many times.
+/// Collects repeatedly; returns the number of runs.
 fn collect_until(mut command: Command, done: &AtomicBool) -> usize {
     let mut times = 0;
     while !done.load(Relaxed) {

@@ -1,4 +1,4 @@
-//! `cortex serve` when others build, and when it has as many clients as it can serve.
+//! `cortex serve` beside other builds, and with the most clients that it can serve.
 
 use crate::bench::Bench;
 use crate::serve::{Client, Service, request};
@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A request that needs the checkout for itself.
+/// Returns a request that needs the checkout for itself.
 fn order(id: &str, token: Option<&str>) -> String {
     let mut params = json!({"symbol": "NodeTree"});
     if let Some(token) = token {
@@ -36,7 +36,7 @@ fn who_asks_while_a_program_runs_is_answered() {
     assert_eq!(first.answer()["id"], "a");
 }
 
-/// The fixture with so many targets that are made only when something is written to a pipe of theirs, and the pipes.
+/// Returns the fixture with `N` targets that each block until a pipe is written to, and the pipes.
 fn several_wait<const N: usize>() -> (Bench, [PathBuf; N]) {
     let bench = Bench::memotree();
     let mut manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
@@ -55,7 +55,7 @@ fn several_wait<const N: usize>() -> (Bench, [PathBuf; N]) {
     (bench, pipes)
 }
 
-/// A request for a target.
+/// Returns a request for a target.
 fn node(id: &str, label: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": "node.get", "params": {"label": label}}).to_string()
 }
@@ -74,7 +74,7 @@ fn questions_are_answered_however_many_requests_wait_for_programs() {
         "namespace MemoTree.Core;",
         "namespace MemoTree.Core;\n\nclass Between { }",
     );
-    // The right to build is taken by a request that waits for another process: questions are answered beside it.
+    // A request that waits for another process has the right to build; questions are still answered.
     let held = bench.lock_checkout();
     let mut builds = service.client();
     builds.send(&order("x", Some("p")));
@@ -119,7 +119,7 @@ fn who_asks_for_what_another_request_makes_is_told_so() {
     let made = "another request of this process is making the same result";
     assert!(data["message"].as_str().is_some_and(|told| told.starts_with(made)), "{busy}");
     drop(gate);
-    // A request with a token waits for it.
+    // A request with a token waits for the result.
     for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
         let answer = client.answer();
         assert_eq!((&answer["id"], &answer["error"]), (&json!(id), &Value::Null), "{answer}");
@@ -156,10 +156,10 @@ fn a_service_that_is_full_tells_how_it_does_and_ends() {
     shell.args(serve.get_args()).current_dir(bench.root());
     shell.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut service = Service::run(shell);
-    // As many as can be served, and some that are not heard of again.
+    // As many clients as can be served, and some that are refused.
     let mut clients: Vec<Client> = (0..60).map(|_| service.client()).collect();
     let is_refused = |client: &mut Client| {
-        // Who was told before that he comes too many is not heard any more.
+        // The service no longer reads from a client that it refused before.
         let _ = client
             .stream
             .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"resolve\",\"params\":{\"symbol\":\"NodeId\"}}\n");
@@ -171,7 +171,7 @@ fn a_service_that_is_full_tells_how_it_does_and_ends() {
     let status = bench.run(&["serve", "--status", "--json"]);
     let told: Value = serde_json::from_str(&status.out).unwrap_or_else(|error| panic!("{error}: {status:?}"));
     assert_eq!((status.code, &told["pid"]), (0, &json!(service.child.id())), "{status:?}");
-    // It answers nobody: who listens there is told by its lock.
+    // The stopped service does not answer; its lock names its process.
     let pid = service.child.id().to_string();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().expect("kill").success());
     signal("-STOP");
@@ -181,7 +181,7 @@ fn a_service_that_is_full_tells_how_it_does_and_ends() {
     let start = std::time::Instant::now();
     let stop = bench.run(&["serve", "--stop"]);
     assert_eq!((stop.code, stop.out), (0, format!("stopped pid {pid}\n")), "{}", stop.err);
-    // Two seconds until it is found out; the bound is for a machine that is busy otherwise.
+    // Detection takes two seconds; the bound allows for a busy machine.
     assert!(start.elapsed().as_secs() < 9, "{:?}", start.elapsed());
     assert_eq!(service.child.wait().expect("it ends").code(), Some(0));
 }
@@ -206,10 +206,10 @@ fn a_stopped_service_is_found_out_and_the_command_answers_by_itself() {
         let ran = bench.run(args);
         assert!(ran.code == 0 && ran.err.contains(&told), "{args:?} {ran:?}");
         assert!(ran.out.trim() != "" && (args[0] != "outline" || ran.out == wanted.out), "{ran:?}");
-        // It is found out within two seconds; the bound is for a machine that is busy otherwise.
+        // Detection takes two seconds; the bound allows for a busy machine.
         assert!(start.elapsed().as_secs() < 120, "{args:?} {:?}", start.elapsed());
     }
-    // What changes files is done once, by whoever answers.
+    // A method that changes files runs once, in the service or in the command.
     let edit = [
         "edit",
         "append",

@@ -1,4 +1,4 @@
-//! Edit sessions by the command line, JSON and the disk: what the library's tests cannot see.
+//! Edit sessions by the command line, JSON and the disk: what the library's tests do not cover.
 
 use crate::bench::{Bench, git};
 use crate::serve::Service;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const FILE: &str = "src/MemoTree.Core/NodeId.cs";
 
-/// Longer than anything takes.
+/// Upper bound of any run.
 const LONG: Duration = Duration::from_secs(300);
 
 fn edit(bench: &Bench, args: &[&str]) -> (i32, Value) {
@@ -283,9 +283,9 @@ fn nothing_is_written_that_is_not_the_workspaces_own() {
     }
     assert_eq!(fs::read(bench.beside("secret")).expect("file"), b"one");
     assert_eq!(fs::read(bench.root().join(".git/config")).expect("file"), b"one");
-    // The manifest for whom it is allowed.
+    // The manifest, with permission.
     assert_eq!(replace("cortex.toml", &["--manifest"]).0, 1, "it has no such text");
-    // What is refused on the disk stays in the buffer.
+    // A save that the disk refuses stays in the buffer.
     fs::write(bench.root().join("only.cs"), "one").expect("file");
     let mut mode = fs::metadata(bench.root().join("only.cs")).expect("file").permissions();
     mode.set_readonly(true);
@@ -398,12 +398,12 @@ fn logs_tell_of_operations_by_their_ids() {
     assert_eq!(fs::read_dir(bench.root().join(".cortex/edit/log")).expect("folder").count(), 1);
 }
 
-/// A long text with a word on a line of its own.
+/// Returns a long text with a word on a line of its own.
 fn text(word: &str) -> String {
     format!("{}{word}\n{}", "a line of text\n".repeat(60_000), "and more\n".repeat(60_000))
 }
 
-/// Runs a command and kills it when that time is over, unless it has ended.
+/// Runs a command and kills it after `time`, unless it has ended.
 fn killed_after(command: &mut Command, time: Duration) {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let mut out = child.stdout.take().expect("piped");
@@ -419,7 +419,7 @@ fn killed_after(command: &mut Command, time: Duration) {
     });
 }
 
-/// Killed at moments spread over the length of an edit: the file is the old or the new one, and the next edit works.
+/// Kills at moments spread over the length of an edit: the file is the old or the new one, and the next edit works.
 #[test]
 fn a_killed_edit_leaves_the_old_file_or_the_new_one() {
     let bench = Bench::documents();
@@ -446,7 +446,7 @@ fn a_killed_edit_leaves_the_old_file_or_the_new_one() {
     assert!(seen[0] > 0, "no edit was killed in time");
 }
 
-/// A batch that nobody heard of, killed between its files: whatever edit command comes next finds all of them saved, or none.
+/// A batch killed between its files, without an answer: the next edit command finds all of them saved, or none.
 #[test]
 fn a_killed_batch_leaves_all_files_or_none() {
     let bench = Bench::documents();
@@ -551,7 +551,7 @@ fn edits_by_symbols_are_of_csharp_alone() {
         assert!(!ran.all().contains("E_NO_TARGET"), "{ran:?}");
         assert_eq!(fs::read_to_string(bench.root().join("web/api.ts")).expect("file"), text);
     }
-    // What belongs to no source set has no symbols for `#if` that are known.
+    // The `#if` symbols of a file outside every source set are unknown.
     bench.write("bin/A.cs", "class A { }\n");
     let ran = bench.run(&["edit", "add_using", "bin/A.cs", "--new-text", "System.Linq"]);
     assert!(

@@ -1,4 +1,4 @@
-//! Every kind of mistake: its code, its words and the next step.
+//! Every kind of mistake: code, message and next step.
 
 use crate::bench::Bench;
 
@@ -170,7 +170,7 @@ fn mistakes_are_told_to_machines_too() {
     );
 }
 
-/// Seed 000 §16, as `cortex serve` tells it.
+/// Seed 000 §16, with the same fields as `cortex serve`.
 #[test]
 fn codes_have_their_fields_on_the_command_line_too() {
     let bench = Bench::memotree();
@@ -191,7 +191,7 @@ fn codes_have_their_fields_on_the_command_line_too() {
         (&denied["code"], &denied["publicAlternatives"]),
         (&"AccessDenied".into(), &serde_json::json!([]))
     );
-    // Files inside that have the name of what lies outside may be read.
+    // Files inside with the same name as the denied one are offered.
     for asked in [&["source", "../old/NodeId.cs"][..], &["context", "live", "../old/NodeId.cs"]] {
         let denied = told(asked);
         assert_eq!(
@@ -274,7 +274,7 @@ fn init_without_csharp_says_so() {
     assert!(!manifest.contains("sources.csharp"), "{manifest}");
 }
 
-/// A name that is taken away is resolved as one that is asked for, and told when it means nothing or too much.
+/// A subtracted name is resolved like a requested one, and reported if it is unknown or ambiguous.
 #[test]
 fn names_that_are_taken_away_are_names_too() {
     let bench = Bench::documents();
@@ -386,7 +386,7 @@ fn errors_alike_are_counted_and_their_hint_stands_once() {
     let count = |what: &str| ran.err.matches(what).count();
     assert_eq!((count("error[E_COMMAND]"), count("run it by hand")), (3, 1), "{ran:?}");
     assert!(ran.err.contains("… and 2 more like it"), "{ran:?}");
-    // What is only left over is told by those who check the manifest.
+    // Only commands that check the manifest report unused entries.
     assert_eq!(count("W_UNUSED"), 1, "{ran:?}");
     for (args, told) in [
         (["show", "//docs/a.md:words"], false),
@@ -410,7 +410,7 @@ fn mistakes_in_flags_are_told_in_plain_words() {
     }
 }
 
-/// Many files may fail for one reason: it is told once, with how many.
+/// Many files may fail for one reason: it is reported once, with their number.
 #[test]
 fn one_cause_is_one_error() {
     let bench = Bench::documents();
@@ -450,7 +450,7 @@ fn relative_paths_are_meant_from_the_folder_of_c() {
     assert!(!bench.beside("kept").exists() && !bench.beside("events.jsonl").exists());
     assert_eq!(from_beside(&["-C", "ws", "build", "//index:total"], "named").code, 0);
     assert!(bench.root().join("named").is_dir() && !bench.beside("named").exists());
-    // An empty variable is no variable: the store lies in the user's cache folder.
+    // An empty variable counts as unset: the store is in the user's cache folder.
     assert_eq!(from_beside(&["-C", "ws", "build", "//index:total"], "").code, 0);
     assert!(bench.beside(".cache/cortex/stores").is_dir());
 }
@@ -472,7 +472,7 @@ fn init_writes_a_name_that_is_accepted() {
         ("\n".to_owned(), "workspace".to_owned()),
     ] {
         let bench = Bench::empty();
-        // The folder's name is as long as a file system allows, in bytes.
+        // The folder's name has the greatest length in bytes of a file system.
         std::fs::create_dir(bench.root().join(&folder)).expect("folder");
         let made = bench.run(&["-C", &folder, "init", "--output", "json"]);
         assert_eq!((made.code, made.json()["name"].as_str()), (0, Some(name.as_str())), "{made:?}");
@@ -546,7 +546,7 @@ fn what_cannot_be_laid_out_is_told_all_the_same() {
     );
 }
 
-/// A checkout can hold anything in the place of what is written to: it is named, whatever was to be read or written below it.
+/// Any obstacle in place of a folder that cortex writes to is named, whatever was to be read or written below it.
 #[test]
 fn what_stands_in_the_place_of_the_folder_is_named() {
     let bench = Bench::documents();

@@ -1,10 +1,10 @@
-//! Dry runs after files came, went and got other names: nothing fails in them that a build would make, and what they say runs does.
+//! Dry runs after files were added, deleted and renamed: they predict no failure of a buildable target, and their predicted runs happen.
 
 use crate::bench::Bench;
 use crate::looking::labels;
 use std::fs;
 
-/// What a dry run of everything says will run, after `change`; it says that nothing fails.
+/// Returns the targets that a dry run of everything predicts to run after `change`; checks that it predicts no failure.
 fn told(bench: &Bench, change: impl FnOnce()) -> Vec<String> {
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     change();
@@ -76,7 +76,7 @@ fn a_dry_run_does_not_refuse_what_comes_with_a_new_file() {
     let json = bench.run(&["build", "--dry-run", wanted, "--output", "json"]);
     assert!(json.code == 0 && json.json()["unknown"][0]["label"] == wanted, "{json:?}");
     assert_eq!(bench.run(&["build", wanted]).code, 0);
-    // Once everything is known there is nothing to be hoped for.
+    // Once everything is known, an unknown name is an error.
     let mistyped = bench.run(&["build", "--dry-run", "//types/Newcomers:outline"]);
     assert!(mistyped.code == 2 && mistyped.err.contains("error[E_NO_TARGET]"), "{mistyped:?}");
 }

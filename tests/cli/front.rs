@@ -1,4 +1,4 @@
-//! The first minutes: no command at all, the default set, names in place of labels, lists, help topics.
+//! First use: no command, the default set, names in place of labels, lists, help topics.
 
 use crate::bench::Bench;
 
@@ -61,7 +61,7 @@ fn a_build_without_a_pattern_builds_the_default_set_and_proposes_questions_once(
     );
     let again = bench.run(&["build"]).all();
     assert_eq!(again, "exit 0\n68 targets: all up to date (TIME)\n");
-    // Of the manifest's own choice; the same request under another manifest is another one.
+    // The manifest's own default; the same request under another manifest is a different one.
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     let manifest = manifest.replace(
         "rulesets =",
@@ -74,7 +74,7 @@ fn a_build_without_a_pattern_builds_the_default_set_and_proposes_questions_once(
         "{}",
         chosen.all()
     );
-    // Without a ruleset that says what is usual, everything.
+    // Without a ruleset that defines a default, everything.
     let plain = Bench::documents();
     assert!(
         plain.run(&["build"]).err.contains("\n4 targets: "),
@@ -86,7 +86,7 @@ fn a_build_without_a_pattern_builds_the_default_set_and_proposes_questions_once(
 #[test]
 fn names_are_taken_where_labels_are() {
     let bench = Bench::memotree();
-    // Nothing is built: whether a type has this name is not known yet.
+    // Nothing is built: it is not yet known whether a type has this name.
     let code = bench.run(&["show", "NodeStore.Get:code"]);
     assert!(
         code.code == 0 && code.out.starts_with("public Node Get(NodeId id)"),
@@ -99,7 +99,7 @@ fn names_are_taken_where_labels_are() {
     assert_eq!(shown("NodeStore:semantic"), shown("//types/NodeStore:semantic"));
     assert_eq!(shown("NodeStore.Get"), shown("//types/NodeStore#Get:outline"));
     assert_eq!(shown("NodeStore.Get:code"), shown("//types/NodeStore#Get:code"));
-    // Of two of one name the one without type parameters, as the methods about symbols decide.
+    // Of two types of one name, the one without type parameters, as the methods about symbols decide.
     let both = "namespace Twins;\npublic class Builder { }\npublic class Builder<T> { }\n";
     bench.write("src/MemoTree.Core/Builder.cs", both);
     for (name, is) in [
@@ -148,7 +148,7 @@ fn targets_are_listed_and_files_are_deleted() {
     let out = bench.root().join(".cortex/out");
     assert!(out.is_dir());
     let deleted = bench.run(&["clean", "--json"]).json();
-    // Beside the outputs lie files of former names.
+    // Files of former names are beside the outputs.
     assert!(deleted["files"].as_u64() >= Some(68), "{deleted}");
     assert!(!out.exists());
     insta::assert_snapshot!(bench.run(&["build"]).all(), @"

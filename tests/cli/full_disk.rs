@@ -1,4 +1,4 @@
-//! Stores on a disk that is full, or that may not be written: an error with a next step, and nothing is lost.
+//! Stores on a full or read-only disk: an error with a next step, and no loss.
 
 use crate::bench::{Bench, Ran};
 use crate::store::{built, modes_bind, noisy};
@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-/// Whether this user may make namespaces, and in them mount what no other process sees.
+/// Whether this user may create namespaces and mount in them.
 fn can_mount() -> bool {
     let tried = Command::new("unshare")
         .args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])
@@ -14,7 +14,7 @@ fn can_mount() -> bool {
     tried.is_ok_and(|output| output.status.success())
 }
 
-/// Runs a script of the shell: `$1` is the program, `$2` the folder beside the workspace.
+/// Runs a shell script: `$1` is the program, `$2` the folder beside the workspace.
 fn script(bench: &Bench, before: &[&str], script: &str) -> Ran {
     let program = bench.command(&[]);
     let mut command = Command::new(before[0]);
@@ -28,7 +28,7 @@ fn script(bench: &Bench, before: &[&str], script: &str) -> Ran {
     bench.ran(command.output().expect("a shell"))
 }
 
-/// Builds with new documents until the disk is full, then does without what nobody needs.
+/// Builds with new documents until the disk is full, then frees space by a collection.
 const FILL: &str = r#"
 say() { echo "= $1 $2"; }
 noise() { for name in a b c d; do head -c 50000 /dev/urandom | base64 -w0 > docs/$name.md; done; }
@@ -46,7 +46,7 @@ build; say after $?
 cat docs/a.md docs/b.md docs/c.md docs/d.md | cmp - .cortex/out/total.txt; say same $?
 "#;
 
-/// What the script has to come to, wherever the room ends.
+/// Checks the results of the script, at whatever size the disk was full.
 fn is_full_and_then_well(ran: &Ran) {
     assert_eq!(ran.code, 0, "{ran:?}");
     let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
@@ -71,14 +71,14 @@ fn a_full_disk_is_told_and_collecting_makes_room() {
     }
     for size in ["2m", "3m"] {
         let bench = noisy();
-        // The workspace itself stays where there is room.
+        // The workspace itself is on another disk.
         let mount = format!("cortex=$1; mount -t tmpfs -o size={size} tmpfs \"$2\" || exit 9; export CORTEX_STORE=\"$2/store\"\n");
         let ran = script(&bench, &["unshare", "-rm"], &(mount + FILL));
         is_full_and_then_well(&ran);
     }
 }
 
-/// Leaves not a byte of the disk, nor of the store's file, to anybody: the file was copied, so that it has no free page. Only the reserve is there.
+/// Fills the disk to the last byte, with no free page in the store's file, because it was compacted by copying. Only the reserve is left.
 const NOT_A_BYTE: &str = r#"
 say() { echo "= $1 $2"; }
 noise() { for name in a b c d; do head -c 100000 /dev/urandom | base64 -w0 > docs/$name.md; done; }
@@ -133,13 +133,13 @@ fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
     let limited = format!("cortex=$1; trap '' XFSZ; ulimit -f 3000\n{FILL}");
     let ran = script(&bench, &["env"], &limited);
     is_full_and_then_well(&ran);
-    // Without the limit everything is as ever.
+    // Without the limit, everything works.
     let ran = bench.run(&["build", "//docs/...", "//index:total"]);
     assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
 
-/// Runs a script of the shell while the store cannot be written; `None` where nothing keeps this user from writing.
+/// Runs a shell script while the store is read-only; `None` if this user can always write.
 fn on_a_store_that_may_not_be_written(bench: &Bench, each: &str) -> Option<Ran> {
     if can_mount() {
         let mount = "mount --bind \"$CORTEX_STORE\" \"$CORTEX_STORE\" && mount -o remount,bind,ro \"$CORTEX_STORE\" || exit 9\n";
@@ -159,7 +159,7 @@ fn on_a_store_that_may_not_be_written(bench: &Bench, each: &str) -> Option<Ran> 
     Some(ran)
 }
 
-/// What is asked about code by name builds first: where nothing has to be made it answers, and says that nothing was filed.
+/// Questions about code by name build first: if nothing has to run, they are answered, with a note that nothing was stored.
 #[test]
 fn questions_are_answered_from_a_store_that_may_not_be_written() {
     let bench = Bench::memotree();
@@ -199,7 +199,7 @@ fn questions_are_answered_from_a_store_that_may_not_be_written() {
 #[test]
 fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
     let bench = built();
-    // What only looks needs nothing of it; what has to file something cannot.
+    // Read-only commands do not need to write; commands that must store something fail.
     let commands = [
         ("build //index:total", 5),
         ("status", 0),
@@ -222,7 +222,7 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
             format!("\"$1\" {quoted} >/dev/null; echo \"= $? {command}\"\n")
         })
         .collect();
-    // Nothing moved yet: what is current is shown.
+    // Nothing changed yet: current outputs are shown.
     let fresh = "\"$1\" show //index:total | grep -q text; echo \"= $? show of what is current\"\n";
     let touched = "touch docs/a.md; \"$1\" build '//docs/...' //index:total 2>err; echo \"= $? build of what is current\"; grep -c -e N_NOT_FILED -e 'up to date' err\n";
     let each = fresh.to_owned() + touched + "echo changed > docs/a.md\n" + &each;

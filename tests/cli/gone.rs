@@ -1,4 +1,4 @@
-//! Types and members that are no more: every command that is asked for one says since when and why, and promises nothing that then fails.
+//! Deleted types and members: every command that names one reports since when and why, and suggests only commands that work.
 
 use crate::bench::Bench;
 
@@ -13,7 +13,7 @@ fn boxed() -> Bench {
     bench
 }
 
-/// The note that something is gone, with its hint.
+/// Returns the note about a deleted symbol, with its hint.
 fn note(bench: &Bench, args: &[&str]) -> String {
     let ran = bench.run(args);
     assert_eq!(ran.code, 2, "{args:?} {ran:?}");
@@ -30,7 +30,7 @@ fn a_member_that_is_gone_was_there() {
     let told = "note[N_GONE]: N.Box#Put(int) is gone since build 2, WHEN WHEN UTC: Box.cs was changed";
     let kept = "  help: `cortex history '//types/N.Box#Put(int):code'` lists what is kept of it";
     assert_eq!(note(&bench, &["show", "//types/Box#Put:code"]), format!("{told}{kept}"));
-    // Of its outline nothing was ever made, so that nothing of it is said to be kept.
+    // Its outline was never built, so no kept version of it is mentioned.
     for args in [&["source", "Box#Put"][..], &["usages", "Box.Put"], &["outline", "N.Box.Put"]] {
         assert_eq!(note(&bench, args), told, "{args:?}");
     }
@@ -38,7 +38,7 @@ fn a_member_that_is_gone_was_there() {
     assert!(never.code == 2 && !never.err.contains("N_GONE"), "{never:?}");
 }
 
-/// Parameters are known only of members that were asked for; names of all.
+/// Parameters are known only for members that were requested; names for all.
 #[test]
 fn a_member_that_nobody_asked_for_is_gone_too() {
     let bench = boxed();
@@ -56,7 +56,7 @@ fn a_member_that_nobody_asked_for_is_gone_too() {
 fn a_type_is_gone_for_all_who_ask() {
     let bench = boxed();
     std::fs::remove_file(bench.root().join("Box.cs")).expect("removed");
-    // Before a build finds that it is gone: what it was is there to be seen, and nobody is told to make it anew.
+    // Before a build detects the deletion: the old output is shown, without a hint to refresh it.
     let stale = bench.run(&["show", "--allow-stale", "//types/Box:outline"]);
     assert!(stale.code == 0 && stale.out.starts_with("# N.Box "), "{stale:?}");
     assert!(
@@ -77,7 +77,7 @@ fn a_type_is_gone_for_all_who_ask() {
         assert_eq!(note(&bench, args), format!("{told}{kept}"), "{args:?}");
     }
     assert_eq!(bench.run(&["history", "//types/N.Box:outline"]).code, 0, "as was promised");
-    // After a collection the log still knows.
+    // After a collection, the log still knows it.
     assert_eq!(bench.run(&["build", "//types/...:outline"]).code, 0);
     assert_eq!(bench.run(&["gc", "--older-than", "0", "--keep-versions", "0"]).code, 0);
     for args in [
@@ -95,7 +95,7 @@ fn a_type_is_gone_for_all_who_ask() {
     assert!(whole.code == 2 && whole.err.contains("N_GONE"), "{whole:?}");
 }
 
-/// The lines that say why a target last ran or is stale, down to where the way ends.
+/// Returns the lines that explain why a target last ran or is stale, to the end of the chain.
 fn why(bench: &Bench, label: &str) -> Vec<String> {
     let told = bench.run(&["explain", label]).out;
     let of_way = |line: &&str| line.starts_with("  because ") || line.starts_with("             ");

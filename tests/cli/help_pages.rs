@@ -1,4 +1,4 @@
-//! The pages that are made from the flags: help, manual pages, completions.
+//! Pages generated from the flags: help, manual pages, completions.
 
 use crate::bench::Bench;
 

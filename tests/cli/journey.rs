@@ -1,4 +1,4 @@
-//! The main way through: build, build again, edit, build, print.
+//! The main path: build, build again, edit, build, print.
 
 use crate::bench::Bench;
 use std::process::Stdio;
@@ -155,7 +155,7 @@ fn stopped_and_gone_on_with(signal: &str, code: i32) {
     let mut child = child;
     let mut said = std::io::BufReader::new(child.stderr.take().expect("piped"));
     let mut text = String::new();
-    // The two counts are done when the third command has begun to wait.
+    // Two counts are finished; the third command is now waiting.
     while text.matches("ran ").count() < 2 {
         assert!(std::io::BufRead::read_line(&mut said, &mut text).expect("text") > 0, "{text}");
     }

@@ -19,7 +19,7 @@ fn bench(rulesets: &str) -> Bench {
     bench
 }
 
-/// An index of the two files, as an indexer of their language writes it.
+/// Returns an index of the two files, as an indexer of their language writes it.
 fn index() -> Vec<u8> {
     let symbol = |name: &str| format!("scip-typescript npm web 1.0.0 `api.ts`/{name}");
     let at = |line: i32, from: i32, to: i32, name: &str, symbol_roles: i32| Occurrence {
@@ -101,7 +101,7 @@ fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
     );
     let summary = bench.run(&["semantic", "web/api.ts"]);
     assert!(summary.out.contains("Defines class Client. Talks to the server."), "{summary:?}");
-    // Pages of both are one list.
+    // Pages of both languages form one list.
     let page = |more: &[&str]| bench.run(&[&["search", "get", "--limit", "1", "--json"], more].concat()).json();
     let first = page(&[]);
     let second = page(&["--cursor", first["next"].as_str().expect("a cursor")]);
@@ -111,7 +111,7 @@ fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
         (&first["total"], &second["total"], second["next"].is_null()),
         (&2.into(), &2.into(), true)
     );
-    // Names follow the files.
+    // Names follow changes of the files.
     bench.write("web/api.ts", &API.replace("Client", "Server"));
     assert!(bench.run(&["search", "Server"]).out.starts_with("web/api.ts#Server  class"));
     assert_eq!(bench.run(&["outline", "Client"]).code, 2);
@@ -159,7 +159,7 @@ fn what_is_no_csharp_is_not_called_unknown() {
         folder,
         "# folder web: 2 files of other languages\nweb/api.ts: Client\nweb/app.ts: start\n"
     );
-    // A file that defines nothing is known all the same, and one that does not parse says so.
+    // A file without definitions is still known, and one that does not parse is reported.
     bench.write("web/empty.ts", "");
     let empty = bench.run(&["outline", "web/empty.ts"]);
     assert!(empty.out.contains("It defines nothing that is known.\n"), "{empty:?}");
@@ -169,7 +169,7 @@ fn what_is_no_csharp_is_not_called_unknown() {
         broken.contains("Not whole: some text does not parse") && broken.contains("line 1 does not parse"),
         "{broken}"
     );
-    // A query that names a file by the end of its path is shown it once.
+    // A file named by the end of its path is shown once.
     let context = bench.run(&["context", "build", "--query", "where does Client fetch in api.ts"]).out;
     assert_eq!(context.matches("## web/api.ts\n").count(), 1, "{context}");
 }
@@ -215,7 +215,7 @@ fn a_pack_holds_types_and_files_of_other_languages() {
         text.contains("## web/more.ts\nLanguage: typescript | Told by: tree-sitter\n\n  + [class] export class More"),
         "{text}"
     );
-    // The edit of a body does not reach it; a definition that the index knows and the file lacks does, and says so.
+    // An edit of a body does not affect it; a definition in the index that the file lacks does, with a note.
     bench.write("web/more.ts", "export class More { /* nothing */ }\n");
     bench.write("web/api.ts", &API.replace("get", "fetch"));
     let moved = bench.run(&["pack", "build", "all"]).out;
@@ -226,7 +226,7 @@ fn a_pack_holds_types_and_files_of_other_languages() {
     assert!(moved.contains("[class] export class More"), "{moved}");
     let list = bench.run(&["pack", "list"]).out;
     assert!(list.starts_with("all  1 type, 3 files, about "), "{list}");
-    // Without other languages `file:` means files of C#.
+    // Without other languages, `file:` selects files of C#.
     let plain = bench.run(&["pack", "build", "own", "--filter", "file:src/*", "--json"]).json();
     assert_eq!(plain["types"], serde_json::json!(["Box.Store"]), "{plain}");
 }
@@ -285,7 +285,7 @@ fn an_index_binds_names_until_the_files_move() {
         shifted.out.contains("of its definitions 2 were found on other lines"),
         "{shifted:?}"
     );
-    // What is no index is one error with a hint, and C# is answered all the same.
+    // An invalid index is one error with a hint, and C# is answered all the same.
     bench.write("web/index.scip", "no index");
     let broken = bench.run(&["search", "Store"]);
     assert!(broken.out.starts_with("Box.Store  public class  src/Store.cs\n"), "{broken:?}");

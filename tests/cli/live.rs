@@ -1,4 +1,4 @@
-//! One document as it stands now, by the command line.
+//! One document in its present state, by the command line.
 
 use crate::bench::Bench;
 use crate::mcp::{Client, text as told_text};
@@ -75,7 +75,7 @@ fn versions_of_a_document_and_who_made_them() {
         "{failed}"
     );
     assert!(text(&failed).contains("Since anchor 'green' (version 1):"), "{failed}");
-    // The same as fields: the try that failed, and the change before it.
+    // The same as fields: the failed try, and the change before it.
     let [tried, ..] = &failed["recentDiffs"].as_array().expect("a list")[..] else {
         panic!("{failed}")
     };
@@ -99,10 +99,10 @@ fn versions_of_a_document_and_who_made_them() {
         "{changed}"
     );
     assert_eq!(failed["anchorDiff"]["versionId"], 1, "{failed}");
-    // An earlier version, when it is asked for, and nothing but it.
+    // An earlier version by request, and nothing else.
     let before = live(&bench, &["--version", "1"]);
     assert!(text(&before).contains(&first) && !text(&before).contains("Recent"), "{before}");
-    // A reader who has a version that is forgotten is shown the whole.
+    // A reader with a forgotten version is shown the whole document.
     let forgotten = live(&bench, &["--since", "99"]);
     assert_eq!(forgotten["shown"], "whole");
     assert!(
@@ -258,7 +258,7 @@ fn a_session_is_compared_with_its_own_anchors() {
         let ran = edit(&["append", FILE, "--anchor", "$", "--new-text", text, "--session", &session]);
         assert_eq!(ran.code, 0, "{ran:?}");
     };
-    // The reader of an unedited document has a version to go on from.
+    // The reader of an unedited document has a version to continue from.
     let first = view(&[]);
     assert!(!text(&first).contains("Anchor Diff"), "{first}");
     append("// one\n");
@@ -274,7 +274,7 @@ fn a_session_is_compared_with_its_own_anchors() {
         "{whole}"
     );
     append("// two\n");
-    // What somebody else wrote and a session took over is a version of it; what was only looked at before is kept nowhere, and not made up.
+    // A foreign write that a session took over is a version of it; a state that was only viewed before is not stored.
     let other = "src/MemoTree.Core/NodeId.cs";
     let looking = edit(&["open", other]).json()["session"].as_str().expect("a handle").to_owned();
     let of_other = |since: &str| {
@@ -299,7 +299,7 @@ fn a_session_is_compared_with_its_own_anchors() {
         refreshed["notes"].to_string().contains("version 0 is not remembered"),
         "{refreshed}"
     );
-    // Somebody else writes the file: that is no part of what the session shows.
+    // A foreign write of the file is not part of the session's view.
     std::fs::write(bench.root().join(FILE), format!("// else\n{before}")).expect("written");
     let named = view(&["--anchor", "green"]);
     let diff = text(&named).split("## Anchor Diff").nth(1).expect("a difference").to_owned();
@@ -308,7 +308,7 @@ fn a_session_is_compared_with_its_own_anchors() {
         "{diff}"
     );
     assert!(!diff.contains("+// one") && !diff.contains("// else"), "{diff}");
-    // The file has no anchor of that name; one of the file can be compared with by its name.
+    // The file has no anchor of that name; its own anchors are compared by their names.
     let none = live(&bench, &["--anchor", "green"]);
     assert!(
         none["notes"].to_string().contains("there is no anchor 'green': none has a name"),
@@ -320,7 +320,7 @@ fn a_session_is_compared_with_its_own_anchors() {
     assert!(text(&of_file).contains("-// else"), "{of_file}");
 }
 
-/// Where the versions of the one document that was looked at are kept.
+/// Returns the path of the history of the one viewed document.
 fn journal(bench: &Bench) -> std::path::PathBuf {
     let folders = std::fs::read_dir(bench.root().join(".cortex/live")).expect("folder");
     let journals = folders.map(|folder| folder.expect("a folder").path().join("journal.json"));
@@ -346,7 +346,7 @@ fn each_version_is_told_of_who_wrote_it() {
     }
     std::fs::write(&place, format!("// mine\n// more\n{before}// one\n")).expect("written");
     append("// two\n", &[]);
-    // Who says whose a change is has the last word: a commit of the same text saves nothing.
+    // An explicit author takes precedence: a commit of the same text saves nothing.
     let other = edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
     append("// same\n", &["--session", &other]);
     let now = std::fs::read_to_string(&place).expect("text");
@@ -377,7 +377,7 @@ fn each_version_is_told_of_who_wrote_it() {
         "{recent}"
     );
     assert!(recent.contains(" by bob\n"), "{recent}");
-    // In a session a save is no first look, and its plans are its own.
+    // A save in a session is not a first view, and the session has its own plans.
     append("// more\n", &["--session", &other]);
     assert_eq!(edit(&["commit", "--session", &other]).code, 0);
     let view = live(&bench, &["--session", &other, "--plan", "rest", "--set-anchor", "green"]);
@@ -405,7 +405,7 @@ fn what_an_overlay_merges_is_the_agents() {
     std::fs::write(&file, format!("{before}// idea\n")).expect("written");
     let put = bench.run(&["overlay", "put", "idea", FILE, "--from", file.to_str().expect("a path")]);
     assert_eq!(put.code, 0, "{put:?}");
-    // A person writes meanwhile: the merge joins both, and each is told by its own author.
+    // A person writes meanwhile: the merge joins both, and each change has its own author.
     std::fs::write(&place, format!("// mine\n{before}")).expect("written");
     let merged = bench.run(&["overlay", "merge", "idea"]);
     assert_eq!(merged.code, 0, "{merged:?}");
@@ -437,7 +437,7 @@ fn what_is_out_of_range_is_corrected_and_said() {
         ])
     );
     assert_eq!(live(&bench, &[])["notes"], json!([]), "said once");
-    // A line that is longer than the budget is cut inside.
+    // A line longer than the budget is cut inside.
     write(&format!("{}\n", "漢字".repeat(20_000)));
     let cut = live(&bench, &["--cursor", "1:20000", "--budget", "500"]);
     assert!(text(&cut).contains("Line 1, characters 19"), "{cut}");
@@ -456,7 +456,7 @@ fn every_version_since_which_a_reader_asks_is_told_rightly() {
     }
     for since in 1..=70 {
         let told = live(&bench, &["--since", &since.to_string(), "--anchor", "green"]);
-        // 64 versions are kept, and those that anchors have: the second by name, the first by time.
+        // 64 versions are kept, and those of anchors: the second by name, the first by time.
         let shown = match since {
             70 => "unchanged",
             1 | 2 | 7.. => "delta",
@@ -476,7 +476,7 @@ fn every_version_since_which_a_reader_asks_is_told_rightly() {
         gone.code == 2 && gone.all().contains("versions 7 to 70 are remembered, and 1, 2 as anchors"),
         "{gone:?}"
     );
-    // Taken away and put back it is what it was.
+    // Deleted and restored, the document is the same.
     std::fs::remove_file(bench.root().join(FILE)).expect("removed");
     assert_eq!(bench.run(&["context", "live", FILE]).code, 2);
     std::fs::write(bench.root().join(FILE), &texts[69]).expect("written");
@@ -543,7 +543,7 @@ fn a_model_sees_a_document_and_what_belongs_to_a_task_by_one_tool() {
     );
     let again = client.call("context", json!({"op": "live", "file": file, "since": 1, "plan": "rename it"}));
     assert_eq!(again["structuredContent"]["shown"], "unchanged");
-    // As much as is shown unless another budget is given is told whole.
+    // A document that fits the default budget is shown whole.
     let lines: String = (0..5000)
         .map(|number| format!("    // a line of a long document: {number}\n"))
         .collect();

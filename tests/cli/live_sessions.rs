@@ -1,4 +1,4 @@
-//! Documents as edit sessions have them, whatever became of their files.
+//! Documents as they are in edit sessions, whatever happens to their files.
 
 use crate::bench::Bench;
 use crate::live::{FILE, live, text};
@@ -31,7 +31,7 @@ fn what_is_done_to_other_documents_makes_a_session_forget_nothing() {
         append("src/MemoTree.Core/NodeId.cs", &format!("// {number}\n"));
     }
     assert!(text(&view(&["--version", "2"])).contains("// first"));
-    // Of the document itself old versions are forgotten, but those of anchors.
+    // Old versions of the document itself are forgotten, except those of anchors.
     for number in 0..33 {
         append(FILE, &format!("// {number}\n"));
     }
@@ -65,7 +65,7 @@ fn what_became_a_folder_is_shown_as_it_was() {
     assert!(text(&view).contains("// mine"), "{view}");
     let why = format!("{FILE} cannot be read: it is no regular file; shown is what session {session} has");
     assert_eq!(view["notes"], serde_json::json!([why]));
-    // By its whole path, too; and what is remembered of the file.
+    // The absolute path works, too, as does the history of the file.
     let full = place.to_string_lossy().into_owned();
     assert_eq!(bench.run(&["context", "live", &full, "--session", &session]).code, 0);
     let none = bench.run(&["context", "live", FILE]);
@@ -77,7 +77,7 @@ fn what_became_a_folder_is_shown_as_it_was() {
         gone["notes"].to_string().contains("the file itself is gone; shown is what session"),
         "{gone}"
     );
-    // Folders that never were a document are none.
+    // Folders are not documents.
     for folder in ["src", "src/MemoTree.Core/../MemoTree.Core"] {
         let ran = bench.run(&["context", "live", folder, "--session", &session]);
         assert!(ran.code == 2 && ran.all().contains("is no regular file"), "{ran:?}");
@@ -110,7 +110,7 @@ fn all_names_of_a_file_are_one_document() {
     };
     let first = look("twin.cs", &[]);
     assert_eq!((&first["version"], &first["notes"]), (&json!(1), &json!([])));
-    // What a session does under the other name is the session's.
+    // The session's edits under the other name belong to the session.
     let edited = [
         "replace",
         FILE,
@@ -132,12 +132,12 @@ fn all_names_of_a_file_are_one_document() {
     let saved = look("twin.cs", &["--since", "1"]);
     assert_eq!(saved["version"], 2);
     assert!(text(&saved).contains("by agent, commit\n"), "{saved}");
-    // Whichever it is asked for by, there is one line of versions.
+    // Both names share one sequence of versions.
     let other = look(FILE, &["--since", "2"]);
     assert_eq!((&other["version"], &other["shown"]), (&json!(2), &json!("unchanged")));
     let told = format!("{FILE} and twin.cs are one file under two names (hard links), and one document: it is told as twin.cs");
     assert_eq!(other["notes"], json!([told]));
-    // What is a file of its own again is a document of its own.
+    // A new file under the old name is a document of its own.
     std::fs::remove_file(bench.root().join("twin.cs")).expect("removed");
     bench.write("twin.cs", "class Twin { }\n");
     assert_eq!(look(FILE, &[])["version"], 1);
@@ -186,7 +186,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
         in_it(&other, &["append", FILE, "--anchor", "$", "--new-text", "// other\n"]).code,
         0
     );
-    // The file is as it was, and it is said who has more.
+    // The file is unchanged, and notes name the sessions with more edits.
     let file = live(&bench, &["--since", "1"]);
     assert!(!text(&file).contains("// one"), "{}", text(&file));
     for session in [&one, &other] {
@@ -199,7 +199,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
         "{}",
         text(&file)
     );
-    // In the session both operations are versions, under their numbers.
+    // In the session both operations are versions, with their numbers.
     let view = live(&bench, &["--session", &one]);
     assert!(
         text(&view).contains("+// one") && text(&view).contains("by agent, append\n") && !text(&view).contains("// other"),
@@ -208,7 +208,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     );
     assert_eq!(view["version"], 3, "opened, tried, appended");
     assert_eq!(std::fs::read_to_string(&place).expect("text"), saved);
-    // Saved and taken back: two versions of the file, both by the agent, the second without a call in between.
+    // Saved and undone: two versions of the file, both by the agent, the second without a call in between.
     assert_eq!(in_it(&one, &["commit"]).code, 0);
     assert_eq!(in_it(&one, &["undo"]).code, 0);
     assert_eq!(in_it(&one, &["commit"]).code, 0);
@@ -218,7 +218,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     }
     assert!(!text(&after).contains("by person\n```diff"), "{}", text(&after));
     assert_eq!(live(&bench, &["--session", &one, "--since", "3"])["shown"], "delta", "{after}");
-    // Somebody writes the file beside the session, and takes it away.
+    // Another program writes the file, and deletes it.
     std::fs::write(&place, format!("// before\n{saved}")).expect("written");
     let beside = live(&bench, &["--session", &other]);
     assert!(

@@ -1,4 +1,4 @@
-//! Looking never executes: query, explain, status.
+//! Read-only commands execute nothing: query, explain, status.
 
 use crate::bench::Bench;
 
@@ -36,7 +36,7 @@ fn a_workspace_never_built_is_answered_as_far_as_it_is_known() {
         code.run(&["query", "//files/...:bytes ^ deps(//files/...:names)"])
             .out
             .lines()
-            // What a file declares depends on its project's files too.
+            // The declarations of a file depend on its project's files, too.
             .filter(|line| line.ends_with(".cs:bytes"))
             .count()
     );
@@ -156,7 +156,7 @@ fn status_counts() {
         text.out.contains("1 changed since the last build") && text.out.contains("summaries"),
         "{text:?}"
     );
-    // What is gone has not failed: the next build takes it away.
+    // Targets of a deleted file have not failed: the next build removes them.
     std::fs::remove_file(bench.root().join("src/MemoTree.Core/NodeStore.cs")).expect("removed");
     let json = bench.run(&["status", "--output", "json"]).json();
     let targets = json["targets"].as_object().expect("targets");
@@ -249,7 +249,7 @@ fn usages_of_types_and_members() {
       found: NodeStore.Qqqqqqqqqqqq
       help: write Type, Namespace.Type, Type.Member or Type#Member
     ");
-    // A member without uses is no error.
+    // A member without uses is not an error.
     assert_eq!(bench.run(&["usages", "NodeStore#Dispose"]).code, 0);
 }
 
@@ -262,7 +262,7 @@ fn colours_only_when_wanted() {
     assert!(!quiet.out.contains('\u{1b}'));
 }
 
-/// The labels of events of one kind.
+/// Returns the labels of events of one kind.
 pub fn labels(bench: &Bench, kind: &str, args: &[&str]) -> std::collections::BTreeSet<String> {
     let log = bench.beside("events.jsonl");
     let args: Vec<&str> = args.iter().copied().chain(["--events", log.to_str().expect("text")]).collect();
@@ -305,7 +305,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     assert_eq!(told.len(), 1_162);
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert_eq!(ran.len(), 20);
-    // Text is not kept: that of a file that did not move is made again when a reader needs its bytes.
+    // Texts are not stored: the `:source` of an unchanged file runs again when a reader needs its bytes.
     let untold: Vec<&String> = ran.difference(&told).filter(|label| !label.ends_with(":source")).collect();
     assert!(untold.is_empty(), "{untold:?} ran without having been told");
     for label in json["outlook"]["will_run"].as_array().expect("labels") {
@@ -361,7 +361,7 @@ fn json_is_honoured_or_refused() {
     assert_eq!(bench.run(&["completions", "bash", "--output", "json"]).code, 2);
 }
 
-/// What `explain` says a target is stale because of.
+/// Returns the reason that `explain` gives for a stale target.
 fn because(bench: &Bench, label: &str) -> String {
     let told = bench.run(&["explain", label]).out;
     let lines = told.lines().skip_while(|line| !line.starts_with("  because"));
@@ -392,12 +392,12 @@ fn explanations_name_the_parameter_that_moved() {
     //docs/docs/b.md:words: input page of the rule: none → //files/{doc}:bytes
     //docs/docs/b.md:words: input text of the rule: //files/{doc}:bytes → none
     "#);
-    // A build of something else files the new manifest, and the one of before is gone: less is said, nothing wrong.
+    // A build of another target replaces the stored manifest: the answer has less detail, but nothing wrong.
     assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
     bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
     assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
     insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @"because    //docs/docs/b.md:words: its parameters or its rule changed before the last build, which did not ask for it");
-    // After the build the reason is still known, also when a comment moved since.
+    // After the build the reason is still known, even if a comment changed since.
     assert_eq!(bench.run(&["build", "//docs/docs/b.md:words"]).code, 0);
     bench.write("cortex.toml", &manifest);
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
@@ -417,7 +417,7 @@ fn explanations_name_the_parameter_that_moved() {
     );
     bench.write("cortex.toml", &manifest);
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
-    // Nothing about the target's own definition moved.
+    // The target's own definition did not change.
     bench.write("cortex.toml", &format!("{manifest}# a comment\n"));
     assert_eq!(because(&bench, "//docs/docs/b.md:words"), "");
 }
@@ -442,7 +442,7 @@ fn a_removed_source_is_told_once() {
     //files/docs/b.md:bytes source that is not there
       failed     E_NO_FILE: the file docs/b.md is not there or cannot be read; the set //globs/docs|%2A.md:files would hold it
     ");
-    // Its own targets are gone with the next build, and were there.
+    // The next build removes its targets, whose history remains known.
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     let gone = bench.run(&["explain", "//docs/docs/b.md:words"]);
     assert!(

@@ -9,13 +9,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 pub const OLD: &str = "2025-11-25";
 pub const NEW: &str = "2026-07-28";
 
-/// A client on the server's standard input and output.
+/// A client of the server's standard input and output.
 pub struct Client {
     pub child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     last: u64,
-    /// Whether each request says itself who asks: there is no handshake then.
+    /// Whether each request identifies the client itself, without a handshake.
     new: bool,
 }
 
@@ -24,7 +24,7 @@ impl Client {
         Self::of(bench, new, &["mcp"])
     }
 
-    /// One whose answers are structured content.
+    /// Starts a client with structured answers.
     pub fn structured(bench: &Bench, new: bool) -> Self {
         Self::of(bench, new, &["mcp", "--structured"])
     }
@@ -58,7 +58,7 @@ impl Client {
         writeln!(self.to, "{message}").expect("written");
     }
 
-    /// Whatever comes next: every line of standard output is a message.
+    /// Reads the next message: every line of standard output is one.
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.from.read_line(&mut line).expect("a line");
@@ -107,7 +107,7 @@ impl Client {
         self.result("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// What a tool that failed has to say.
+    /// Returns the text of a failed tool call.
     pub fn failure(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(
@@ -127,7 +127,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Ended already where a test ends it.
+        // Some tests already ended it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -137,7 +137,7 @@ pub fn hello() -> Value {
     json!({"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
 }
 
-/// What an answer says in the one form that it has.
+/// Returns the text of an answer, which has exactly one form.
 pub fn text(result: &Value) -> String {
     let (text, data) = (&result["content"][0]["text"], &result["structuredContent"]);
     assert!(text.is_string() != data.is_object(), "one form: {result}");
@@ -170,7 +170,7 @@ fn tools_in_both_protocols() {
         let outline = outline.unwrap_or_else(|| panic!("no outline: {listed}"));
         assert_eq!(outline["annotations"], json!({"readOnlyHint": true}));
         assert_eq!(outline["inputSchema"]["required"], json!(["symbols"]));
-        // It may have a model asked, for money.
+        // It may cause a paid request to a model.
         let semantic = listed["tools"]
             .as_array()
             .expect("tools")
@@ -198,7 +198,7 @@ fn tools_in_both_protocols() {
         // The summaries of this workspace are quoted: no model answers, and none is an agent.
         let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
         assert!(has("search") && !has("investigate") && !has("work_next"), "{plain}");
-        // The sources as they are now.
+        // Answers use the present sources.
         bench.write(
             "src/MemoTree.Core/Fresh.cs",
             &format!("namespace MemoTree.Core;\npublic class Fresh{new} {{ }}\n"),
@@ -213,7 +213,7 @@ fn what_goes_wrong_is_told_to_the_model() {
     let mut client = Client::start(&bench, false);
     let told = client.failure("outline", json!({"symbols": ["NodeStroe"]}));
     assert!(told.contains("NodeStroe") && told.contains("MemoTree.Core.NodeStore"), "{told}");
-    // Arguments are the model's to mend, the name of the tool the client's.
+    // The model can correct arguments; an unknown tool is the client's error.
     for wrong in [
         json!({}),
         json!({"symbols": 3}),
@@ -248,7 +248,7 @@ fn what_goes_wrong_is_told_to_the_model() {
         let (code, message) = client.refused("tools/call", json!({"name": tool, "arguments": {}}));
         assert_eq!((code, message.as_str()), (-32602, does));
     }
-    // No tool leads out of the workspace, and none is slow to say so.
+    // No tool leads out of the workspace, and all refuse quickly.
     let long = "A".repeat(100_000);
     for symbol in [
         "//files/../../store:bytes",
@@ -264,7 +264,7 @@ fn what_goes_wrong_is_told_to_the_model() {
         assert!(told.starts_with("error[") && told.len() < 4000, "{}", &told[..told.len().min(400)]);
         assert!(!told.contains('\u{1b}') && !told.contains("root:"), "{told}");
     }
-    // Lines that are no messages end nothing.
+    // Malformed lines do not end the connection.
     for garbage in ["{", "[]", "3", "\"\"", "{\"jsonrpc\":\"2.0\"}"] {
         writeln!(client.to, "{garbage}").expect("written");
     }
@@ -319,7 +319,7 @@ fn resources_are_listed_and_read() {
     assert!(client.read("cortex://window").contains("\n# MemoTree.Core.NodeStore T_"));
 
     assert!(templates.contains(&"cortex://operation/{id}"), "{templates:?}");
-    // What was begun in the background can be followed, to its end or to why there is none.
+    // A background operation can be followed to its end, or to its failure.
     for (scope, end) in [("MemoTree.Core", "done"), ("Nowhere9", "failed")] {
         let question = json!({"question": "How are nodes moved?", "scope": [scope], "background": true});
         let begun = text(&client.call("investigate", question));
@@ -354,7 +354,7 @@ fn resources_are_listed_and_read() {
         assert_eq!(client.refused("resources/read", json!({"uri": wrong})).0, -32602, "{wrong}");
     }
     assert_eq!(client.refused("resources/list", json!({"cursor": "no cursor"})).0, -32602);
-    // The older protocol has a code of its own for it.
+    // The older protocol has its own code for this.
     let mut client = Client::start(&bench, false);
     assert_eq!(
         client.refused("resources/read", json!({"uri": "cortex://type/Nowhere9/outline"})).0,
@@ -391,11 +391,11 @@ fn progress_is_told_and_a_request_can_be_taken_back() {
         (&json!(0.0), &json!(100.0)),
         "{told}"
     );
-    // Who opens the pipe to write has met who reads it: the command runs.
+    // Opening the pipe for writing blocks until the command reads it: the command runs.
     drop(std::fs::File::options().write(true).open(&pipe).expect("the command reads"));
     let _kept = std::fs::File::options().read(true).write(true).open(&pipe).expect("a pipe");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
-    // It may have been answered just before, but then not after; the next request has its turn either way.
+    // The request may have been answered just before, but not after; the next request runs in either case.
     let next = client.begin("tools/call", json!({"name": "outline", "arguments": {"symbols": ["NodeId"]}}));
     let mut answer = client.next();
     while answer["id"] != next {
@@ -428,11 +428,11 @@ fn long_answers_are_shortened_and_say_so() {
     );
     let structured = Client::structured(&bench, false).call("outline", json!({"symbols": ["Long.Long"]}));
     assert!(structured["structuredContent"]["shortened"][0].is_string());
-    // Five bytes a token.
+    // At most five bytes per token.
     assert!(result.to_string().len() < 100_000, "{} bytes", result.to_string().len());
 }
 
-/// All that a paged tool tells of one list, page by page, and the number of pages; `next` makes the arguments of the next one.
+/// Reads all pages of one list from a paginated tool; returns the entries and the number of pages. `next` builds the arguments of the next page.
 fn pages(client: &mut Client, tool: &str, first: Value, list: &str, next: impl Fn(&Value) -> Option<Value>) -> (Vec<String>, usize) {
     let (mut told, mut count, mut arguments) = (Vec::new(), 0, first);
     loop {
@@ -470,7 +470,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     let shown = page["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
     let note = format!("{shown} of 400 are shown: go on with the value of `cursor`");
     assert!(text_of_state(&page).contains(&note), "{}", text_of_state(&page));
-    // Where it is a number that tells where to go on.
+    // Tools with a numeric offset.
     let rdeps = |limit: u32| json!({"op": "deps", "symbol": "Many.Base", "reverse": true, "limit": limit});
     let mut by_offset = |limit: u32| {
         let mut seen = 0;
@@ -494,7 +494,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     assert_eq!(by_offset(1000), by_offset(50));
 }
 
-/// The notes of an answer.
+/// Returns the notes of an answer.
 fn text_of_state(result: &Value) -> String {
     result["structuredContent"]["state"]["notes"].to_string()
 }
@@ -520,7 +520,7 @@ fn an_agent_fills_summaries_by_tools() {
         "{given}"
     );
     let submit = |answer: &str| json!({"id": question["id"], "answer": answer, "agent": "ann"});
-    // What is wrong with an answer is told, and how to go on.
+    // An invalid answer is refused with the reason and the next step.
     let why = client.failure("work_submit", submit("It owns nodes."));
     assert!(why.contains("E_ANSWER") && why.contains("there is no summary of N.A"), "{why}");
     assert!(why.contains("hand in a better answer") && why.contains("1 refused"), "{why}");

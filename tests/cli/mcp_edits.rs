@@ -1,4 +1,4 @@
-//! What a model finds and edits by the tools of `cortex mcp`, and the configuration of clients.
+//! Search and edits of a model with the tools of `cortex mcp`, and the configuration of clients.
 
 use crate::bench::Bench;
 use crate::mcp::{Client, text};
@@ -53,7 +53,7 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
         told.starts_with(&format!("{file}:")) && told.contains(", saved") && told.trim_end().lines().count() == 1,
         "{told}"
     );
-    // What there is to undo is shown.
+    // The answer shows the undone change.
     let back = text(&client.call("edit", json!({"op": "undo"})));
     assert!(
         back.contains("-    public bool IsNothing") && back.contains("+    public bool IsNone"),
@@ -66,7 +66,7 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
         told.starts_with("status: `Success`") && told.contains("+    public bool IsNothing"),
         "{told}"
     );
-    // It is an error where the command line ends with another code than 0, and an argument without a use is one.
+    // It is an error if the command line would exit with another code than 0; so is an unused argument.
     assert_eq!(client.call("edit", replace)["isError"], json!(true));
     let unused = json!({"op": "replace", "path": file, "oldText": "a", "newText": "b", "symbol": "NodeId"});
     let why = client.failure("edit", unused);
@@ -88,7 +88,7 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
 fn clients_are_configured() {
     let bench = Bench::memotree();
     let run = |arguments: &[&str]| bench.run(&[&["mcp", "install"], arguments].concat());
-    // Nobody says yes here.
+    // Without a terminal, no confirmation is possible.
     let asked = run(&["claude"]);
     assert!(
         asked.code == 2 && asked.out.contains("+++ .mcp.json") && !bench.root().join(".mcp.json").exists(),
@@ -126,7 +126,7 @@ fn text_is_found_with_its_member() {
     let none = bench.run(&["grep", "Needle9", "--path", "nowhere"]);
     assert!(none.code == 0 && none.out.contains("no source lies in nowhere"), "{}", none.out);
     assert_eq!(bench.run(&["grep", "("]).code, 2);
-    // What nobody saved is found, too.
+    // A search also finds unsaved documents.
     assert_eq!(bench.run(&["overlay", "open", "w"]).code, 0);
     bench.write("new.txt", "namespace F;\nclass Found { int Other8; }\n");
     let from = bench.root().join("new.txt").display().to_string();
@@ -170,7 +170,7 @@ fn a_rename_is_saved_everywhere_or_nowhere() {
     let again = bench.run(&["rename", "NodeId", "NodeKey"]);
     assert!(again.code == 0, "{}{}", again.out, again.err);
     assert!(bench.run(&["outline", "NodeKey"]).out.contains("IsNone"));
-    // A file that may not be written.
+    // A read-only file.
     let file = bench.root().join("src/MemoTree.Core/NodeId.cs");
     let mut mode = std::fs::metadata(&file).expect("a file").permissions();
     mode.set_readonly(true);

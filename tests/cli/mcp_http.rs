@@ -1,4 +1,4 @@
-//! `cortex mcp --http` by hand-written messages: everything that must be refused, and requests that are taken back.
+//! `cortex mcp --http` with hand-written messages: requests that must be refused, and cancelled ones.
 
 use super::mcp::{NEW, OLD, hello};
 use crate::bench::Bench;
@@ -9,13 +9,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// What every message needs.
+/// Headers of every message.
 const FORM: [(&str, &str); 2] = [
     ("Content-Type", "application/json"),
     ("Accept", "application/json, text/event-stream"),
 ];
 
-/// A server on a port of its own.
+/// A server on its own port.
 pub struct Served {
     child: Child,
     port: u16,
@@ -56,7 +56,7 @@ impl Served {
         }
     }
 
-    /// How it is called by name, and what opens the gate.
+    /// Returns the address and the authorization header.
     pub fn way_in(&self) -> (String, String) {
         (format!("127.0.0.1:{}", self.port), format!("Bearer {}", self.token))
     }
@@ -74,7 +74,7 @@ impl Served {
         stream
     }
 
-    /// Sends a request; its status and all of its answer.
+    /// Sends a request; returns the status and the whole answer.
     pub fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = self.begin(line, headers, body);
         let mut answer = String::new();
@@ -92,7 +92,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Ended already where a test ends it.
+        // Some tests already ended it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -147,7 +147,7 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
     let in_ = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
     assert_eq!(served.send("GET /", &in_, "").0, 404);
     assert_eq!(served.send("POST /metrics", &in_, "").0, 405);
-    // What is no message is told as JSON-RPC has it.
+    // Malformed messages get JSON-RPC's error codes.
     let headers: Vec<_> = FORM.iter().chain(&in_).copied().collect();
     for (body, id, error) in [
         ("{\"jsonrpc\": \"2.0\", ", Value::Null, -32700),
@@ -170,7 +170,7 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
     let long = " ".repeat((4 << 20) + 1);
     assert_eq!(served.send("POST /mcp", &headers, &long).0, 413);
 
-    // The newer protocol needs no session: one request is a whole conversation.
+    // The newer protocol needs no session: one request is a complete conversation.
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
         "name": "outline", "arguments": {"symbols": ["NodeId"]},
         "_meta": {"io.modelcontextprotocol/protocolVersion": NEW, "io.modelcontextprotocol/clientCapabilities": {}},
@@ -195,7 +195,7 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
         assert!(figures.contains(line), "{line}: {figures}");
     }
 
-    // The token stays, and is refused where others could read it.
+    // The token is stable, and refused where other users could read it.
     let again = Served::start(&bench, &[]);
     assert_eq!(again.token, served.token);
     let ran = bench.run(&["mcp", "--http", "0", "--allow-origin", "tools.example"]);
@@ -204,8 +204,8 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
     assert_eq!(bench.run(&["--no-store", "mcp", "--http", "0"]).code, 2);
 }
 
-/// Has a request run that waits for a pipe, takes it back in some way, and asks for something else while the pipe stays open: that is answered
-/// only when the request has given up its turn.
+/// Starts a request that waits for a pipe, cancels it with `take_back`, and sends another one while the pipe stays open: that is answered only once
+/// the first request has given up its turn.
 fn taken_back(
     served: &Served,
     pipe: &Path,
@@ -219,7 +219,7 @@ fn taken_back(
     };
     let all: Vec<_> = FORM.iter().chain(headers).copied().collect();
     let waiting = served.begin("POST /mcp", &all, &call(7, "//index:waits").to_string());
-    // Who opens the pipe to write has met who reads it: the command runs.
+    // Opening the pipe for writing blocks until the command reads it: the command runs.
     let end = std::fs::File::options().write(true).open(pipe).expect("the command reads");
     let open = take_back(waiting);
     let (code, answer) = served.post(headers, &call(8, "NodeId"));
@@ -250,7 +250,7 @@ fn a_request_of_a_session_is_taken_back_by_a_message() {
         assert_eq!(served.post(&headers, &back).0, 202);
         Some(open)
     });
-    // A session that was ended is no more.
+    // An ended session is unknown.
     assert_eq!(served.send("DELETE /mcp", &headers, "").0, 204);
     assert_eq!(served.post(&headers, &json!({"jsonrpc": "2.0", "id": 9, "method": "ping"})).0, 404);
 }

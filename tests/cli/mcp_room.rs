@@ -1,10 +1,10 @@
-//! Answers of `cortex mcp` that are longer than clients take: what they say of themselves is true of what they hold.
+//! Answers of `cortex mcp` above the client's limit: their statements match their contents.
 
 use crate::bench::Bench;
 use crate::mcp::{Client, text};
 use serde_json::{Value, json};
 
-/// A workspace of many types that say the same.
+/// Returns a workspace of many similar types.
 fn crowd() -> Bench {
     let bench = Bench::empty();
     bench.write("cortex.toml", "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n");
@@ -54,9 +54,9 @@ fn a_context_is_composed_for_the_room_of_its_answer() {
         assert!(data["tokens"].as_u64() <= data["budget"].as_u64(), "{budget}");
         let cut = format!("the budget is cut from {budget} to {} tokens", data["budget"]);
         assert_eq!(result.to_string().contains(&cut), data["budget"] != budget, "{}", text(&result));
-        // All that is sent is within the budget; hardly a token is shorter than two bytes.
+        // The whole answer is within the budget; hardly a token is shorter than two bytes.
         assert!(data.to_string().len() < 6 * budget, "{budget}: {} bytes", data.to_string().len());
-        // What is filed as shown is what was told of, and not only named.
+        // The types recorded as shown are those in the text, not merely named ones.
         let kept = std::fs::read(bench.root().join(".cortex/conversations.json")).expect("a file");
         let kept: Value = serde_json::from_slice(&kept).expect("JSON");
         let last = kept["open"].as_array().and_then(|open| open.last()).expect("a conversation");
@@ -89,14 +89,14 @@ fn a_source_that_is_cut_says_where_to_go_on() {
     assert!(result.to_string().contains(&format!("{rest} goes on")), "{result}");
     let next = client.call("source", json!({"symbols": [rest], "lines": 100_000}));
     assert_eq!(data(&next)["sources"][0]["parts"][0]["start"], end + 1);
-    // A line that is too long is shown as far as it goes.
+    // A line that is too long is shown up to the limit.
     let wide = client.call("source", json!({"symbols": ["wide.js"]}));
     let part = &data(&wide)["sources"][0]["parts"][0];
     let count = part["text"].as_str().map_or(0, str::len);
     assert!(count > 5_000 && part["endColumn"] == count + 1 && part["end"] == 1, "{count}");
     let note = format!("of line 1 the first {count} of 700000 characters are shown");
     assert!(text(&wide).contains(&note), "{count}");
-    // As text it is cut for the room that its numbered lines take.
+    // As text it is cut to the budget including line numbers.
     let mut client = Client::start(&bench, false);
     let shown = text(&client.call("source", json!({"symbols": ["data.txt", "short.txt"], "lines": 100_000})));
     let numbered = shown

@@ -1,9 +1,9 @@
-//! `search --semantic` and `duplicates`: what vectors of types are for.
+//! `search --semantic` and `duplicates`, which use the vectors of types.
 
 use crate::bench::Bench;
 use serde_json::json;
 
-/// Three types, two of which are nearly the same.
+/// Returns a bench with three types, two of which are nearly the same.
 fn bench() -> Bench {
     let bench = Bench::empty();
     bench.write(
@@ -34,7 +34,7 @@ fn types_are_found_by_what_they_are_about() {
         bench.run(&["search", "--semantic", "the time", "--limit", "1", "--json"]).json()["hits"][0]["path"],
         "N.Clock"
     );
-    // An edit moves one vector, and the answer with it.
+    // An edit changes one vector, and the answer with it.
     bench.write(
         "Clock.cs",
         "namespace N;\n/// <summary>Compresses bytes.</summary>\npublic class Zip { public int Level => 0; }\n",
@@ -62,7 +62,7 @@ fn without_the_ruleset_it_says_what_to_write() {
     assert_eq!(bench.run(&["duplicates", "--least", "2"]).code, 2);
 }
 
-/// A model is asked for vectors by a build; a search asks it for its own text only.
+/// A build asks the model for the types' vectors; a search only for the vector of its own text.
 #[test]
 fn a_program_makes_the_vectors_and_a_search_buys_none_of_them() {
     let bench = bench();
@@ -109,7 +109,7 @@ fn a_build_is_told_what_vectors_of_a_model_cost() {
 fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
     let bench = bench();
     bench.write("cortex.toml", OWN);
-    // The model makes vectors of one more number for messages, and says nothing of time.
+    // The model returns longer vectors for messages, and a zero vector for time.
     let mixed = "text=$(cat); case \"$text\" in *time*) echo '[0, 0]' ;; *Copy*) echo '[1, 0, 0]' ;; *) echo '[1, 0.5]' ;; esac\n";
     bench.write("own.sh", mixed);
     for name in ["Other", "Third"] {
@@ -136,7 +136,7 @@ fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
         (&alike["types"], alike["state"]["notes"].as_array().map(Vec::len)),
         (&json!(3), Some(2))
     );
-    // A type is gone; the vectors are those of before.
+    // A type is deleted; the vectors are the old ones.
     std::fs::remove_file(bench.root().join("Other.cs")).expect("removed");
     for args in [
         &["search", "--semantic", "message", "--json"][..],
@@ -163,7 +163,7 @@ fn vectors_of_another_model_are_made_anew_as_the_error_says() {
     );
     assert_eq!(bench.run(&["invalidate", "//types/...:embedding"]).code, 0);
     assert_eq!(bench.run(&["build", "//index:vectors"]).code, 0);
-    // The vector of a text that was looked for before is of the former model.
+    // The stored vector of an earlier query comes from the former model.
     for text in ["another", "message"] {
         let ran = bench.run(&["search", "--semantic", text]);
         assert_eq!(ran.code, 0, "{ran:?}");

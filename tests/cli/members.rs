@@ -1,4 +1,4 @@
-//! Members as targets from outside, and the last good knowledge of files that stop parsing.
+//! Members as targets of commands, and the last good knowledge of files that stop parsing.
 
 use crate::bench::Bench;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ fn shelf() -> Bench {
     bench
 }
 
-/// The labels of members that a build makes again.
+/// Returns the labels of members that a build runs again.
 fn ran(bench: &Bench, patterns: &[&str]) -> BTreeSet<String> {
     let text = bench.run(&[&["build", "-v", "-j1"], patterns].concat()).err;
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix("ran "));
@@ -101,7 +101,7 @@ fn members_are_made_only_for_those_who_write_the_mark() {
     assert_eq!(ran(&bench, &["//..."]), BTreeSet::new());
     let every = bench.run(&["build", "//types/N.*#*:outline", "--output", "json"]).json();
     assert_eq!((&every["targets"], &every["tally"]["ran"]), (&5.into(), &5.into()));
-    // Once made they are still no part of what a pattern without the mark means.
+    // Even after they are built, a pattern without the mark does not match them.
     let again = bench.run(&["build", "//types/...:outline", "--output", "json"]).json();
     assert_eq!((&again["targets"], &again["tally"]["ran"]), (&2.into(), &0.into()));
     assert_eq!(bench.run(&["query", "//types/...:outline"]).out.lines().count(), 2);
@@ -126,7 +126,7 @@ fn an_edit_names_its_members() {
     );
     let explained = bench.run(&["explain", "//types/Shelf#Size:code"]).out;
     assert!(explained.contains("last ran   for the first time"), "{explained}");
-    // A member that goes takes its targets with it, one that comes brings them; the others stand.
+    // The targets of a removed member are removed, those of an added one are added; the others stay.
     bench.write("Shelf.cs", &SHELF.replace("Size", "Length"));
     let two = [
         "//types/N.Shelf#Length:code".to_owned(),
@@ -152,7 +152,7 @@ fn the_last_good_knowledge_is_kept_and_marked() {
     let good = bench.run(&["outline", "Shelf"]);
     assert_eq!(good.err, "", "what parses is not remarked on");
     let code = bench.run(&["show", "//types/Shelf#Get(int):code"]).out;
-    // The class is still seen, its members are not.
+    // The parser still sees the class, but not its members.
     bench.write(
         "Shelf.cs",
         &SHELF.replace("public int Size", "public string Open = \"; /*\n    public int Size"),
@@ -172,7 +172,7 @@ fn the_last_good_knowledge_is_kept_and_marked() {
     );
     assert_eq!(bench.run(&["show", "--last-good", "//types/Shelf#Get(int):code"]).out, code);
     assert_eq!(bench.run(&["outline", "Other"]).err, "", "other files parse");
-    // Nothing is seen of it: the type is gone, and what it was is still to be had.
+    // The parser sees nothing: the type is gone, and its last output is still available.
     bench.write("Shelf.cs", "\0");
     let gone = bench.run(&["outline", "Shelf"]);
     assert_eq!(gone.code, 2);
@@ -183,7 +183,7 @@ fn the_last_good_knowledge_is_kept_and_marked() {
     );
     assert_eq!(bench.run(&["outline", "--last-good", "Shelf"]).out, good.out);
     assert_eq!(bench.run(&["show", "--last-good", "//types/Shelf#Get(int):code"]).out, code);
-    // What parses again is present knowledge, also where it was never built before.
+    // Once the file parses, the present knowledge is used, even if it was never built before.
     bench.write("Shelf.cs", &SHELF.replace("Keeps", "Holds"));
     let mended = bench.run(&["outline", "--last-good", "Shelf"]);
     assert_eq!(
@@ -250,21 +250,21 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
         bench.run(&["search", "N.Shelf", "--kind", "interface", "--json"]).json()["filtered"],
         1
     );
-    // By its present name it is found as ever.
+    // By its present name it is found as usual.
     let found = bench.run(&["search", "Rack", "--json"]).json();
     assert_eq!(
         (&found["total"], &found["hits"][0]["matched"]),
         (&1.into(), &"exact".into()),
         "{found}"
     );
-    // A filter means what is called so now, and says what became of a name of before.
+    // A filter matches present names, and a note explains a former one.
     let pack = bench.run(&["pack", "build", "old", "--filter", "type:Shelf", "--json"]).json();
     assert_eq!(
         (&pack["types"], &pack["state"]["notes"][0]),
         (&serde_json::json!([]), &"the type Shelf was renamed to N.Rack".into()),
         "{pack}"
     );
-    // Its versions under the former name stand after the present ones, and can be compared with them.
+    // Versions under the former name follow the present ones, and can be compared with them.
     let listed = bench.run(&["history", "//types/Rack:outline"]).out;
     insta::assert_snapshot!(listed.lines().filter(|line| !line.contains("csharp/")).collect::<Vec<_>>().join("\n"), @"
     //types/N.Rack:outline
@@ -296,7 +296,7 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     assert_eq!(bench.run(&["diff", "//types/Rack:outline", "0", "1"]).out, compared.out);
     let none = bench.run(&["diff", "//types/Rack:outline", "-7"]);
     assert!(none.code == 2 && none.err.contains("there are 0, 1"), "{none:?}");
-    // Asked for by the former name.
+    // Requested by the former name.
     let asked = bench.run(&["history", "//types/N.Shelf:outline"]);
     assert!(
         asked.code == 0 && asked.err.contains("note[N_RENAMED]: the type N.Shelf was renamed to N.Rack\n"),
@@ -309,16 +309,16 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
             "{missing:?}"
         );
     }
-    // Moved to another namespace: both former names lead to the present one.
+    // Moved to another namespace: both former names resolve to the present one.
     bench.write("Shelf.cs", &SHELF.replace("Shelf", "Rack").replace("namespace N", "namespace M.O"));
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert_eq!(aliases()["aliases"].as_object().expect("an object").len(), 2);
     assert_eq!(aliases()["aliases"][&old], serde_json::json!(id("M.O.Rack")));
-    // Back again: what is there is no former name, and the build's own outputs are those of the first time.
+    // Moved back: a present name is not a former one, and the outputs are those of the first build.
     bench.write("Shelf.cs", SHELF);
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert_eq!(aliases()["aliases"].get(&old), None);
-    // The file is no output: where it is deleted, what History still has is told again.
+    // The file is not an output: after its deletion, the History restores its entries.
     std::fs::remove_file(bench.root().join(".cortex/out/aliases.json")).expect("there");
     bench.write("Other.cs", "namespace N;\npublic class Another { }\n");
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
@@ -342,14 +342,14 @@ fn a_renamed_type_is_found_by_who_never_builds() {
         found.out.starts_with("N.Chest ") && found.out.ends_with("note: the type N.Rack was renamed to N.Chest\n"),
         "{found:?}"
     );
-    // Nothing is learnt twice: a name that was nowhere is nowhere.
+    // An unknown name stays unknown without another update.
     assert_eq!(bench.run(&["resolve", "Nowhere9"]).code, 2);
     let file = bench.root().join(".cortex/out/aliases.json");
     let before = std::fs::read(&file).expect("laid out");
     assert_eq!(bench.run(&["resolve", "Nowhere9"]).code, 2);
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert_eq!(std::fs::read(&file).expect("laid out"), before);
-    // Names of before behind a tag are told as those of the filter itself.
+    // Former names in a tag are reported like those in the filter.
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     bench.write("cortex.toml", &format!("{manifest}[tags]\nhot = [\"Rack\", \"Chest\"]\n"));
     let pack = bench.run(&["pack", "build", "hot", "--filter", "tag:hot", "--json"]);
@@ -366,7 +366,7 @@ fn a_type_that_is_gone_was_there() {
     bench.write("Other.cs", "namespace N;\npublic interface Plain { string Say(); }\n");
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     std::fs::remove_file(bench.root().join("Shelf.cs")).expect("there");
-    // Before the build: what is gone is not said to be built first.
+    // Before the build: a deleted input is not reported as still to be built.
     let stale = bench.run(&["explain", "//types/Box:complete"]);
     assert!(
         stale.out.contains("//files/Shelf.cs:syntax: bytes DIGEST → not there any more\n")
@@ -394,7 +394,7 @@ fn a_type_that_is_gone_was_there() {
     assert_eq!(kept["versions"].as_array().map(Vec::len), Some(1), "{kept}");
     let never = bench.run(&["explain", "//types/Bag:outline"]);
     assert!(never.code == 2 && !never.err.contains("N_GONE"), "{never:?}");
-    // Its file is there, and declares it no more.
+    // The file exists, but no longer declares it.
     bench.write("Other.cs", "namespace N;\npublic interface Other { string Say(); }\n");
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     bench.write("Other.cs", "namespace N;\npublic interface Third { int Heard(); }\n");
@@ -521,7 +521,7 @@ fn a_name_is_looked_up_after_files_came_and_went() {
     assert_eq!(bench.run(&["usages", "X.F"]).code, 0);
     std::fs::remove_file(bench.root().join("src/W.cs")).expect("removed");
     bench.write("src/V.cs", &reader("V"));
-    // One command makes several requests: what the first takes away the next must not meet.
+    // One command sends several requests: labels that the first removes must not break the next.
     let found = bench.run(&["resolve", "V.F"]);
     assert!(found.code == 0 && found.out.contains("A.V#F(int)"), "{found:?}");
     assert_eq!(bench.run(&["usages", "V#F(int)"]).code, 0);

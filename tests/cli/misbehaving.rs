@@ -1,19 +1,19 @@
-//! Whatever goes wrong with a program, at every level: it is told in one sentence with what to do, hides no other target, and files nothing.
+//! Misbehaving programs at every sandbox level: each is reported in one sentence with a next step, blocks no other target, and stores nothing.
 
 use crate::bench::Bench;
 use crate::sandbox::{Way, confined, processes_with, program, through, ways};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// A program that goes wrong.
+/// A misbehaving program.
 struct Case {
     /// Keys of its producer.
     keys: String,
-    /// Of these one is told; where a level forbids what the program tries, it fails before it comes to the worst.
+    /// Alternative messages, one of which must occur; a level that forbids an action fails earlier.
     told: &'static [&'static str],
 }
 
-/// A line of a shell, and what it declares to make.
+/// Returns a case with a shell line and its declared outputs.
 fn line(line: &str, makes: &str, told: &'static [&'static str]) -> Case {
     let keys = format!("shell = '''{line}'''\n{}", outputs(makes));
     Case { keys, told }
@@ -31,7 +31,7 @@ fn keys(keys: &str, told: &'static [&'static str]) -> Case {
     Case { keys, told }
 }
 
-/// A workspace with all of them, and one that goes well.
+/// Returns a workspace with all cases, and a good program.
 fn workspace(way: Way, cases: &[Case]) -> Bench {
     let bench = Bench::empty();
     let mut manifest = "[workspace]\nname = \"bench\"\nrulesets = []\n".to_owned();
@@ -49,7 +49,7 @@ fn workspace(way: Way, cases: &[Case]) -> Bench {
     bench
 }
 
-/// Builds all of them twice, and asks that each is told both times and nothing but the good one is made.
+/// Builds all of them twice, and checks that each is reported both times and only the good one has an output.
 fn told(way: Way, bench: &Bench, cases: &[Case]) {
     for round in 0..2 {
         let built = way.run(bench, &["build", "--json", "//..."]);
@@ -186,7 +186,7 @@ fn programs_that_cannot_be_started_are_told_at_every_level() {
         }
         let made = Command::new("mkfifo").arg(bench.beside("pipe")).status();
         assert!(made.expect("mkfifo starts").success());
-        // Someone has looked at it, and now it is gone.
+        // The program was trusted, and then deleted.
         way.run(&bench, &["trust"]);
         std::fs::remove_file(bench.beside("went")).expect("removed");
         told(way, &bench, &cases);
@@ -204,7 +204,7 @@ fn a_tool_that_is_missing_is_named_with_where_it_was_looked_for() {
     bench.change("cortex.toml", "no-such-tool", "\"bin/tool\"");
     let refused = bench.run(&["build", "//a:b"]);
     assert!(refused.code == 2 && refused.err.contains("or an absolute path"), "{refused:?}");
-    // A version is what the manifest says it is.
+    // The manifest alone defines the version.
     bench.change("cortex.toml", "\"bin/tool\"", "sh");
     assert_eq!(bench.run(&["build", "//a:b"]).code, 0);
 }
@@ -224,7 +224,7 @@ fn a_text_that_the_system_would_cut_is_refused() {
 #[test]
 fn what_a_program_starts_is_waited_for_at_no_level() {
     for (at, way) in ways().into_iter().enumerate() {
-        // Of what holds its streams open some stays in its group and some does not.
+        // Of the processes that keep its streams open, some stay in its group and some do not.
         let mark = format!("25.{}{at}", std::process::id());
         let line = format!("sleep {mark} & setsid sleep {mark} & (sleep 19; echo late) & echo early");
         assert_eq!(way.shown(&program(way, &line, "timeout = 18")), "early\n", "{way:?}");
@@ -254,7 +254,7 @@ fn whatever_a_program_does_to_stay_it_ends() {
         let ran = way.build(&program(way, &never, "timeout = 1"));
         assert!(ran.code == 1 && ran.err.contains("did not end within 1 s"), "{way:?}: {ran:?}");
         assert_eq!(processes_with(&mark), 0, "{way:?}");
-        // Whom it can reach of those above it, it cannot end without ending itself.
+        // The program cannot kill a process above it without killing itself.
         let ends = format!("setsid sleep {mark} & kill -KILL $PPID 2>/dev/null; kill -KILL 0");
         let ran = way.build(&program(way, &ends, ""));
         assert!(ran.code == 1 && ran.err.contains("failed: signal: 9"), "{way:?}: {ran:?}");
@@ -286,7 +286,7 @@ fn what_a_program_made_unreadable_is_read_by_whom_it_belongs_to() {
         let bench = program(way, line, &outputs("out/"));
         let place = bench.beside("made");
         let own = way.command(&bench, &["show", "//a:b", "--into", &place.to_string_lossy()]);
-        // The superuser would be let in: here it has not the power to.
+        // The superuser has access to everything, so drop that capability.
         let powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_read_search"];
         let mut command = match rustix::process::geteuid().is_root() && !way.bare {
             true => through(&powerless, &own),
@@ -308,7 +308,7 @@ fn the_clock_is_told_by_making_again_at_every_level() {
     }
 }
 
-/// Rules that read what `//a:b` makes.
+/// Adds rules that read the output of `//a:b`.
 fn reader(bench: &Bench, way: Way, line: &str, inputs: &str) {
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     let reader = format!(

@@ -1,11 +1,11 @@
-//! Summaries by a model from outside: a program stands in for the model, counts its calls, and answers what it is told to.
+//! Summaries by an external model: a shell program replaces the model, counts its calls, and gives prepared answers.
 
 use crate::bench::{Bench, Ran};
 
 const SHELF: &str = "namespace N;\npublic class Shelf\n{\n    private int[] _kept = new int[4];\n    public int Get(int at) { return _kept[at]; }\n    public void Put(Item item) { _kept[0] = item.Weight; }\n}\n";
 const ITEM: &str = "namespace N;\npublic class Item { public int Weight { get; set; } }\n";
 
-/// Counts its calls in `calls`; answers patches with what is in `patch`, all else with every section.
+/// Counts its calls in `calls`; answers patches with the file `patch`, others with every section.
 const MODEL: &str = r#"question=$(cat); printf 'x' >> "$0/calls"; printf '%s' "$question" > "$0/asked"
 case "$question" in
   *"NO CHANGE"*) cat "$0/patch" ;;
@@ -37,7 +37,7 @@ fn say(bench: &Bench, what: &str, text: &str) {
     std::fs::write(bench.beside("model").join(what), text).expect("a file");
 }
 
-/// Calls since this was last asked.
+/// Returns the number of calls since the last check.
 fn calls(bench: &Bench) -> usize {
     let file = bench.beside("model").join("calls");
     let calls = std::fs::read(&file).unwrap_or_default().len();
@@ -70,7 +70,7 @@ fn a_build_is_priced_before_it_is_made_and_paid_once() {
     assert!(stands.err.contains("cached   1 answer stands and costs nothing"), "{}", stands.err);
     let nothing = bench.run(&["--output", "json", "build", "--dry-run", SEMANTIC]);
     assert_eq!((nothing.json()["plans"].as_array().map(Vec::len), calls(&bench)), (Some(0), 0));
-    // A comment and a blank line reach no model.
+    // A comment and a blank line cause no model request.
     bench.write("Shelf.cs", &SHELF.replace("    public", "\n    // gets\n    public"));
     bench.run(&["build", SEMANTIC]);
     assert_eq!(calls(&bench), 0);
@@ -108,7 +108,7 @@ fn an_edit_is_answered_by_a_patch() {
     bench.run(&["build", SEMANTIC]);
     calls(&bench);
     bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at % 4];"));
-    // Until someone asks for it, what is there is shown, and said to be old.
+    // Until the next request for it, the old summary is shown and marked as such.
     let old = bench.run(&["show", SEMANTIC]);
     assert!(
         old.code == 0 && old.out.contains("Throws beyond its end.") && old.err.contains("N_STALE"),
@@ -145,13 +145,13 @@ fn an_edit_is_answered_by_a_patch() {
     assert_eq!(modes, ["full", "patch"]);
     let diff = bench.run(&["diff", SEMANTIC]);
     assert!(diff.out.contains("+- Wraps around") && diff.out.contains("input impl"), "{diff:?}");
-    // No change is an answer.
+    // "No change" is an answer.
     say(&bench, "patch", "NO CHANGE\n");
     bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at & 3];"));
     assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
     assert!(bench.run(&["show", SEMANTIC]).out.contains("Wraps around"));
     assert_eq!(calls(&bench), 1);
-    // Which build was given what is told by the log, however close together they were.
+    // The log assigns answers to builds, however close together they were.
     let log = bench.run(&["log", "--json"]).json();
     let builds = log["builds"].as_array().expect("builds");
     let answers = |build: &serde_json::Value| (build["answers"]["full"].as_u64(), build["answers"]["patches"].as_u64());
@@ -173,7 +173,7 @@ fn a_person_has_the_last_word() {
     let edited = bench.run(&["edit-output", SEMANTIC, "--file", &file]);
     assert!(edited.code == 0 && edited.err.contains("yours now: LIMITATIONS"), "{edited:?}");
     assert!(bench.run(&["show", SEMANTIC]).out.contains("Four, by contract."));
-    // A later patch, and even a whole new answer, leave it as it is, and say so.
+    // A later patch, and even a whole new answer, leave the correction unchanged, with a note.
     bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at % 4];"));
     say(
         &bench,
@@ -190,11 +190,11 @@ fn a_person_has_the_last_word() {
     let anew = bench.run(&["regenerate", SEMANTIC]);
     assert_eq!(anew.code, 0, "{anew:?}");
     assert!(bench.run(&["show", SEMANTIC]).out.contains("Four, by contract."));
-    // Let go, it is the model's again.
+    // After a release, the model writes it again.
     assert_eq!(bench.run(&["edit-output", SEMANTIC, "--release"]).code, 0);
     assert_eq!(bench.run(&["regenerate", SEMANTIC]).code, 0);
     assert!(bench.run(&["show", SEMANTIC]).out.contains("Four at most."));
-    // An earlier version can be put back.
+    // An earlier version can be restored.
     assert_eq!(bench.run(&["edit-output", SEMANTIC, "--version", "1"]).code, 0);
     let missing = bench.run(&["edit-output", SEMANTIC, "--file", "/dev/null"]);
     assert!(missing.code == 2 && missing.err.contains("E_CORRECTION"), "{missing:?}");
@@ -256,7 +256,7 @@ fn a_question_over_unchanged_code_is_free() {
     bench.write("Shelf.cs", &SHELF.replace("public int Get", "public long Get"));
     assert_eq!(bench.run(&ask).json()["cached"], false);
     assert_eq!(calls(&bench), 1);
-    // A scope is a name as others are: misspelt it is told apart from a namespace without types, and a name of before leads on.
+    // A scope is resolved like other names: a misspelt one differs from a namespace without types, and a former name resolves.
     let ask = |scope: &'static str| bench.run(&["investigate", "How many numbers are kept?", "--scope", scope]);
     let wrong = ask("Shelff");
     assert!(wrong.code == 2 && wrong.err.contains("did you mean N.Shelf?"), "{wrong:?}");
@@ -296,7 +296,7 @@ fn an_investigation_shows_nothing_secret_and_loses_no_money() {
         asked.contains("Shelf") && !asked.contains("Weight") && !asked.contains("0123456789abcdefghij"),
         "{asked}"
     );
-    // The built-in model's summaries and a question to another: the globs hold there too.
+    // Summaries by the built-in model and a question to another one: the globs apply there, too.
     bench.write(
         "cortex.toml",
         &format!(
@@ -329,7 +329,7 @@ fn a_correction_that_could_not_be_read_back_is_refused() {
         let refused = edit(&wrong);
         assert!(refused.code == 2 && refused.err.contains(why), "{refused:?}");
     }
-    // The head is cortex's own, whatever stands there.
+    // The head is always cortex's own.
     let head = text.lines().next().expect("a head");
     let edited = edit(
         &text
@@ -343,7 +343,7 @@ fn a_correction_that_could_not_be_read_back_is_refused() {
     let built = bench.run(&["build", SEMANTIC]);
     assert!(built.code == 0 && built.err.contains("W_CORRECTED"), "{built:?}");
     assert!(bench.run(&["show", SEMANTIC]).out.contains("Four, by contract."));
-    // Under another name they are a person's still, and what each version cost stays known.
+    // After a rename the correction still applies, and the cost of each version stays known.
     bench.write("Shelf.cs", &SHELF.replace("class Shelf", "class Rack"));
     let renamed = bench.run(&["build", "//types/...:semantic"]);
     assert!(
@@ -384,7 +384,7 @@ fn to_look_at_a_rejected_answer_costs_nothing() {
     let prompt = bench.run(&["prompt", SEMANTIC]);
     assert!(prompt.code == 0 && prompt.out.contains("class Shelf"), "{prompt:?}");
     assert_eq!(calls(&bench), 0);
-    // A question with nothing to show, or none at all, is not asked; an answer of no use is kept.
+    // A question with nothing to show, or an empty one, is not asked; a useless answer is stored.
     let ask = |question: &str, more: &[&str]| bench.run(&[&["investigate", question, "--scope", "N"], more].concat());
     let nothing = ask("How?", &["--budget", "10"]);
     assert!(

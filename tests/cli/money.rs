@@ -1,11 +1,11 @@
-//! What holds of money whatever happens: an answer that came is kept, nothing is asked twice, nothing is asked that nobody wished for.
+//! Invariants of paid requests: a received answer is kept, none is requested twice, and none without a user's request.
 
 use crate::bench::Bench;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::Path;
 
-/// Notes the question in a file of its own, does what `act` says, and answers with every section of every type asked about.
+/// Writes the prompt to its own file, runs `act`, and answers with every section of every requested type.
 const MODEL: &str = r#"question=$(cat); printf 'x' >> "$0/calls"
 printf '%s' "$question" > "$0/asked.$(printf '%s' "$question" | cksum | tr ' ' -)"
 [ -f "$0/act" ] && . "$0/act"
@@ -14,7 +14,7 @@ cat "$0/full""#;
 pub const FULL: &str =
     "ROLE:\n- Holds.\n\nLIFECYCLE:\n- None.\n\nEDGE_CASES:\n- None.\n\nLIMITATIONS:\n- None.\n\nRECOMMENDATIONS:\n- None.\n";
 
-/// A workspace of these types, each in a file of its own, summarised by the scripted model.
+/// Returns a workspace of these types, one per file, summarised by the scripted model.
 fn workspace(types: &[(&str, &str)]) -> Bench {
     let bench = Bench::empty();
     std::fs::create_dir(bench.beside("model")).expect("a folder");
@@ -41,7 +41,7 @@ fn put(bench: &Bench, file: &str, text: &str) {
     std::fs::write(bench.beside("model").join(file), text).expect("a file");
 }
 
-/// Calls since this was last asked.
+/// Returns the number of calls since the last check.
 fn calls(bench: &Bench) -> usize {
     let file = bench.beside("model").join("calls");
     let calls = std::fs::read(&file).unwrap_or_default().len();
@@ -54,7 +54,7 @@ const PAIR: [(&str, &str); 2] = [
     ("B", "public class B { public int Put() { return 2; } }"),
 ];
 const ALL: &str = "//types/...:semantic";
-/// From the second call on.
+/// Shell condition: from the second call on.
 const SECOND: &str = "[ \"$(wc -c < \"$0/calls\")\" -ge 2 ] &&";
 
 #[test]
@@ -82,7 +82,7 @@ fn an_interrupted_build_keeps_what_was_answered() {
     assert_eq!(bench.run(&["cost", "--by", "week"]).code, 2);
 }
 
-/// Answers that were paid for before `[remote]` named a cache, one of them for code that is no more.
+/// Answers paid for before `[remote]` named a cache, one of them for code that no longer exists.
 #[test]
 fn answers_of_any_tree_are_offered_to_a_cache() {
     let bench = workspace(&PAIR);
@@ -107,7 +107,7 @@ fn answers_of_any_tree_are_offered_to_a_cache() {
             (&offered.into(), &known.into(), &0.into())
         );
     }
-    // Another machine at the tree of before asks nobody.
+    // Another machine with the earlier tree asks no model.
     bench.write("A.cs", &first);
     let store = bench.beside("other");
     assert_eq!(bench.run(&["--store", store.to_str().expect("text"), "build", ALL]).code, 0);
@@ -176,7 +176,7 @@ fn what_stands_in_the_way_of_all_is_told_once() {
     assert!(cost.starts_with("spent unknown (no price is set)\n"), "{cost}");
 }
 
-/// Files of a folder with their text, by path.
+/// Returns the files of a folder with their content, by path.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
@@ -218,7 +218,7 @@ fn without_a_model_nothing_is_sent_and_offline_changes_nothing() {
     assert!(listener.accept().is_err(), "somebody was called");
 }
 
-/// What `[model.sim]` and `[producer.semantic]` say, and whether it is another question then.
+/// Values of `[model.sim]` and `[producer.semantic]`, and whether each changes the question.
 #[test]
 fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
     let bench = workspace(&PAIR[..1]);
@@ -228,7 +228,7 @@ fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
         "%% system\nBe very brief.\n{{sections}}\n%% full\n{{structure}}\n{{impl}}\n",
     );
     let key = || {
-        // Not by `Bench::run`, which hides digests.
+        // Not `Bench::run`, which hides digests.
         let output = bench
             .command(&["explain", "--json", "//types/N.A:semantic"])
             .output()
@@ -277,7 +277,7 @@ fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
         assert!(keys.insert(build(other.0, other.1).to_string()), "{other:?}");
     }
     put(&bench, "full", FULL);
-    // Back to where it began: the answer is there.
+    // Back to the start: the answer is stored.
     calls(&bench);
     assert_eq!(build("", ""), first);
     assert_eq!(calls(&bench), 0);
@@ -323,7 +323,7 @@ fn a_rename_of_a_type_or_of_its_namespace_costs_nothing() {
         shown.contains("# Semantic: Other.Deep.Mode ") && shown.contains("and Other.Deep.Mode."),
         "{shown}"
     );
-    // What is asked from now on is asked as a change of what came along.
+    // Later questions are patches of the answer that was carried over.
     bench.change("Gate.cs", "n--", "n -= 2");
     let prompt = bench.run(&["prompt", "//types/Other.Deep.Door:semantic"]).out;
     assert!(
@@ -442,7 +442,7 @@ fn a_group_is_priced_and_shown_as_the_one_question_it_is() {
     put(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     assert_eq!(calls(&bench), 1);
-    // Asking anew for one of its types is asking anew for the group.
+    // A new request for one of its types is one for the whole group.
     let whole = bench.run(&["prompt", "--full", "//types/N.Left:semantic"]);
     assert!(whole.out.contains("Odd") && whole.out.contains("Even"), "{whole:?}");
     assert_eq!(bench.run(&["regenerate", "//types/N.Left:semantic"]).code, 0);
@@ -458,12 +458,12 @@ fn a_limit_buys_first_what_most_is_waiting_for() {
     ];
     types.extend(readers.iter().map(|(name, code)| (*name, code.as_str())));
     let bench = workspace(&types);
-    // A comes first by name, and nobody refers to it.
+    // A is first by name, but no type refers to it.
     let limited = bench.run(&["build", "--max-calls", "1", ALL]);
     assert_eq!((limited.code, calls(&bench)), (9, 1), "{limited:?}");
     let state = |name: &str| bench.run(&["semantic", name, "--json"]).json()["semanticState"].clone();
     assert_eq!((state("Z"), state("A")), ("cached".into(), "pending".into()));
-    // Nor does an earlier summary hide that another one was asked for and not bought.
+    // An earlier summary must not hide that a new one was requested and not bought.
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     bench.change("A.cs", "return 1", "return 3");
     assert_eq!(state("A"), "stale");
@@ -488,7 +488,7 @@ fn one_call_buys_the_answers_to_all_questions_that_are_asked_as_one() {
         (&1.into(), &2.into()),
         "{cost}"
     );
-    // How questions are asked is no part of the key.
+    // The way of asking is not part of the key.
     manifest(&bench, "", "");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 0));
 }
@@ -514,7 +514,7 @@ fn patches_of_a_build_are_asked_as_one_and_first_answers_alone() {
     bench.change("A.cs", "return 1", "return 3");
     bench.change("B.cs", "return 2", "return 4");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
-    // A model that cannot answer in parts is asked once in vain, not for each question that could be joined.
+    // A model that cannot answer in parts is asked in vain once, not once per joinable question.
     put(&bench, "full", "NO CHANGE\n");
     bench.change("A.cs", "int GetA() { return 3; }", "long GetA() { return 5; }");
     bench.change("B.cs", "int PutB() { return 4; }", "long PutB() { return 6; }");
@@ -545,12 +545,12 @@ fn the_file_of_a_group_comes_and_goes_with_its_types() {
     let folder = bench.root().join(".cortex/out/semantic");
     let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
     assert_eq!((bench.run(&["build", ALL]).code, files()), (0, 1));
-    // It is put back, too.
+    // A deleted file is restored, too.
     std::fs::remove_dir_all(&folder).expect("removed");
     assert_eq!((bench.run(&["build", ALL]).code, files()), (0, 1));
     bench.write("Left.cs", &format!("namespace N;\n{}\n", LEFT.replace("Right", "Left")));
     put(&bench, "full", FULL);
-    // A set that came to be empty is no mistake beside what there is.
+    // An empty set is not an error beside others.
     let built = bench.run(&["build", ALL, "//groups/...:semantic"]);
     assert_eq!((built.code, files()), (0, 0), "{built:?}");
     let alone = bench.run(&["build", "//groups/...:semantic"]);
@@ -591,7 +591,7 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
         let told = bench.run(&["semantic", name, "--json"]).json();
         assert!(told.to_string().contains(&format!("{why}; --refresh asks for it")), "{told}");
     }
-    // A failure is told of the target whose it is.
+    // A failure is reported for its own target only.
     put(&bench, "act", "exit 3");
     assert_eq!(bench.run(&["build", ALL]).code, 1);
     let (own, other) = (explained("B"), explained("C"));

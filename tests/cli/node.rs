@@ -1,4 +1,4 @@
-//! Any target of the graph, asked by methods: its output, why it stands as it does, what it was, and making it again.
+//! Any target of the graph, by methods: output, explanation, history, and invalidation.
 
 use crate::bench::Bench;
 use crate::serve::Service;
@@ -89,12 +89,12 @@ fn what_was_invalidated_is_made_again_once() {
         let built = bench.run(&[&["build", "--output", "json"], args].concat()).json();
         built["tally"]["ran"].as_u64().expect("a number")
     };
-    // A build of something else leaves the mark.
+    // A build of another target keeps the mark.
     assert_eq!(ran(&["//types/MemoTree.Core.NodeStore:outline"]), 0);
-    // What it is made of and is not kept is made again for it.
+    // Its inputs that are not stored are built again for it.
     assert!(ran(&["//types/...:outline"]) >= 1);
     assert_eq!(ran(&["//types/...:outline"]), 0);
-    // A file stands for what reads it.
+    // A file refers to the targets that read it.
     let marked = ask(&bench, &["invalidate", CODEC]);
     assert!(
         marked["labels"]
@@ -159,7 +159,7 @@ fn targets_over_what_is_not_there_or_no_set_say_so() {
     assert!(!built.err.contains("see why it failed above"), "{built:?}");
 }
 
-/// One way to ask: the command prints the text of the answer that a program gets.
+/// The command prints the same text that a program gets from the service.
 #[test]
 fn questions_about_targets_look_the_same_with_a_service_and_without() {
     let bench = Bench::memotree();

@@ -1,4 +1,4 @@
-//! Overlays by the command line: edits tried beside the workspace, built, compared, merged and dropped.
+//! Overlays by the command line: edits beside the workspace, built, compared, merged and discarded.
 
 use crate::bench::{Bench, Ran, git};
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn read(bench: &Bench, path: &str) -> String {
     fs::read_to_string(bench.root().join(path)).expect("file")
 }
 
-/// Puts a document by standard input.
+/// Puts a document from standard input.
 fn put(bench: &Bench, name: &str, path: &str, bytes: &[u8]) -> Ran {
     let mut command = bench.command(&["overlay", "put", name, path, "--from", "-"]);
     let mut child = command
@@ -39,7 +39,7 @@ fn ok(bench: &Bench, args: &[&str]) -> String {
     ran.out
 }
 
-/// All files of a folder with their bytes.
+/// Returns all files of a folder with their bytes.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut todo = vec![folder.to_owned()];
@@ -75,13 +75,13 @@ fn what_ran_in_an_overlay_is_found_after_merging() {
     assert!(code == 0 && (10..100).contains(&in_overlay), "{built}");
     let (_, again) = json(&bench, &["overlay", "build", "fix", "//..."]);
     assert_eq!(again["ran"], 0, "{again}");
-    // Of the checkout itself nothing moved.
+    // The checkout itself is unchanged.
     assert_eq!(files(&bench.root().join(".cortex/out")), out);
     assert_eq!(ok(&bench, &["log"]), log);
     let (_, status) = json(&bench, &["status"]);
     assert_eq!(ran(&bench, &["build", "//..."]), 0, "{status}");
     assert_eq!(read(&bench, FILE).matches(FROM).count(), 1);
-    // What is shown in the overlay is not what is shown without.
+    // The overlay shows another output than the workspace.
     let within = ok(&bench, &["show", "//types/NodeStore:semantic", "--overlay", "fix"]);
     assert!(within.contains("Moving is for later") && !ok(&bench, &["show", "//types/NodeStore:semantic"]).contains("Moving is for later"));
     let merged = ok(&bench, &["overlay", "merge", "fix"]);
@@ -118,7 +118,7 @@ fn a_build_in_an_overlay_is_the_build_of_such_a_folder() {
         let within = ok(&bench, &["show", label, "--overlay", "all"]);
         assert_eq!(within, ok(&clean, &["show", label]), "{label}");
     }
-    // Everything else that only reads knows the overlay, too.
+    // All other read-only commands support the overlay, too.
     assert!(ok(&bench, &["outline", "Newcomer", "--overlay", "all"]).contains("public NodeId Id"));
     assert!(ok(&bench, &["source", "Newcomer", "--overlay", "all"]).contains("Fresh/Newcomer.cs:"));
     assert!(ok(&bench, &["search", "Newcomer", "--overlay", "all"]).contains("MemoTree.Core.Fresh.Newcomer"));
@@ -175,7 +175,7 @@ fn a_diff_says_what_would_be_stale_before_anything_is_saved() {
         (&told["targets"]["willRun"], &told["targets"]["mayRun"]),
         (&Value::from(Vec::<Value>::new()), &Value::from(0))
     );
-    // Edits of the workspace are told apart from those of the overlay.
+    // Edits of the workspace and those of the overlay are distinguished.
     bench.write("docs/b.md", "six\n");
     bench.write("docs/a.md", "other\n");
     let (_, told) = json(&bench, &["overlay", "diff", "o", "--targets"]);
@@ -213,7 +213,7 @@ fn overlays_are_apart_and_a_collection_keeps_what_they_made() {
     let total = |name: &str| ok(&bench, &["show", "//docs/docs/a.md:words", "--overlay", name]);
     assert!(total("one").starts_with('1') && total("two").starts_with('4'));
     assert!(ok(&bench, &["show", "//docs/docs/a.md:words"]).starts_with('3'));
-    // As long as an overlay lives its results are held; afterwards they are garbage like any other.
+    // While an overlay is open its results are kept; afterwards they are garbage like any other.
     let collect = ["gc", "--older-than", "0", "--keep-versions", "1"];
     ok(&bench, &collect);
     assert!(ok(&bench, &["overlay", "build", "one", "//index:total"]).ends_with(": 2 cached\n"));
@@ -225,7 +225,7 @@ fn overlays_are_apart_and_a_collection_keeps_what_they_made() {
     assert!(ok(&bench, &["overlay", "build", "one", "//index:total"]).ends_with(": 2 ran\n"));
 }
 
-/// The next build of the checkout finds what the overlay made, whatever is collected in between.
+/// The next build of the checkout finds the overlay's results, even after a collection.
 #[test]
 fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
     let bench = Bench::documents();
@@ -238,7 +238,7 @@ fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
     ok(&bench, &["overlay", "merge", "o"]);
     let collect = ["gc", "--older-than", "0", "--keep-versions", "1"];
     ok(&bench, &collect);
-    // A build of something else needs it still.
+    // A build of another target still needs them.
     ok(&bench, &["build", "//docs/docs/b.md:words"]);
     ok(&bench, &collect);
     assert_eq!(
@@ -246,7 +246,7 @@ fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
         0,
         "what the overlay made is there"
     );
-    // From then on the checkout's graph holds what it needs, and the rest is garbage.
+    // Afterwards the checkout's graph refers to the results it needs, and the rest is garbage.
     assert!(!bench.root().join(".cortex/edit/merged/results").exists());
     ok(&bench, &collect);
     assert_eq!(ran(&bench, &["build", "//docs/...", "//index:total"]), 0);
@@ -258,7 +258,7 @@ fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
     );
 }
 
-/// So does one after a session was saved and closed.
+/// The same after a session was saved and closed.
 #[test]
 fn a_collection_after_a_closed_session_keeps_what_the_next_build_needs() {
     let bench = Bench::documents();
@@ -270,7 +270,7 @@ fn a_collection_after_a_closed_session_keeps_what_the_next_build_needs() {
     assert!(ok(&bench, &["overlay", "build", session, "//index:total"]).ends_with("2 ran\n"));
     ok(&bench, &["edit", "commit", "--session", session]);
     ok(&bench, &["edit", "close", "--session", session]);
-    // What is opened now takes away what nobody needs.
+    // Opening another one removes the unneeded records.
     ok(&bench, &["overlay", "open", "o"]);
     ok(&bench, &["gc", "--older-than", "0", "--keep-versions", "1"]);
     assert_eq!(ran(&bench, &["build", "//docs/...", "//index:total"]), 0);
@@ -448,7 +448,7 @@ fn what_cannot_be_is_refused_with_a_way_out() {
         long.code == 2 && long.err.contains("is larger than 4 MiB"),
         "a patch is not cut: {long:?}"
     );
-    // One whose time is over says so, and goes when the next one is opened.
+    // An expired overlay is marked, and is removed when the next one is opened.
     let record = bench.root().join(".cortex/edit/overlays/fix-docs.json");
     let mut told: Value = serde_json::from_slice(&fs::read(&record).expect("record")).expect("JSON");
     told["usedAt"] = 1_000_000.into();
@@ -515,7 +515,7 @@ fn diffs_of_overlays_are_those_of_git() {
     let bench = Bench::documents();
     ok(&bench, &["overlay", "open", "first"]);
     git(&bench.root(), &["init", "-q"]);
-    // What cortex keeps beside the files is none of git's.
+    // Git ignores the files of cortex.
     let status = bench.shell("git status --short --untracked-files=all | grep cortex/ | cat");
     assert_eq!(status.out, "");
     let marked = "\u{feff}one\r\ntwo\r\n";
@@ -540,7 +540,7 @@ fn diffs_of_overlays_are_those_of_git() {
         bench.write("docs/m.md", before);
         ok(&bench, &["overlay", "discard", "o"]);
         if before.starts_with("m\r") {
-            // To git these are one line; patches of ours know each by itself.
+            // Git treats these as one line; cortex's patches distinguish them.
             continue;
         }
         ok(&bench, &["overlay", "open", "o"]);
@@ -549,7 +549,7 @@ fn diffs_of_overlays_are_those_of_git() {
         ok(&bench, &["overlay", "merge", "o"]);
         assert_eq!(read(&bench, "docs/m.md"), after, "{diff}");
     }
-    // An empty file that comes, one that goes, and a name in quotes.
+    // An added empty file, a deleted one, and a quoted name.
     bench.write("docs/gone.md", "");
     ok(&bench, &["overlay", "open", "o"]);
     put(&bench, "o", "docs/new.md", b"");

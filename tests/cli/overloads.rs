@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 
-/// The lines and columns of usages.
+/// Returns the lines and columns of usages.
 fn usages(bench: &Bench, name: &str) -> Vec<String> {
     let answer = bench.run(&["usages", name]);
     assert_eq!(answer.code, 0, "{answer:?}");

@@ -1,4 +1,4 @@
-//! Packs from outside: built, shown, laid out; what edits do to them; and what is wrong with them.
+//! Packs by the command line: build, show, output files, effects of edits, and errors.
 
 use super::bench::Bench;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ const PACK: &str = "//packs/storage:pack";
 const FILE: &str = ".cortex/out/packs/storage.md";
 const CODEC: &str = "src/MemoTree.Core/Storage/NodeCodec.cs";
 
-/// What became of the targets of a build, by label.
+/// Returns the results of a build's targets, by label.
 fn built(bench: &Bench, pattern: &str) -> BTreeMap<String, String> {
     let report = bench.run(&["build", pattern, "--output", "json"]).json();
     let roots = report["roots"].as_array().expect("targets").iter();
@@ -31,7 +31,7 @@ fn edit(bench: &Bench, path: &str, from: &str, to: &str) {
     bench.write(path, &text.replacen(from, to, 1));
 }
 
-/// Everything that packs come to in a store of its own.
+/// Returns all outputs of packs, built without a store.
 fn clean(bench: &Bench) -> Vec<String> {
     let labels = ["//packs/storage:selection", PACK, "//packs/storage:facts", "//index:json"];
     labels.map(|label| bench.run(&["show", label, "--no-store"]).out).to_vec()
@@ -80,7 +80,7 @@ fn a_pack_is_a_target_and_a_file() {
     assert_eq!(ids, headings);
 }
 
-/// Whoever changes what a pack looks like raises the version of `csharp/pack` and lays it out anew:
+/// To change the format of packs, raise the version of `csharp/pack` and update the expectation:
 /// `cortex -C fixtures/memotree show //packs/storage:pack > fixtures/memotree/expected-pack.md`
 #[test]
 fn the_pack_of_the_fixture_is_as_it_was() {
@@ -89,7 +89,7 @@ fn the_pack_of_the_fixture_is_as_it_was() {
     assert_eq!(bench.run(&["show", PACK]).out, expected);
     let built = bench.run(&["pack", "build", "storage", "--json"]).json();
     assert_eq!(built["packText"], expected.as_str());
-    // The head names the first of what is not in it, the data all.
+    // The head names the first omitted type, the data all.
     let left_out = built["leftOut"].as_array().expect("a list");
     let first = left_out[0]["path"].as_str().expect("a type");
     assert!(expected.contains(&format!("Left out for the budget, {} types: {first}, ", left_out.len())));
@@ -127,7 +127,7 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
         built["tokenEstimate"],
         (built["packText"].as_str().expect("a text").len() as u64 * 10).div_ceil(33)
     );
-    // Why it is empty, or lacks something.
+    // The notes say why it is empty or incomplete.
     let (_, complete, notes) = state(&["pack", "build", "none", "--filter", "type:Nowhere9"]);
     assert!(complete && notes.starts_with("the filter selects none of the types"), "{notes}");
     let (_, complete, notes) = state(&[&views[..], &["--budget", "1"]].concat());
@@ -150,7 +150,7 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
         complete && notes.starts_with("1 type that others name is excluded by the filter"),
         "{notes}"
     );
-    // A list tells what was last built, which may be of earlier sources.
+    // A list reports the last build, which may be of earlier sources.
     bench.write(
         "src/MemoTree.Core/Views/More.cs",
         "namespace MemoTree.Core.Views; public class More { }\n",
@@ -160,7 +160,7 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
         freshness == "stale" && complete && notes.starts_with("what is told of none, views is of the last build"),
         "{notes}"
     );
-    // What cannot be read may have been meant.
+    // An unreadable file may contain selected types.
     bench.write(
         "src/MemoTree.Core/Views/Bad.cs",
         "namespace MemoTree.Core.Views; public class Bad { void M( { } class }\n",
@@ -269,7 +269,7 @@ fn what_is_wrong_is_told_at_its_place() {
             "did you mean 'storage'?",
         ],
     );
-    // So do programs, and who looks later; a line more above moves it.
+    // JSON and later commands report it, too; an added line above shifts the place.
     edit(&bench, "cortex.toml", "[pack.storage]", "# more\n[pack.storage]");
     let wrong = bench.run(&["pack", "build", "storage", "--output", "json"]);
     let why = wrong.err.lines().find(|line| line.contains("InvalidFilter")).expect("a line");
@@ -310,7 +310,7 @@ fn a_list_is_a_row_for_each_pack() {
         "{listed}"
     );
     assert_eq!(rows.len(), 3, "{listed}");
-    // Who asked for it wrote it in no file.
+    // A filter from the command line is in no file.
     let wrong = build(&["a b", "--filter", "type:NodeId"]);
     assert_eq!(wrong.code, 2);
     let told = "error[E_NAME]: this cannot be the name of a pack\n  found: a b\n";

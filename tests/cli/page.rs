@@ -1,4 +1,4 @@
-//! `cortex serve --http` by hand-written requests: who is let in, what methods answer, and what is told of edits and builds.
+//! `cortex serve --http` with hand-written requests: authorization, answers of methods, and events about edits and builds.
 
 use crate::bench::Bench;
 use crate::mcp_http::Served;
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// The document in the body of an answer.
+/// Returns the document in the body of an answer.
 fn document(answer: &str) -> Value {
     let body = answer.split_once("\r\n\r\n").expect("a body").1;
     serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
@@ -114,7 +114,7 @@ fn edits_and_builds_of_others_are_told() {
     assert_eq!(moved["paths"], json!([path]));
     bench.run(&["build", "//types/...:outline"]);
     next("build", &|told| told["build"].as_u64() > before["build"].as_u64());
-    // Another process builds until something is written to the pipe.
+    // Another process builds until the pipe is written to.
     let mut child = bench.command(&["build", "//index:waits"]).spawn().expect("the program starts");
     next("a build elsewhere", &|told| told["elsewhere"] == true && told["percent"].is_null());
     std::fs::write(&pipe, "").expect("written");

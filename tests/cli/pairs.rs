@@ -1,5 +1,5 @@
-//! Every pair of commands that use a store for long, at once, in two checkouts that share it: all of them end. The store is large enough for
-//! each to take several steps, between which it gives the store to the other.
+//! Every pair of long store commands at the same time, in two checkouts that share a store: all of them end. The store is large enough that each
+//! takes several steps and releases the store between them.
 
 use crate::bench::{Bench, Ran};
 use engine::store::disk::{DiskOptions, DiskStore};
@@ -12,10 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// Results that the store holds beside those of the checkouts: more than a collection or a check reads in one step.
+/// Results in the store besides those of the checkouts: more than a collection or a verification reads in one step.
 const RESULTS: u64 = 9_000;
 
-/// Longer than any pair takes: only two that wait for each other make a test wait for it.
+/// Upper bound of any pair; only a deadlock reaches it.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Two checkouts over a store, and a file of results.
@@ -58,7 +58,7 @@ impl Shared {
         Self { bench, other, edits: 0 }
     }
 
-    /// A command in a folder, begun; watch and serve are begun when they say so.
+    /// Starts a command in a folder; returns once watch or serve is ready.
     fn begin(&mut self, folder: &Path, what: &'static str) -> Running {
         let results = self.bench.beside("results");
         let args: &[&str] = match what {
@@ -72,7 +72,7 @@ impl Shared {
             "watch" => &["watch", "//docs/...", "--offline"],
             _ => &["serve"],
         };
-        // Something to do for those that build.
+        // Work for the commands that build.
         self.edits += 1;
         std::fs::write(folder.join("docs/a.md"), format!("{}\n", "word ".repeat(self.edits as usize))).expect("written");
         let mut command: Command = self.bench.command(args);
@@ -83,7 +83,7 @@ impl Shared {
         }
     }
 
-    /// Waits for the end of a command; one that goes on until it is told to end is told when it has begun.
+    /// Waits for the end of a command; sends a signal to one that would not end.
     fn end(&self, running: Running) -> Ran {
         let Running { what, mut child } = running;
         let (send, ended) = mpsc::channel();
@@ -100,7 +100,7 @@ impl Shared {
     }
 }
 
-/// Reads a line, or what there is of it.
+/// Reads a line, or the rest of the input.
 fn read_line(from: &mut impl Read) {
     let mut byte = [0];
     while from.read(&mut byte).expect("readable") == 1 && byte[0] != b'\n' {}
@@ -115,7 +115,7 @@ fn result(number: u64) -> NewResult {
             len: output.len() as u64,
             label: format!("//old/{number}:x"),
             producer: "old@1".to_owned(),
-            // Young enough to stay: every collection reads all of them.
+            // Recent enough to stay: every collection reads all of them.
             made_at: u64::MAX,
             took_us: 1,
             inputs: Vec::new(),
@@ -146,7 +146,7 @@ fn any_two_long_commands_at_once_end() {
                 match what {
                     "gc" => assert!(ran.code == 0 || is_second && first == *second, "{pair}"),
                     "watch" | "serve" => assert!([0, 143].contains(&ran.code), "{pair}"),
-                    // There is no such cache.
+                    // The cache does not exist.
                     "warm" => assert_eq!(ran.code, 7, "{pair}"),
                     _ => assert_eq!(ran.code, 0, "{pair}"),
                 }
@@ -161,7 +161,7 @@ fn the_second_collection_ends_at_once_and_names_the_first() {
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     let (disk, _) = DiskStore::open(&bench.store(), DiskOptions::default()).expect("the store");
     let collecting = disk.begin_collection().expect("alone");
-    // Open or not: the store is not even waited for.
+    // With the store open or closed, the command does not even wait for it.
     for is_open in [true, false] {
         if !is_open {
             disk.release();

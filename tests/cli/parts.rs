@@ -9,9 +9,9 @@ fn a_part_of_a_file_has_another_output_only_when_its_own_lines_change() {
     bench.write("cortex.toml", "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n");
     let text = |above: &str, a: &str, b: &str| format!("namespace N;\n{above}public partial class A {{\n  {a}\n}}\nclass B {{ {b} }}\n");
     let part = "//files/A.cs#N.A:part";
-    // A version has a key of its own; readers run again for another output.
+    // Counts distinct outputs: a version may repeat an earlier one, and readers run again only for another output.
     let outputs = || {
-        // As it is printed: the bench masks digests.
+        // Unfiltered output, because the bench masks digests.
         let printed = bench.command(&["history", part, "--json"]).output().expect("it runs").stdout;
         let printed = String::from_utf8(printed).expect("text");
         let lines = printed.lines().filter(|line| line.contains("\"output\":"));

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use std::os::unix::fs::PermissionsExt;
 
-/// A program that makes a file and a folder, one that reads the folder, and one that reads a file of it.
+/// A program with a file and a folder as outputs, one that reads the folder, and one that reads a file of it.
 const MANIFEST: &str = r#"[workspace]
 name = "programs"
 rulesets = []
@@ -100,7 +100,7 @@ fn the_files_of_a_tree_are_written_where_one_likes() {
     );
     let mode = |path: &str| std::fs::metadata(place.join(path)).expect("written").permissions().mode() & 0o777;
     assert_eq!([mode("pages/a.txt") & 0o111, mode("count") & 0o111], [0o111, 0]);
-    // Nothing that is there is touched.
+    // Existing files are not overwritten.
     let again = into("//docs/docs/a.txt:site");
     assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
     let above = std::fs::read_dir(bench.root().join("made")).expect("a folder").count();
@@ -111,7 +111,7 @@ fn the_files_of_a_tree_are_written_where_one_likes() {
 fn who_reads_one_output_is_not_made_again_for_another() {
     let bench = bench();
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
-    // The count stays, the pages move, their folder stays.
+    // The count is unchanged, the pages change, their folder stays.
     bench.write("docs/a.txt", "x\nz\n");
     let ran = bench.run(&["build", "-v", "//..."]);
     let lines: Vec<&str> = ran.err.lines().filter(|line| line.trim_start().starts_with("ran ")).collect();
@@ -132,19 +132,19 @@ fn who_reads_one_output_is_not_made_again_for_another() {
 fn a_tree_is_kept_handed_over_and_made_again_whole() {
     let bench = bench();
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
-    // Everything that is garbage goes, and nothing of the tree does.
+    // All garbage is collected, and nothing of the tree.
     bench.write("docs/a.txt", "x\nz\n");
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert_eq!(bench.run(&["gc", "--older-than", "0", "--keep-versions", "1"]).code, 0);
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
-    // The reader is made again from the tree that the store has.
+    // The reader is built again from the tree in the store.
     bench.change("cortex.toml", "| sort |", "| sort -r |");
     let again = bench.run(&["build", "-v", "//docs/...:list"]);
     assert!(
         again.code == 0 && !again.err.contains(":site (") && again.err.contains("1 ran"),
         "{again:?}"
     );
-    // Another store has it from a file.
+    // Another store imports it from a file.
     let parcel = bench.beside("parcel").to_string_lossy().into_owned();
     assert_eq!(bench.run(&["store", "export", "--out", &parcel, "//..."]).code, 0);
     let other = bench.beside("other").to_string_lossy().into_owned();

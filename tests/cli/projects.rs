@@ -1,4 +1,4 @@
-//! Projects from outside: what an edit of a project file or a new source file makes again, and where left-out files are shown.
+//! Projects by the command line: targets that a changed project file or a new source file invalidates, and reports of excluded files.
 
 use crate::bench::Bench;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ fn two_projects() -> Bench {
     bench
 }
 
-/// The labels that a build makes again.
+/// Returns the labels that a build runs again.
 fn ran(bench: &Bench) -> BTreeSet<String> {
     let text = bench.run(&["build", "//...", "-v", "-j1"]).err;
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix("ran "));
@@ -113,7 +113,7 @@ fn what_a_source_generator_writes_is_the_projects_own() {
     let types = bench.run(&["show", "//index:types", "--json"]).json()["output"].clone();
     let keys: Vec<&String> = types.as_object().expect("a table").keys().collect();
     assert_eq!(keys, ["N.Color", "N.Made"]);
-    // All of it is generated, whatever its file is called; a part by hand makes the type one by hand.
+    // All parts are generated, whatever the file's name; a handwritten part makes the type handwritten.
     assert_eq!(
         (&types["N.Made"]["generated"], types["N.Color"].get("generated")),
         (&true.into(), None)

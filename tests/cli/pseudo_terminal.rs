@@ -1,4 +1,4 @@
-//! A program at a pseudo-terminal, and the screen that a person would see.
+//! A program at a pseudo-terminal, with the screen that a person would see.
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// No screen is waited for longer.
+/// Longest wait for a screen.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A terminal with a program at it.
+/// A terminal with a program.
 pub struct PseudoTerminal {
     main: File,
     bytes: Receiver<Vec<u8>>,
@@ -60,12 +60,12 @@ impl PseudoTerminal {
         }
     }
 
-    /// Types, or sends keys.
+    /// Sends keys.
     pub fn send(&mut self, keys: &str) {
         self.main.write_all(keys.as_bytes()).expect("sent");
     }
 
-    /// Gives the terminal another size, and tells the program as a terminal does.
+    /// Resizes the terminal, and signals the program as a terminal does.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.screen.screen_mut().set_size(rows, columns);
         resize(&self.main, columns, rows);
@@ -73,13 +73,13 @@ impl PseudoTerminal {
         rustix::process::kill_process(pid, rustix::process::Signal::WINCH).expect("told");
     }
 
-    /// The screen once it is as `wanted` says; it panics with the screen when that takes too long.
+    /// Returns the screen once `wanted` accepts it; panics with the screen after [`PATIENCE`].
     pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         self.wait(what, |terminal| wanted(&terminal.screen_text()));
         self.screen_text()
     }
 
-    /// Waits until the cursor stands in a row that holds a text, in this column.
+    /// Waits until the cursor is in this column of a row that contains a text.
     pub fn until_cursor(&mut self, text: &str, column: u16) {
         self.wait(&format!("the cursor at {column} of '{text}'"), |terminal| {
             let at = terminal.screen.screen().cursor_position();
@@ -100,21 +100,21 @@ impl PseudoTerminal {
         }
     }
 
-    /// The screen once it shows a text.
+    /// Returns the screen once it shows a text.
     pub fn until_shown(&mut self, text: &str) -> String {
         self.until(text, |shown| shown.contains(text))
     }
 
-    /// The rows of the screen, without what is empty at their ends.
+    /// Returns the rows of the screen, without trailing white space.
     pub fn screen_text(&self) -> String {
         let (_, columns) = self.screen.screen().size();
         let rows: Vec<String> = self.screen.screen().rows(0, columns).map(|row| row.trim_end().to_owned()).collect();
         rows.join("\n").trim_end().to_owned()
     }
 
-    /// The exit code of the program, which has to end now.
+    /// Waits for the program's end; returns its exit code.
     pub fn code(mut self) -> i32 {
-        // What it still writes has to be taken.
+        // Drain the remaining output, so that the program can end.
         while self.bytes.recv_timeout(PATIENCE).is_ok() {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return status.code().unwrap_or(-1);

@@ -1,6 +1,6 @@
-//! Questions while the checkout is built: they are answered at once, with what a quiet workspace would answer, and leave the checkout as it is.
+//! Questions during a build: they are answered at once, as in a quiet workspace, and leave the checkout unchanged.
 //!
-//! A build is held up by a program that waits at a pipe; questions are asked with `--no-wait`, so that one that would wait fails.
+//! A program that waits at a pipe blocks the build; questions use `--no-wait`, so that waiting would be a failure.
 
 use crate::bench::{Bench, Ran};
 use crate::serve::{Client, Service, request};
@@ -23,11 +23,11 @@ const QUESTIONS: [&[&str]; 11] = [
     &["context", "build", "--query", "Where is the CRC checked?"],
 ];
 
-/// A build that waits at the pipe, and what lets it go on when it is dropped.
+/// Starts a build that waits at the pipe; dropping the file lets it continue.
 fn start_build_that_waits(bench: &Bench, pipe: &Path) -> (Child, File) {
     let mut build = bench.command(&["build", "//index:waits"]);
     let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-    // Who opens the pipe to write has met who reads it: the checkout is being built.
+    // The write end opens once the program reads: the checkout is being built.
     let gate = Bench::write_end(pipe, &mut build);
     (build, gate)
 }
@@ -41,7 +41,7 @@ fn answers(bench: &Bench) -> Vec<(i32, String)> {
     QUESTIONS.iter().map(ask).collect()
 }
 
-/// What lies in the output folder.
+/// Returns the files of the output folder.
 fn laid_out(bench: &Bench) -> Vec<(String, Vec<u8>)> {
     let out = bench.root().join(".cortex/out");
     let Ok(entries) = std::fs::read_dir(out) else { return Vec::new() };
@@ -61,7 +61,7 @@ fn questions_do_not_wait_for_another_process_that_builds() {
         &|| {},
         // All is current.
         &|| assert_eq!(bench.run(&["build", "//index:json"]).code, 0),
-        // The sources moved since the last build that finished.
+        // The sources changed since the last finished build.
         &|| {
             bench.change(
                 "src/MemoTree.Core/NodeStore.cs",
@@ -72,7 +72,7 @@ fn questions_do_not_wait_for_another_process_that_builds() {
     ];
     for prepare in rounds {
         prepare();
-        // The target of the build moves each time, too.
+        // The target of the build changes each time, too.
         let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
         bench.write("cortex.toml", &format!("{manifest}# once more\n"));
         let (mut build, gate) = start_build_that_waits(&bench, &pipe);

@@ -1,9 +1,9 @@
-//! Reports: one page that holds what the store knows, and in which nothing of what it shows is obeyed.
+//! Reports: one page with the store's data, in which no displayed text is interpreted as markup or script.
 
 use crate::bench::Bench;
 use std::collections::BTreeMap;
 
-/// The page, taken apart: every element with its attributes, and the text outside of style, script and data.
+/// The parsed page: every element with its attributes, and the text outside of style, script and data.
 struct Page {
     text: String,
     elements: Vec<(String, BTreeMap<String, String>)>,
@@ -19,7 +19,7 @@ impl Page {
         Self::parse(std::fs::read_to_string(path).expect("the page"))
     }
 
-    /// Takes the page apart as strictly as it is written; panics where it is not.
+    /// Parses the page strictly; panics on any deviation.
     fn parse(text: String) -> Self {
         let (mut elements, mut words) = (Vec::new(), String::new());
         let mut open: Vec<String> = Vec::new();
@@ -76,7 +76,7 @@ impl Page {
             .count()
     }
 
-    /// Nothing but what the writer of pages writes.
+    /// Checks that the page contains only the expected elements.
     fn check(&self) {
         let scripts: Vec<_> = self.elements.iter().filter(|(name, _)| name == "script").collect();
         let kinds: Vec<Option<&str>> = scripts

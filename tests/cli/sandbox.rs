@@ -1,49 +1,49 @@
-//! Programs that do what they should not, at every level that this machine can do.
+//! Programs with forbidden actions, at every sandbox level of this machine.
 
 use crate::bench::{Bench, Ran};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-/// A level, and how a build comes to it.
+/// A sandbox level, and the way to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// What the manifest says.
+    /// Value in the manifest.
     pub sandbox: &'static str,
-    /// What is told of the result.
+    /// Level reported for the result.
     pub level: &'static str,
-    /// Whether the machine is kept from making namespaces.
+    /// Whether namespaces are disabled on the machine.
     pub bare: bool,
 }
 
 impl Way {
-    /// A run of the program on this machine, or on one without namespaces.
+    /// Runs the program on this machine, or without namespaces.
     pub fn run(self, bench: &Bench, args: &[&str]) -> Ran {
         bench.ran(self.command(bench, args).output().expect("runs"))
     }
 
-    /// The command of such a run.
+    /// Returns the command of such a run.
     pub fn command(self, bench: &Bench, args: &[&str]) -> Command {
         let own = bench.command(args);
         if !self.bare {
             return own;
         }
-        // The limit is one of the namespace: nobody else's.
+        // The limit applies to the new namespace only.
         let line = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
         through(&["unshare", "-Ur", "sh", "-c", line], &own)
     }
 
-    /// A build of the one target.
+    /// Builds the one target.
     pub fn build(self, bench: &Bench) -> Ran {
         self.run(bench, &["build", "//a:b"])
     }
 
-    /// What `show` prints of the one target.
+    /// Returns the output that `show` prints for the target.
     pub fn shown(self, bench: &Bench) -> String {
         self.run(bench, &["show", "//a:b"]).out
     }
 }
 
-/// A command by way of a program that runs it.
+/// Wraps a command in a program that runs it.
 pub fn through(before: &[&str], own: &Command) -> Command {
     let mut command = Command::new(before[0]);
     command.args(&before[1..]).arg(own.get_program()).args(own.get_args());
@@ -55,7 +55,7 @@ pub fn through(before: &[&str], own: &Command) -> Command {
     command
 }
 
-/// Every level that this machine can do.
+/// Returns every level of this machine.
 pub fn ways() -> Vec<Way> {
     let way = |sandbox, level, bare| Way { sandbox, level, bare };
     let off = way("off", "none", false);
@@ -78,7 +78,7 @@ fn a_machine_that_can_make_namespaces_confines_strictly() {
     assert_eq!(best() == "strict", can);
 }
 
-/// Levels that confine.
+/// Returns the levels that confine programs.
 pub fn confined() -> Vec<Way> {
     let ways: Vec<Way> = ways().into_iter().skip(1).collect();
     assert!(
@@ -88,7 +88,7 @@ pub fn confined() -> Vec<Way> {
     ways
 }
 
-/// A workspace with one program, a line of a shell, over one document.
+/// Returns a workspace with one program, a shell line, over one document.
 pub fn program(way: Way, line: &str, more: &str) -> Bench {
     let sandbox = way.sandbox;
     let bench = Bench::empty();
@@ -101,7 +101,7 @@ pub fn program(way: Way, line: &str, more: &str) -> Bench {
     bench
 }
 
-/// How many processes there are with a word in their command line.
+/// Counts the processes with a word in their command line.
 pub fn processes_with(mark: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("processes");
     let lines = entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
@@ -119,7 +119,7 @@ fn every_level_makes_the_same_output_under_the_same_key() {
         };
         assert!(ran.code == 0 && ran.err.contains(&shown), "{way:?}: {ran:?}");
         assert_eq!(way.shown(&bench), "3\ntext\n//a:b\n0022\n");
-        // The level is in no key, and neither is a bound.
+        // Neither the level nor a bound is part of a key.
         let other = if way.sandbox == "off" { "best-effort" } else { "off" };
         bench.change("cortex.toml", &format!("\"{}\"", way.sandbox), &format!("\"{other}\"\ntimeout = 5"));
         let again = way.build(&bench);
@@ -142,7 +142,7 @@ fn what_was_not_declared_cannot_be_read() {
         );
         bench.write("a.txt", "a bound alone makes nothing stale");
         assert_eq!(way.shown(&bench), "the secret", "{way:?}");
-        // By a link it is the same.
+        // The same holds for a link.
         let link = bench.beside("link");
         std::os::unix::fs::symlink(&secret, &link).expect("linked");
         let (secret, link) = (secret.display().to_string(), link.display().to_string());
@@ -292,7 +292,7 @@ fn a_strict_sandbox_that_cannot_be_had_is_an_error_of_its_own() {
 
 #[test]
 fn settings_of_the_machine_are_kept() {
-    // What stands there is written back, so that nothing is harmed where it can be.
+    // The script writes back the present value, so that a success does no harm.
     let setting = "/proc/sys/vm/swappiness";
     let shell = format!("v=$(cat {setting}); if (echo $v > {setting}) 2>/dev/null; then echo written; else echo kept; fi");
     for way in ways().into_iter().filter(|way| way.sandbox != "off") {
@@ -311,10 +311,10 @@ fn what_comes_out_different_is_told() {
     let other = bench.run(&["build", "--rebuild", "//..."]);
     assert_eq!(other.code, 8, "{other:?}");
     assert!(other.err.contains("error[E_NOT_REPRODUCIBLE] //a:b"), "{other:?}");
-    // What stood stands, and a build has nothing to do.
+    // The old output stays, and a build has nothing to do.
     assert_eq!(bench.run(&["show", "//a:b"]).out, made);
     assert!(bench.run(&["build", "//..."]).err.contains("up to date"));
-    // A target that fails hides none that comes out different, and is told once.
+    // A failing target does not hide differing ones, and is reported once.
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     let bad = "[producer.bad]\nuses = \"command\"\nshell = \"exit 3\"\n[[rule]]\ntarget = \"//a:bad\"\nproducer = \"bad\"\n";
     bench.write("cortex.toml", &format!("{manifest}\n{bad}"));

@@ -1,4 +1,4 @@
-//! `edit replace --selector`: nodes of the syntax are replaced (seed 004 §18.4).
+//! `edit replace --selector`: replaces syntax nodes (seed 004 §18.4).
 
 use crate::bench::Bench;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn nodes_of_a_selector_are_replaced_and_nothing_else() {
     assert!(code != 0 && several["status"] == "MultiMatch", "{several}");
     assert!(several.to_string().contains("line 4: Log(Log(2))"), "{several}");
     assert_eq!(text(), BEFORE);
-    // The outermost of nodes inside each other; strings hold no calls.
+    // Only the outermost of nested nodes; strings contain no calls.
     let (code, done) = replace(&bench, CALLS, "Trace(\n)", &["--all"]);
     assert_eq!(code, 0, "{done}");
     let after = BEFORE

@@ -1,4 +1,4 @@
-//! `cortex serve`: JSON-RPC over its socket and over standard input, and the command line answered by it.
+//! `cortex serve`: JSON-RPC over its socket and over standard input, and the command line as its client.
 
 use crate::bench::Bench;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ impl Service {
         Self::run(bench.command(&["serve", "--json"]))
     }
 
-    /// One whose words can be read.
+    /// Starts a service whose standard error can be read.
     fn heard(bench: &Bench) -> (Self, BufReader<ChildStderr>) {
         let mut command = bench.command(&["serve", "--json"]);
         command.stderr(Stdio::piped());
@@ -55,7 +55,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Ended already where a test ends it.
+        // Some tests already ended it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -79,7 +79,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// The next message that is no progress.
+    /// Returns the next message other than progress.
     pub fn answer(&mut self) -> Value {
         loop {
             let message = self.next();
@@ -145,7 +145,7 @@ fn commands_look_the_same_with_a_service_and_without() {
             without.err,
             with.err
         );
-        // A service that takes its time is told of, and an investigation how it goes.
+        // The command reports a slow service, and the progress of an investigation.
         match args[0] {
             "investigate" => assert!(with.err.contains(": gathers what is in MemoTree.Core"), "{}", with.err),
             _ => {
@@ -182,7 +182,7 @@ fn an_edit_is_in_the_next_answer() {
         assert_eq!(ask(&mut client), Some(text));
     }
     let figures = client.result("cortex.about", json!({}))["methods"]["outline"].clone();
-    // The second answer of a round is known, unless a watch that lags behind cannot say yet that nothing moved.
+    // The second answer of a round comes from memory, unless a lagging watch cannot rule out changes yet.
     let warm = figures["warm"].as_u64().expect("a number");
     assert!(figures["calls"] == 40 && (10..=20).contains(&warm), "{figures}");
     std::fs::remove_file(bench.root().join("src/MemoTree.Core/Odd.cs")).expect("removed");
@@ -190,7 +190,7 @@ fn an_edit_is_in_the_next_answer() {
         client.ask("GetOutline", json!({"path": "Odd"}))["error"]["data"]["code"],
         "SymbolNotFound"
     );
-    // So it is with the manifest.
+    // The same holds for the manifest.
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     bench.write("cortex.toml", &format!("{manifest}\nodd = 1\n"));
     let refused = client.ask("GetOutline", json!({"path": "NodeId"}));
@@ -202,7 +202,7 @@ fn an_edit_is_in_the_next_answer() {
     );
 }
 
-/// Asks until an answer came from memory: stamps of files written a moment ago are not believed.
+/// Repeats a request until it is answered from memory: time stamps of recently written files are not trusted.
 fn ask_until_remembered(client: &mut Client, (method, name): (&str, &str), params: &Value) -> Value {
     let begun = Instant::now();
     loop {
@@ -243,7 +243,7 @@ fn summaries_and_windows_are_remembered_until_the_store_or_their_files_change() 
     assert_eq!(bench.run(&["window", "pin", "A"]).code, 0);
     let pinned = client.result("GetPromptWindow", json!({}));
     assert!(pinned["pinnedChars"].as_u64() > Some(0), "{pinned}");
-    // A model that may be asked is asked.
+    // With `refresh`, the model is asked.
     let refreshed = client.result("GetSemantic", json!({"path": "A", "refresh": true}));
     assert_eq!(refreshed["semanticState"], "cached", "{refreshed}");
 }
@@ -283,12 +283,12 @@ fn messages_that_are_none_are_answered_and_the_service_goes_on() {
         let answer = client.ask("GetOutline", json!({"path": path}));
         assert!(answer["error"]["data"]["code"].is_string(), "{path:?}: {answer}");
     }
-    // What is too long is refused before its end comes.
+    // An overlong message is refused before its end.
     client.stream.write_all(&vec![b'y'; 5 << 20]).expect("written");
     assert_eq!(client.next()["error"]["code"], -32600);
     client.send("");
     assert_eq!(client.result("ping", json!({})), json!({}));
-    // Who names a request null wants an answer, and gets it under that name.
+    // A request with the id null expects an answer with that id.
     client.send(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
     assert_eq!(client.next(), json!({"jsonrpc": "2.0", "id": null, "result": {}}));
 }
@@ -322,7 +322,7 @@ fn headers_positions_and_cancelling_as_editors_have_them() {
         serde_json::from_slice::<Value>(&body).expect("JSON")
     };
     assert_eq!(read()["result"]["resolved"]["path"], "MemoTree.Core.NodeId");
-    // Taken back before it can have been answered, or after: either way it has one answer.
+    // Cancelled before or after its answer, each request has exactly one answer.
     for id in 0..20 {
         send(json!({"jsonrpc": "2.0", "id": id, "method": "GetOutline", "params": {"path": format!("NodeId{id}")}}));
         send(json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}}));
@@ -353,7 +353,7 @@ fn an_investigation_is_a_stream() {
         values.extend(stream["values"].as_array().expect("values").clone());
     }
     assert!(values.len() >= 3 && values[0] == "is to begin", "{values:?}");
-    // The same by partial results.
+    // The same with partial results.
     client.send(&json!({"jsonrpc": "2.0", "id": "p", "method": "StreamOp", "params": {"opId": op, "partialResultToken": 7}}).to_string());
     let told = client.next();
     assert_eq!((&told["method"], &told["params"]["token"]), (&json!("$/progress"), &json!(7)));
@@ -377,7 +377,7 @@ fn one_service_a_checkout_and_stale_sockets_are_taken_over() {
     service.child.kill().expect("killed");
     service.child.wait().expect("it ends");
     assert!(service.socket.exists(), "nobody removed it");
-    // Nobody answers there: the command line does it itself.
+    // No service runs: the command answers itself.
     assert_eq!(bench.run(&["outline", "NodeId"]).code, 0);
     assert_eq!(bench.run(&["serve", "--status"]).code, 1);
     let mut again = Service::start(&bench);
@@ -420,7 +420,7 @@ fn a_service_builds_ahead_what_was_asked_for_lately_and_the_window() {
         "//types/MemoTree.Core.Storage.NodeCodec:outline",
         "//types/MemoTree.Core.NodeId:outline",
     ] {
-        // Asked of what only looks: that makes nothing, and ends nothing.
+        // `explain` is read-only: it builds nothing, and interrupts nothing.
         while bench.run(&["explain", "--json", label]).json()["state"] != "current" {
             assert!(Instant::now() < until, "{label} was not built ahead");
         }
@@ -457,7 +457,7 @@ fn an_id_that_is_being_answered_is_refused_and_answered_once() {
             "{refused}"
         );
     }
-    // The same digits are another id.
+    // A number and a string of the same digits are different ids.
     client.send(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
     assert_eq!(client.next()["id"], 7);
     std::fs::write(&pipe, "").expect("a pipe");
@@ -472,7 +472,7 @@ fn a_service_that_cannot_be_found_any_more_ends() {
     let bench = Bench::memotree();
     let (mut service, mut words) = Service::heard(&bench);
     std::fs::remove_file(&service.socket).expect("removed");
-    // What stands there now is another's.
+    // Another process now owns the socket.
     let other = UnixListener::bind(&service.socket).expect("a socket");
     assert_eq!(service.child.wait().expect("it ends").code(), Some(5));
     let mut told = String::new();
@@ -563,7 +563,7 @@ fn one_client_on_standard_input() {
     let mut line = String::new();
     out.read_line(&mut line).expect("an answer");
     assert!(line.contains("T_p8e5mq6b"), "{line}");
-    // The last request has its answer although the input has ended, and no line feed.
+    // The last request is answered although the input ended without a line feed.
     write!(
         input,
         "{}",

@@ -1,4 +1,4 @@
-//! Summaries by models behind a server: what it answers, however odd, and what of it is seen, kept and told.
+//! Summaries by models behind a server: odd answers, and which parts of them are shown, stored and reported.
 
 use crate::bench::{Bench, Ran};
 use crate::money::FULL;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const KEY: &str = "sk-Zebra7Quartz2Ember9Violet4Tango1Nickel6";
 const A: &str = "namespace N;\npublic class A { public int Get() { return 1; } }\n";
-/// Reads A, so that it is asked about after it.
+/// Depends on A, so its question follows A's.
 const B: &str = "namespace N;\npublic class B { public A Held { get; } = new A(); }\n";
 const ALL: &str = "//types/...:semantic";
 
@@ -48,7 +48,7 @@ fn contains(bytes: &[u8], words: &str) -> bool {
     bytes.windows(words.len()).any(|window| window == words.as_bytes())
 }
 
-/// Files below a folder that hold the words.
+/// Returns the files below a folder that contain the words.
 fn holders(folder: &Path, words: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -62,7 +62,7 @@ fn holders(folder: &Path, words: &str) -> Vec<String> {
     found
 }
 
-/// A server that tells everyone the key it was given: in errors, in answers, in streams, in its name for things.
+/// A server that leaks the key it was given: in errors, answers, streams and names.
 fn telltale(seen: &Seen, number: usize) -> Vec<u8> {
     let key = seen.headers.lines().find(|line| line.contains("Zebra7")).unwrap_or("none");
     let key = key.split_whitespace().last().unwrap_or_default();
@@ -74,7 +74,7 @@ fn telltale(seen: &Seen, number: usize) -> Vec<u8> {
         ),
         1 => answer("302 Found", &format!("Location: http://elsewhere/{key}\r\n"), key),
         2 => {
-            // A stream that splits it.
+            // A stream that splits the key.
             let (one, other) = key.split_at(key.len() / 2);
             let piece = |text: &str| format!("data: {}\n\n", value!({"choices": [{"delta": {"content": text}}]}));
             let body = format!("{}{}{}data: [DONE]\n\n", piece(FULL), piece(one), piece(other));
@@ -131,7 +131,7 @@ fn keys_are_seen_by_nobody_but_the_server() {
     }
 }
 
-/// A provider of batches: what it was handed is answered once `ended` is set.
+/// A provider of batches: a batch is answered once `ended` is set.
 fn batches(server_ended: Arc<AtomicBool>) -> Server {
     let requests = std::sync::Mutex::new(Vec::<Vec<Value>>::new());
     Server::new(move |seen, _| {
@@ -195,7 +195,7 @@ fn a_batch_is_told_waited_for_and_picked_up_level_by_level() {
         priced.err
     );
     assert!(!priced.err.contains("asks     1"), "{}", priced.err);
-    // It still runs: nothing is asked twice, with --batch or without.
+    // The batch still runs: nothing is asked twice, with or without --batch.
     for flags in [&["--batch"][..], &[]] {
         let waits = build(flags);
         assert_eq!((waits.code, creates()), (0, 0), "{waits:?}");
@@ -209,7 +209,7 @@ fn a_batch_is_told_waited_for_and_picked_up_level_by_level() {
         "the answer about A, and the question about B: {second:?}"
     );
     assert_eq!((state(&bench, "N.A"), state(&bench, "N.B")), ("cached".into(), "pending".into()));
-    // Also a build without --batch picks up what is there.
+    // A build without --batch uses the answers, too.
     let third = build(&[]);
     assert_eq!((third.code, creates()), (0, 0), "{third:?}");
     assert_eq!(state(&bench, "N.B"), "cached");
@@ -244,7 +244,7 @@ fn an_address_and_a_key_are_no_part_of_the_question() {
         let built = run(&bench, &["build", ALL]);
         assert_eq!((built.code, server.take().len()), (0, 0), "{to}: {built:?}");
     }
-    // Another way to ask, and another name, are other questions.
+    // Another API, or another model name, is another question.
     for (from, to) in [("\"openai\"", "\"anthropic\""), ("far-1", "far-2")] {
         bench.write("cortex.toml", &manifest.replace(from, to));
         run(&bench, &["build", "//types/N.A:semantic"]);
@@ -273,7 +273,7 @@ fn an_address_with_a_key_in_it_is_refused_and_not_shown() {
     assert_eq!(server.take().len(), 0);
 }
 
-/// A manifest of another's that has the key sent to a server of its own.
+/// A foreign manifest that sends the key to its own server.
 #[test]
 fn keys_are_sent_nowhere_before_someone_has_looked() {
     for how in [
@@ -298,7 +298,7 @@ fn keys_are_sent_nowhere_before_someone_has_looked() {
         run(&["trust"]);
         assert_eq!(run(&["build", ALL]).code, 0, "{how}");
         assert!(!server.take().is_empty(), "{how}");
-        // Another address is asked about anew.
+        // Another address requires trust again.
         bench.change("cortex.toml", "127.0.0.1", "127.0.0.2");
         bench.change("A.cs", "return 1", "return 2");
         assert!(run(&["build", ALL]).err.contains("E_UNTRUSTED"), "{how}");

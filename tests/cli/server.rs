@@ -1,15 +1,15 @@
-//! A server on this machine that answers as a closure says, and remembers what it was asked.
+//! A local server that answers by a closure and records its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a client sent.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Method and path.
     pub line: String,
-    /// Headers as they came.
+    /// Headers as received.
     pub headers: String,
     /// The body.
     pub body: String,
@@ -17,13 +17,13 @@ pub struct Seen {
 
 /// Runs until the tests end.
 pub struct Server {
-    /// Where it listens.
+    /// Its port.
     pub port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Server {
-    /// Sends back the bytes that `act` gives for a request and the number of requests before it, then closes.
+    /// Starts a server; `act` returns the answer to a request, given the number of earlier requests.
     pub fn new(act: impl Fn(&Seen, usize) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -38,7 +38,7 @@ impl Server {
         Self { port, seen }
     }
 
-    /// Everything that was asked since this was last called.
+    /// Returns the requests since the last call.
     pub fn take(&self) -> Vec<Seen> {
         std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -51,7 +51,7 @@ fn serve(mut stream: TcpStream, log: &Mutex<Vec<Seen>>, act: &dyn Fn(&Seen, usiz
         log.push(request.clone());
         log.len() - 1
     };
-    // The client may go away at any time.
+    // The client may close the connection at any time.
     let _ = stream.write_all(&act(&request, number));
 }
 
@@ -78,7 +78,7 @@ fn read(stream: &TcpStream) -> Option<Seen> {
     })
 }
 
-/// An answer with a status and further headers, each with its line end.
+/// Returns an answer with a status and further headers, each with its line end.
 pub fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let head = format!(
@@ -88,7 +88,7 @@ pub fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A good answer in JSON.
+/// Returns a successful answer in JSON.
 pub fn json(value: &serde_json::Value) -> Vec<u8> {
     answer("200 OK", "Content-Type: application/json\r\n", value.to_string())
 }

@@ -1,6 +1,6 @@
-//! Many processes, one store: who waits for whom, for how long, what he is told, and that nothing is done or paid for twice.
+//! Many processes, one store: which process waits for which, for how long, and with which message; and that nothing is done or paid for twice.
 //!
-//! What runs is held at gates (named pipes), so that each test knows how far the others are.
+//! Programs are stopped at gates (named pipes), so that each test knows the progress of the others.
 
 use crate::bench::{Bench, Ran, git};
 use crate::money::FULL;
@@ -11,17 +11,17 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes: only a mistake makes a test wait for it.
+/// Upper bound of any step; only a defect reaches it.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What `wait` gives, which must come.
+/// Returns the result of `wait`, which must arrive within [`LIMIT`].
 fn within<T: Send + 'static>(what: &str, wait: impl FnOnce() -> T + Send + 'static) -> T {
     let (send, came) = mpsc::channel();
     std::thread::spawn(move || send.send(wait()));
     came.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("{what} never came"))
 }
 
-/// Two pipes: by the first a program tells that it has begun, at the second it waits.
+/// Two pipes: a program signals its start on the first, and waits at the second.
 struct Gate {
     began: PathBuf,
     open: PathBuf,
@@ -38,7 +38,7 @@ impl Gate {
         gate
     }
 
-    /// What a shell has to do to tell that it is here, and wait.
+    /// Returns the shell commands that signal the start and wait.
     fn script(&self) -> String {
         format!("echo x > '{}'; cat '{}' > /dev/null", self.began.display(), self.open.display())
     }
@@ -53,7 +53,7 @@ impl Gate {
         within("whoever waits at the gate", move || fs::write(open, "")).expect("a pipe");
     }
 
-    /// From now on whoever comes goes through.
+    /// Opens the gate for all later programs.
     fn stays_open(&self) {
         let open = self.open.clone();
         std::thread::spawn(move || while fs::write(&open, "").is_ok() {});
@@ -78,7 +78,7 @@ impl Running {
         }
     }
 
-    /// Waits until a line of standard error holds `words`, and gives it.
+    /// Waits until a line of standard error contains `words`; returns the line.
     fn hear(&mut self, words: &'static str) -> String {
         let mut told = self.told.take().expect("it still talks");
         let (told, heard) = within(words, move || {
@@ -106,7 +106,7 @@ impl Running {
     }
 }
 
-/// A manifest whose rule runs `script` (a shell's) on each document.
+/// Returns a manifest whose rule runs the shell `script` on each document.
 fn manifest(script: &str) -> String {
     let argv = serde_json::json!(["sh", "-c", script, "sh", "{in.text}"]);
     format!(
@@ -118,7 +118,7 @@ fn manifest(script: &str) -> String {
 
 const ALL: &str = "//docs/...";
 
-/// Two documents. The words of the one that begins with `gate` are counted by a program that stops at the gate.
+/// Returns a bench with two documents; the program of the one that begins with `gate` stops at the gate.
 fn gated() -> (Bench, Gate) {
     let bench = Bench::empty();
     let gate = Gate::new(&bench, "gate");
@@ -145,7 +145,7 @@ fn commands_that_read_do_not_wait_for_a_build() {
         let start = Instant::now();
         let ran = bench.run(args);
         assert!(ran.code != 4, "{args:?} {ran:?}");
-        // The build gives way after some hundredths of a second; the bound is for a machine that is busy otherwise.
+        // The build yields after some hundredths of a second; the bound allows for a busy machine.
         assert!(start.elapsed() < LIMIT, "{args:?} {:?}", start.elapsed());
     }
     assert_eq!(bench.run(&["status"]).code, 0);
@@ -230,7 +230,7 @@ fn two_builds_that_want_the_same_run_each_program_once() {
     assert_eq!(fs::read_to_string(calls).expect("calls").lines().count(), MANY);
 }
 
-/// A disk that is away: its checkout is not forgotten while a process builds it, for that may be how it comes back.
+/// The disk is unmounted: a checkout is not forgotten while a process builds it, because the build may bring it back.
 #[test]
 fn a_checkout_that_is_being_built_is_not_forgotten() {
     let (bench, gate) = gated();
@@ -257,7 +257,7 @@ fn a_checkout_that_is_being_built_is_not_forgotten() {
     build.child.kill().expect("killed");
     build.child.wait().expect("an end");
     assert_eq!(gc(&["--dry-run"]), (0, 1));
-    // Its rows are all there, and the next build has nothing to do but what was edited.
+    // Its rows are complete, and the next build has only the edit to do.
     fs::rename(&away, &here).expect("moved back");
     bench.write("docs/a.md", "one\n");
     let ran = bench.run(&["build", ALL]);
@@ -271,7 +271,7 @@ fn a_checkout_that_is_being_built_is_not_forgotten() {
 fn who_holds_the_store_for_long_is_named() {
     let bench = Bench::documents();
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
-    // Somebody who keeps the lock as a reader does, and does not end.
+    // Another process holds the lock as a reader does, without end.
     let lock = fs::File::options()
         .write(true)
         .open(bench.store().join("store.lock"))
@@ -316,7 +316,7 @@ fn a_killed_build_leaves_no_lock_behind() {
     assert_eq!(again.code, 0, "{again:?}");
 }
 
-/// A repository, whose store is where it is by default.
+/// Returns a repository with the store at its default place.
 fn repository(files: usize, script: &str) -> Bench {
     let bench = Bench::empty();
     bench.write("cortex.toml", &manifest(script));
@@ -338,14 +338,14 @@ fn worktree(bench: &Bench, name: &str) -> PathBuf {
     folder
 }
 
-/// The program in a folder, with the store where it is by default.
+/// Returns the program as a command in a folder, with the store at its default place.
 fn at(bench: &Bench, folder: &Path, args: &[&str]) -> Command {
     let mut command = bench.command(args);
     command.current_dir(folder).env_remove("CORTEX_STORE");
     command
 }
 
-/// Builds there: how many ran, and how many were found.
+/// Builds in a folder; returns the numbers of run and of cached targets.
 fn tally(bench: &Bench, folder: &Path) -> (u64, u64) {
     let ran = bench.ran(at(bench, folder, &["--output", "json", "build", ALL]).output().expect("it starts"));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -396,7 +396,7 @@ fn two_worktrees_are_built_at_once() {
     fs::write(left.join("docs/1.md"), "one two three\n").expect("a file");
     fs::write(right.join("docs/1.md"), "other\n").expect("a file");
     let builds = [&left, &right].map(|folder| Running::start(at(&bench, folder, &["build", ALL])));
-    // Both are in the midst of it.
+    // Both are running.
     one.wait_for_begin();
     other.wait_for_begin();
     one.open();
@@ -424,7 +424,7 @@ fn has_open(pid: u32, folder: &str) -> bool {
         .any(|path| path.parent().is_some_and(|parent| parent.ends_with(folder)))
 }
 
-/// A repository with one type and a model that stops at a gate, and counts its calls.
+/// Returns a repository with one type, and a model that stops at a gate and counts its calls.
 fn paid() -> (Bench, Gate) {
     let bench = Bench::empty();
     let gate = Gate::new(&bench, "gate");
@@ -471,7 +471,7 @@ fn two_processes_pay_once_for_one_answer() {
         first.child.id()
     );
     assert!(line.starts_with(&who) && line.ends_with(" s)"), "{line}");
-    // Whoever reads is not kept waiting by either.
+    // A reader waits for neither.
     assert_eq!(bench.ran(at(&bench, &other, &["status"]).output().expect("it starts")).code, 0);
     gate.open();
     let (first, second) = (first.end(&bench), second.end(&bench));
@@ -518,7 +518,7 @@ fn a_checkout_is_free_while_a_model_is_waited_for() {
     gate.open();
     let first = first.end(&bench);
     assert_eq!(first.code, 0, "{first:?}");
-    // What was answered is in place, beside what the others made.
+    // The answered summary is in place, beside the other build's outputs.
     let laid_out = fs::read_dir(bench.root().join(".cortex/out/types")).expect("a folder");
     let mut names = laid_out.map(|file| file.expect("a file").file_name().into_string().expect("text"));
     assert!(names.any(|name| name.ends_with(".semantic.md")));
@@ -554,11 +554,11 @@ fn who_waited_for_an_answer_asks_himself_when_the_other_is_killed() {
     wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
     first.child.kill().expect("killed");
     first.child.wait().expect("an end");
-    // The model of the first is still there; the second asks another.
+    // The first model process still runs; the second build asks another one.
     gate.open();
     gate.wait_for_begin();
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"xx");
-    // The model of the first may not have left the gate yet, and would take the place of the second.
+    // The first model may still be at the gate, and would pass in place of the second.
     gate.stays_open();
     let second = second.end(&bench);
     assert_eq!(second.code, 0, "{second:?}");
@@ -585,7 +585,7 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
     assert!(!told(&build(b)));
     let after = total();
     assert_ne!(after, before);
-    // The first store knows nothing of what the second wrote: it looks, and writes what is to be there.
+    // The first store does not know the second one's files: it checks, and writes its own.
     bench.write("docs/a.md", "one two three\n");
     assert!(told(&build(a)));
     assert_eq!(total(), before);
@@ -593,14 +593,14 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
         fs::read_to_string(bench.root().join(".cortex/out/mine.txt")).expect("still there"),
         "a person's\n"
     );
-    // A command that only reads says nothing and changes nothing.
+    // A read-only command reports and changes nothing.
     let looked = bench.run(&["status", "--store", b]);
     assert!(!told(&looked));
     assert!(!told(&build(a)));
-    // Where the files of both are the same there is nothing to be done, and it is told once.
+    // With equal files in both, nothing has to be written, and it is reported once.
     assert!(told(&build(b)) && told(&build(a)));
     assert!(!told(&build(a)), "nothing was to be done the time before");
-    // A store that was begun anew is no other store.
+    // A recreated store is not another store.
     fs::remove_dir_all(a).expect("removed");
     assert!(!told(&build(a)) && !told(&build(a)));
 }

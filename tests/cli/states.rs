@@ -1,4 +1,4 @@
-//! States of summaries as files and commands tell them.
+//! States of summaries as reported by files and commands.
 
 use crate::bench::Bench;
 
@@ -32,10 +32,10 @@ fn a_summary_that_failed_is_pending_in_the_index() {
     alone("none", states());
     assert_eq!(bench.run(&["build", "//..."]).code, 1);
     alone("pending", states());
-    // It is the last try that counts, not the last build.
+    // The last try decides, not the last build.
     assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
     alone("pending", states());
-    // An earlier summary does not hide that the next one failed.
+    // An earlier summary does not hide a failed next one.
     let answer = "printf 'ROLE:\\\\n- Runs.\\\\nLIFECYCLE:\\\\n- None.\\\\nEDGE_CASES:\\\\n- None.\\\\nLIMITATIONS:\\\\n- None.\\\\nRECOMMENDATIONS:\\\\n- None.\\\\n'";
     manifest(answer);
     let built = bench.run(&["build", "//..."]);
@@ -50,13 +50,13 @@ fn a_summary_that_failed_is_pending_in_the_index() {
     alone("stale", states());
     assert_eq!(bench.run(&["build", "//..."]).code, 1);
     alone("pending", states());
-    // What moved since may let the next try succeed.
+    // After a change, the next try may succeed.
     bench.write("A.cs", "namespace N;\npublic class A { public void Run() { Run(); } }\n");
     assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
     assert_eq!(bench.run(&["status", "--output", "json"]).json()["semantic"]["maybe_stale"], 1);
 }
 
-/// What `status` calls a state of `index.json`.
+/// Returns `status`'s word for a state of `index.json`.
 fn status_word(state: &str) -> &str {
     match state {
         "cached" => "current",
@@ -68,7 +68,7 @@ fn status_word(state: &str) -> &str {
 #[test]
 fn states_in_the_index_are_those_at_the_end_of_every_build() {
     let bench = Bench::memotree();
-    // Types by word: as the file tells them, as `status` counts them, and those that a query calls stale.
+    // Counts types by word: in the file, in `status`, and in a query for stale ones.
     let told = || {
         let text = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("laid out");
         let index: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -88,7 +88,7 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
     let build = |what: &str| assert_eq!(bench.run(&["build", what]).code, 0, "{what}");
     build("//index:json");
     assert_eq!(told(), (0, 0, 67));
-    // A build that does not ask for the file.
+    // A build without the file as a target.
     build("//types/...:semantic");
     assert_eq!(told(), (67, 0, 0));
     let codec = "src/MemoTree.Core/Storage/NodeCodec.cs";
@@ -96,7 +96,7 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
     bench.change(codec, "return tree", "System.GC.Collect(); return tree");
     build("//index:json");
     assert_eq!(told(), (66, 1, 0));
-    // What is marked is not stale when it is as it was.
+    // A marked target is not stale if its inputs are unchanged.
     bench.write(codec, &before);
     build("//index:json");
     assert_eq!(told(), (67, 0, 0));
@@ -135,7 +135,7 @@ fn the_index_says_when_it_was_made_if_asked() {
     assert_eq!(time(), serde_json::Value::Null);
 }
 
-/// The state of an answer: its freshness, whether it is complete, its notes.
+/// Returns the state of an answer: freshness, completeness and notes.
 fn state(bench: &Bench, args: &[&str]) -> (String, bool, String) {
     let ran = bench.run(&[args, &["--json"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -265,7 +265,7 @@ fn a_summary_that_is_not_there_is_missing() {
     );
 }
 
-/// The words of one summary: of `semantic`, of `index.json`, of `status`.
+/// Returns the words for one summary: of `semantic`, `index.json` and `status`.
 fn words(bench: &Bench, name: &str) -> (String, usize, usize) {
     let said = bench.run(&["semantic", name, "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
@@ -290,11 +290,11 @@ fn stale_is_said_of_what_has_to_be_asked_for_again_only() {
     bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
     bench.write("B.cs", "namespace N;\npublic class B { public void Run() { } }\n");
     bench.write("C.cs", "namespace N;\npublic class C { public A Get() { return null; } }\n");
-    // What would be asked for was not asked for.
+    // A dry run requests nothing.
     assert_eq!(bench.run(&["build", "--dry-run", "//types/...:semantic"]).code, 0);
     assert_eq!(words(&bench, "A"), ("none".to_owned(), 0, 0));
     assert_eq!(bench.run(&["build", "//types/...:semantic"]).code, 0);
-    // A comment: nothing has to be asked for, and it is found out without asking.
+    // A comment: no request is needed, as is found without one.
     bench.write("A.cs", "// A comment.\nnamespace N;\npublic class A { public void Run() { } }\n");
     assert_eq!(words(&bench, "A").0, "cached");
     assert_eq!(words(&bench, "C").0, "cached");
@@ -326,7 +326,7 @@ fn a_summary_that_a_model_is_asked_for_is_generating() {
     assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
     std::thread::scope(|scope| {
         let build = scope.spawn(|| bench.run(&["build", "//types/...:semantic"]));
-        // The model was called.
+        // The model is running.
         std::fs::read(&begun).expect("the model says so");
         let status = bench.run(&["--output", "json", "status"]).json();
         let said = bench.run(&["semantic", "A", "--json"]).json();
@@ -364,7 +364,7 @@ fn types_that_are_gone_are_not_counted_as_never_summarised() {
     let build = || assert_eq!(bench.run(&["build", "//types/...:semantic", "//index:json"]).code, 0);
     build();
     std::fs::remove_file(bench.root().join("b/b.csproj")).expect("removed");
-    // Whoever asks about a name looks at the types, before a build takes away what is gone.
+    // A query by name reads the types, before a build removes the deleted one.
     bench.run(&["semantic", "N.X"]);
     build();
     let semantic = bench.run(&["status", "--json"]).json()["semantic"].clone();

@@ -1,4 +1,4 @@
-//! `SIGTERM` and `SIGINT` at several moments of a build: it ends without going on, what finished is kept, and the next build makes the rest.
+//! `SIGTERM` and `SIGINT` at several moments of a build: it ends, finished results are kept, and the next build does the rest.
 
 use crate::bench::Bench;
 use crate::{mcp, serve};
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A workspace of so many files, each with a type that mentions the one before.
+/// Returns a workspace of so many files, each with a type that mentions the previous one.
 fn generated(files: usize) -> Bench {
     let bench = Bench::empty();
     bench.write("cortex.toml", "[workspace]\nname = \"many\"\nrulesets = [\"csharp\"]\n");
@@ -23,7 +23,7 @@ fn generated(files: usize) -> Bench {
     bench
 }
 
-/// The labels of the targets whose producer ran, of what `--verbose` said.
+/// Returns the labels of the targets that ran, from the output of `--verbose`.
 fn ran(text: &str) -> Vec<String> {
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix("ran"));
     lines.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
@@ -83,7 +83,7 @@ fn a_build_told_to_end_does_not_go_on_and_the_next_one_makes_the_rest() {
         assert_eq!(both.len(), all);
         let second = ran(&next.err);
         let twice = second.iter().filter(|label| first.contains(label));
-        // What is not kept is made again for its readers.
+        // Outputs that are not stored run again for their readers.
         let kept: Vec<&String> = twice.filter(|label| !label.ends_with(":complete")).collect();
         assert!(kept.is_empty(), "{kept:?} ran twice");
         assert_eq!(files(&bench.root().join(".cortex/out")), expected, "{signal} after {after}");
@@ -116,7 +116,7 @@ fn files_of_two_gigabytes_are_refused_and_not_read() {
         let file = std::fs::File::create(bench.root().join(path)).expect("file");
         file.set_len(2 << 30).expect("a length");
     };
-    // With less memory than the file is long.
+    // With less memory than the file's length.
     let limited = "ulimit -v 1900000; exec cortex build //types/...:outline --verbose";
     sparse("src/Large.cs");
     let ran = bench.shell(limited);
@@ -131,7 +131,7 @@ fn files_of_two_gigabytes_are_refused_and_not_read() {
     assert!(ran.out.contains("a manifest has at most 64 MiB"), "{ran:?}");
 }
 
-/// Tells a service to end while a program of one of its requests reads the pipe.
+/// Signals a service to end while a program of one of its requests reads the pipe.
 fn end_while_a_program_runs(bench: &Bench, pipe: &Path, service: &mut Child) {
     let mut gate = std::fs::File::options().write(true).open(pipe).expect("the program reads");
     let pid = service.id().to_string();

@@ -1,4 +1,4 @@
-//! Stores in every bad state: damage is told, set aside and rebuilt.
+//! Stores in every bad state: damage is reported, set aside and rebuilt.
 
 use crate::bench::Bench;
 use engine::graph::pages::each_result;
@@ -20,7 +20,7 @@ pub fn built() -> Bench {
     bench
 }
 
-/// Documents of noise, whose outputs fill a disk.
+/// Returns a bench with random documents, whose outputs fill a disk.
 pub fn noisy() -> Bench {
     let bench = Bench::documents();
     let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
@@ -29,7 +29,7 @@ pub fn noisy() -> Bench {
     bench
 }
 
-/// Whether this user may write where the modes forbid it: then a test by modes can show nothing.
+/// Whether file modes restrict this user; otherwise a test by modes proves nothing.
 pub fn modes_bind(bench: &Bench) -> bool {
     let probe = bench.beside("probe");
     fs::create_dir(&probe).expect("folder");
@@ -112,7 +112,7 @@ fn a_store_that_cannot_be_made_is_told() {
 fn a_workspace_that_cannot_be_written_still_builds() {
     let bench = Bench::documents();
     if !modes_bind(&bench) {
-        // The superuser writes everywhere: a file where the folder should be has the same effect.
+        // The superuser can write everywhere: a file in place of the folder has the same effect.
         fs::write(bench.root().join(".cortex"), "").expect("file");
     } else {
         fs::set_permissions(bench.root(), Permissions::from_mode(0o500)).expect("modes");
@@ -123,8 +123,8 @@ fn a_workspace_that_cannot_be_written_still_builds() {
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
 }
 
-/// A bit of every page that is in use is flipped, one page at a time. Which bits is fixed: of those that make a ring of pages none is among
-/// them (store-layout.md).
+/// Flips a bit in every used page, one page at a time. The choice of bits is fixed and excludes those that would form a ring of pages
+/// (store-layout.md).
 #[test]
 fn a_flipped_bit_in_any_page_never_gives_wrong_bytes() {
     let bench = noisy();
@@ -176,7 +176,7 @@ fn a_flipped_bit_in_any_page_never_gives_wrong_bytes() {
     assert!(flips > 20, "{flips}");
 }
 
-/// What a page of the file may come to hold: another page, zeros, noise; or its file ends there.
+/// Replaces a page of the file with another page, zeros or noise, or cuts the file there.
 #[test]
 fn pages_that_are_swapped_zeroed_or_cut_off_leave_a_store_that_goes_on() {
     let bench = noisy();
@@ -218,7 +218,7 @@ fn pages_that_are_swapped_zeroed_or_cut_off_leave_a_store_that_goes_on() {
         fs::create_dir(bench.store()).expect("folder");
         fs::write(&path, damaged).expect("store");
         let what = format!("case {case}: pages {one} and {other} of {pages}");
-        // After any of them the next either works or names the one command that makes it work.
+        // After any of them, the next command works or names the one command that repairs the store.
         for args in [commands[draw(6, commands.len())], commands[draw(8, commands.len())]] {
             let ran = bench.run(args);
             assert!(
@@ -238,10 +238,10 @@ fn pages_that_are_swapped_zeroed_or_cut_off_leave_a_store_that_goes_on() {
     }
 }
 
-/// Puts something else in the place of a file.
+/// Replaces a file.
 type Swap = fn(&Path);
 
-/// Something else than a file where one of the store's files was.
+/// Something else in place of one of the store's files.
 #[test]
 fn what_is_no_file_in_the_stores_folder_is_an_error_at_once() {
     let swaps: [(&str, Swap); 4] = [
@@ -288,7 +288,7 @@ fn what_is_no_file_in_the_stores_folder_is_an_error_at_once() {
     }
 }
 
-/// The row that tells a store's format, as the document of the store has it.
+/// Returns the row with a store's format, as in the store's documentation.
 fn format_row(format: u32, oldest_reader: u32) -> Vec<u8> {
     let body = [format.to_be_bytes(), oldest_reader.to_be_bytes()].concat();
     let (key, table) = (&b"format"[..], &b"meta.1"[..]);
@@ -297,7 +297,7 @@ fn format_row(format: u32, oldest_reader: u32) -> Vec<u8> {
     [&[1][..], &check.as_bytes()[..8], &body].concat()
 }
 
-/// All files below a folder but the texts of locks, which name whoever had them last.
+/// Returns all files below a folder, except the texts of locks, which name their last holder.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -369,7 +369,7 @@ fn times_of_a_clock_that_was_set_back_keep_nothing_forever() {
         .expect("a year after 1970")
         .as_secs()
         + 10 * 365 * 86_400;
-    // A result, its use and a checkout of ten years from now.
+    // A result, its use and a checkout dated ten years ahead.
     let (disk, _) = DiskStore::open(&bench.store(), DiskOptions::default()).expect("store");
     let (view, _) = *disk.views().expect("views").first().expect("one");
     let mut keys = Vec::new();
@@ -409,7 +409,7 @@ fn times_of_a_clock_that_was_set_back_keep_nothing_forever() {
         let ran = bench.run(args);
         assert!(ran.code == 0 && !ran.err.contains("panicked"), "{args:?} {ran:?}");
     }
-    // Now is the youngest there is: an age keeps it, and what it was told to forget goes.
+    // Future times count as now: a minimum age keeps the result, and an explicit request collects it.
     let young = bench.run(&["gc", "--json"]).json();
     assert_eq!(young["removed"]["actions"], 0, "{young}");
     let told = bench.run(&["gc", "--json", "--older-than", "0", "--forget-checkouts"]).json();

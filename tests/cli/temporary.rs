@@ -1,4 +1,4 @@
-//! The folder for temporary files, which programs run below: missing, full, and after a kill.
+//! The folder for temporary files, in which programs run: missing, full, and after a kill.
 
 use crate::bench::{Bench, Ran};
 use crate::sandbox::{Way, program, through, ways};
@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// A run with another folder for temporary files.
+/// Runs with another folder for temporary files.
 fn within(way: Way, bench: &Bench, folder: &OsStr, args: &[&str]) -> Ran {
     bench.ran(way.command(bench, args).env("TMPDIR", folder).output().expect("runs"))
 }
 
-/// Adds to a workspace's manifest.
+/// Appends a text to the manifest of a workspace.
 fn add(bench: &Bench, text: &str) {
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     bench.write("cortex.toml", &format!("{manifest}\n{text}"));
@@ -36,13 +36,13 @@ fn a_folder_for_temporary_files_that_cannot_be_used_is_named() {
         std::fs::create_dir(&odd).expect("made");
         let built = within(way, &bench, odd.as_os_str(), &["build", "//..."]);
         assert!(built.code == 5 && built.err.contains("its name is not UTF-8"), "{way:?}: {built:?}");
-        // Nothing in it means that there is none.
+        // An empty variable counts as unset.
         let built = within(way, &bench, OsStr::new(""), &["build", "//..."]);
         assert_eq!(built.code, 0, "{way:?}: {built:?}");
     }
 }
 
-/// A run in which the folder for temporary files is a file system of its own.
+/// Runs with a separate file system for temporary files.
 fn mounted(way: Way, bench: &Bench, options: &str, args: &[&str]) -> Ran {
     let folder = bench.beside("mounted");
     std::fs::create_dir_all(&folder).expect("made");
@@ -67,19 +67,19 @@ fn a_full_folder_for_temporary_files_is_told_and_one_that_lets_nothing_run_is_en
         bench.change("cortex.toml", "wc -c < {in.text}", "head -c 3000000 /dev/zero > made");
         let ran = mounted(way, &bench, "size=1m", &["build", "//a:b"]);
         assert!(ran.code == 1 && ran.err.contains("No space left on device"), "{way:?}: {ran:?}");
-        // Nothing of it was filed.
+        // Nothing of it was stored.
         let ran = mounted(way, &bench, "size=8m", &["build", "//a:b"]);
         assert!(ran.code == 0 && ran.err.contains("1 ran"), "{way:?}: {ran:?}");
     }
 }
 
-/// What lies in a folder.
+/// Returns the entries of a folder.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
-/// Adds a program that waits for something to be written to a pipe; the pipe.
+/// Adds a program that waits until a pipe is written to; returns the pipe.
 fn waiting(way: Way, bench: &Bench, name: &str) -> PathBuf {
     let pipe = bench.beside(name);
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
@@ -93,7 +93,7 @@ fn waiting(way: Way, bench: &Bench, name: &str) -> PathBuf {
     pipe
 }
 
-/// A build of such a program, with a store of its own, once it has a folder for the program; and that folder.
+/// Starts a build of such a program with its own store, and waits for the program's folder; returns both.
 fn start(way: Way, bench: &Bench, temp: &Path, name: &str) -> (Child, PathBuf) {
     let before = entries(temp);
     let store = bench.beside(&format!("store of {name}")).to_string_lossy().into_owned();
@@ -127,7 +127,7 @@ fn what_a_killed_build_left_goes_with_the_next_and_a_living_one_stays() {
         std::fs::write(&lives, "written").expect("written");
         assert!(living.wait().expect("reaped").success(), "{way:?}");
         assert_eq!(entries(&temp), [] as [PathBuf; 0], "{way:?}");
-        // Without a sandbox its program goes on until the pipe is opened for writing and closed.
+        // Without a sandbox, its program continues until the pipe is opened for writing and closed.
         drop(OpenOptions::new().read(true).write(true).open(goes).expect("opened"));
     }
 }

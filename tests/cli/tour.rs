@@ -1,6 +1,6 @@
-//! The sessions of the README and of the tour are what a reader would see: their commands run one after the other in the fixture, and print what stands there.
+//! The sessions of the README and of the tour are real: their commands run in order in the fixture and print the shown text.
 //!
-//! Blocks marked `console by-hand` need what a test has not (a model, somebody who stops a watch) and are left out.
+//! Blocks marked `console by-hand` need more than a test has (a model, or a person who stops a watch) and are skipped.
 
 use crate::bench::{Bench, git};
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use std::time::{Duration, SystemTime};
 const README: &str = include_str!("../../README.md");
 const TOUR: &str = include_str!("../../docs/tour.md");
 
-/// A command and the lines that stand below it.
+/// A command and its shown output.
 struct Step<'r> {
     line: usize,
     command: &'r str,
     shown: Vec<&'r str>,
 }
 
-/// The steps of a page, in order.
+/// Returns the steps of a page, in order.
 fn steps(page: &'static str) -> Vec<Step<'static>> {
     let mut steps: Vec<Step<'_>> = Vec::new();
     let mut fence = None;
@@ -43,9 +43,9 @@ fn steps(page: &'static str) -> Vec<Step<'static>> {
     steps
 }
 
-/// What is shown and is not in the output; everything is, or the rest is left out by `…`.
+/// Returns the shown lines that the output lacks, and the output lines not shown, unless `…` stands for them.
 fn objections(shown: &str, printed: &str) -> Vec<String> {
-    // Workers end in any order, so that lines are looked for anywhere.
+    // Workers end in any order, so a line may be anywhere.
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for line in printed.lines() {
         *left.entry(line).or_default() += 1;
@@ -92,7 +92,7 @@ fn the_session_of_the_readme_is_what_a_reader_sees() {
     follow(&bench, "README.md", &steps);
 }
 
-/// The fixture as in a clone of yesterday: stamps of the last two seconds prove nothing.
+/// Returns the fixture as in a clone from yesterday: time stamps of the last two seconds are not trusted.
 fn cloned_yesterday() -> Bench {
     let bench = Bench::memotree();
     let yesterday = SystemTime::now() - Duration::from_secs(86_400);
@@ -106,13 +106,13 @@ fn cloned_yesterday() -> Bench {
     bench
 }
 
-/// Runs the steps one after the other and compares what they print.
+/// Runs the steps in order and compares their output.
 fn follow(bench: &Bench, page: &str, steps: &[Step<'_>]) {
     let mut wrong = Vec::new();
     for step in steps {
-        // Trust is said where the page says it.
+        // Programs are trusted only where the page says so.
         let printed = bench.shell(&format!("unset CORTEX_TRUST; {}", step.command)).all();
-        // How far programs can be confined differs from machine to machine.
+        // The sandbox level differs from machine to machine.
         let printed = ["in a landlock sandbox", "without a sandbox"]
             .iter()
             .fold(printed, |text, level| text.replace(level, "in a strict sandbox"));
@@ -127,7 +127,7 @@ fn follow(bench: &Bench, page: &str, steps: &[Step<'_>]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn walk(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
     entries

@@ -1,8 +1,8 @@
-//! Programs that nobody has looked at are not run.
+//! Untrusted programs are not run.
 
 use crate::bench::{Bench, Ran};
 
-/// Runs without what lets everything run.
+/// Runs without the variable that trusts everything.
 fn run(bench: &Bench, args: &[&str]) -> Ran {
     let mut command = bench.command(args);
     bench.ran(command.env_remove("CORTEX_TRUST").output().expect("runs"))
@@ -43,7 +43,7 @@ fn programs_wait_until_someone_has_looked_at_them() {
         .map(|row| row["trusted"].as_bool())
         .collect();
     assert_eq!(states, [Some(false), Some(true), Some(true)]);
-    // So is a bound that was loosened.
+    // So is a relaxed bound.
     bench.write(
         "cortex.toml",
         &manifest.replacen("sandbox = \"off\"", "sandbox = \"off\"\ntimeout = 1000", 1),
@@ -62,7 +62,7 @@ fn programs_wait_until_someone_has_looked_at_them() {
 fn a_checkout_brings_no_trust_of_its_own() {
     let bench = Bench::documents();
     assert_eq!(run(&bench, &["trust"]).code, 0);
-    // The same definitions in another repository wait.
+    // The same definitions in another repository are untrusted.
     let other = bench.beside("other");
     std::fs::create_dir_all(other.join("docs")).expect("folders");
     for file in ["cortex.toml", "docs/a.md"] {
@@ -70,7 +70,7 @@ fn a_checkout_brings_no_trust_of_its_own() {
     }
     let other = other.to_string_lossy().into_owned();
     assert_eq!(run(&bench, &["-C", &other, "--no-store", "build", "//docs/..."]).code, 1);
-    // A list behind a link is not read, and nothing is written through it.
+    // A list behind a link is neither read nor written.
     let state = bench.beside(".local/state/cortex");
     std::fs::remove_dir_all(&state).expect("removed");
     let elsewhere = bench.beside("elsewhere");
@@ -146,7 +146,7 @@ fn a_remote_cache_is_not_used_before_someone_has_looked() {
     assert_eq!(run(&bench, &["trust"]).code, 0);
     run(&bench, &["remote", "ping"]);
     assert!(mark.exists(), "it was asked");
-    // Each part of where things go is part of what was looked at; who reads and writes is not.
+    // Each part of the destination belongs to the trusted definition; the reading and writing options do not.
     let waits = |remote: &str, port: u16| {
         bench.write("cortex.toml", &manifest(remote).replace(":9\"", &format!(":{port}\"")));
         run(&bench, &["trust", "--list"]).out.contains("waits    remote")
@@ -181,7 +181,7 @@ fn workers_are_given_nothing_before_someone_has_looked() {
     run(&bench, &["trust"]);
     bench.write("A.cs", "class A { int a; }\n");
     let built = run(&bench, &["build", "//..."]);
-    // What they would run is not there: told once, and everything is made here.
+    // The worker program does not exist: one warning, and everything runs locally.
     assert_eq!((built.code, built.err.matches("W_WORKERS").count()), (0, 1), "{built:?}");
     assert!(built.err.contains("there is no program for workers at"), "{built:?}");
     let asked = run(&bench, &["remote", "ping"]);

@@ -1,10 +1,10 @@
-//! What is said reaches nobody: standard output or error is on a full disk, or its reader has gone. Nothing that is said ends the work.
+//! Lost output: standard output or error is on a full disk, or its reader has closed. A failed write never ends the work.
 
 use crate::bench::Bench;
 use std::fs::File;
 use std::process::Stdio;
 
-/// Commands that say something, and their codes where everything is heard.
+/// Commands with output, and their exit codes when the output is read.
 const COMMANDS: [(&str, i32); 26] = [
     ("build //docs/... //index:total", 0),
     ("build //docs/... --json", 0),
@@ -44,7 +44,7 @@ fn gone() -> Stdio {
     writer.into()
 }
 
-/// The codes of all commands with the streams that `out` and `err` give.
+/// Returns the codes of all commands with the streams of `out` and `err`.
 fn codes(out: fn() -> Stdio, err: fn() -> Stdio) -> Vec<(&'static str, i32, i32)> {
     let bench = Bench::documents();
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
@@ -73,7 +73,7 @@ fn an_answer_that_cannot_be_written_is_an_error_and_no_panic() {
             assert!(code == wanted || code == 5, "{line}: {code}");
         }
     }
-    // Who has read enough goes.
+    // The reader closes the stream early.
     for (line, wanted, code) in codes(gone, gone) {
         assert!(code == wanted, "{line}: {code}");
     }

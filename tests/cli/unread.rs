@@ -1,4 +1,4 @@
-//! Pages of Razor, which cortex does not read: answers and edits about C# say what they may use.
+//! Razor pages, which cortex does not parse: answers and edits about C# report their possible uses.
 
 use crate::bench::Bench;
 
@@ -45,7 +45,7 @@ fn edits_stop_at_the_lines_of_pages() {
     assert!(deleted.code != 0 && deleted.err.contains(line), "{deleted:?}");
     let left = bench.run(&["rename", "ToastService.Success", "Good", "--leave-possible"]);
     assert!(left.code == 0 && left.out.contains(&format!("left as it is: {line}")), "{left:?}");
-    // A private member is seen by the page of its own class alone.
+    // Only the page of its own class can see a private member.
     let private = bench.run(&["rename", "ToastService.Hide", "Close"]);
     assert_eq!(private.code, 0, "{private:?}");
 }

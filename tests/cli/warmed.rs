@@ -1,11 +1,11 @@
-//! A shared folder that one job warms and other machines read: what runs beside it, and that nothing of it changes an output.
+//! A shared folder that one job warms and other machines read: concurrent runs, and the invariant that it never changes an output.
 
 use crate::bench::{Bench, git};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Checkouts of the fixture, each a machine with a store of its own, and a folder that they share.
+/// Returns a checkout of the fixture as a machine with its own store and the shared folder.
 fn machine(share: &Path) -> Bench {
     let bench = Bench::memotree();
     let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
@@ -23,14 +23,14 @@ fn share() -> (tempfile::TempDir, PathBuf) {
     (folder, share)
 }
 
-/// A command that succeeds, and its document.
+/// Runs a command that must succeed; returns its document.
 fn json(bench: &Bench, args: &[&str]) -> Value {
     let ran = bench.run(&[&["--json"], args].concat());
     assert_eq!(ran.code, 0, "{args:?} {ran:?}");
     ran.json()
 }
 
-/// The files that a build laid out, by path.
+/// Returns the files below a folder, by path.
 fn laid_out(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut todo = vec![folder.to_path_buf()];
@@ -47,7 +47,7 @@ fn laid_out(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// What a build laid out below the workspace.
+/// Returns the output files of a build below the workspace.
 fn outputs(bench: &Bench) -> Vec<(PathBuf, Vec<u8>)> {
     let out = bench.root().join(".cortex/out");
     let files = laid_out(&out).into_iter();
@@ -75,7 +75,7 @@ fn a_branch_that_edits_a_file_runs_what_the_file_reaches() {
         let edited = machine(&share);
         edited.change(path, from, to);
         let built = json(&edited, &["build", "//..."]);
-        // As where the tree was built before, without the cache.
+        // As on the machine that built the earlier tree, without the cache.
         exact.change(path, from, to);
         let incremental = json(&exact, &["--offline", "build", "//..."]);
         assert_eq!(built["tally"]["ran"], incremental["tally"]["ran"], "{path}");
@@ -105,7 +105,7 @@ fn a_folder_that_loses_files_or_rights_costs_time_only() {
         assert_eq!(built["tally"]["failed"], 0, "{name}");
         assert_eq!(outputs(&reader), outputs(&warmed), "{name}");
     }
-    // The folder is a file: one warning, and a build as without it.
+    // The folder is a file: one warning, and a build as without a cache.
     fs::remove_dir_all(&share).expect("removed");
     fs::write(&share, b"").expect("a file");
     let reader = machine(&share);
@@ -133,7 +133,7 @@ fn a_shallow_clone_finds_the_latest_of_its_branch() {
         "{}",
         built["tally"]
     );
-    // Warming a tree again, and one that is near, sends little.
+    // Warming a tree again, or a similar one, sends little.
     let first = json(&warmed, &["warm", "//..."]);
     assert_eq!(
         first["remote"]["bytes_up"].as_u64().map(|bytes| bytes < 4_096),

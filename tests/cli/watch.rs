@@ -1,4 +1,4 @@
-//! `cortex watch` beside other commands: what it tells, and that they need not look where nothing moved.
+//! `cortex watch` beside other commands: its events, and that they skip checks of unchanged files.
 
 use crate::bench::{Bench, git};
 use serde_json::Value;
@@ -40,7 +40,7 @@ impl Watch {
         watch
     }
 
-    /// The next line of an event.
+    /// Returns the next line of an event.
     fn next(&self, event: &str) -> Value {
         loop {
             let line = self
@@ -53,7 +53,7 @@ impl Watch {
         }
     }
 
-    /// The files of `moved` lines until one of them has moved like that.
+    /// Collects the files of `moved` lines until one of them changed as given.
     fn moved(&self, path: &str, change: &str) -> Vec<(String, String)> {
         let wanted = (path.to_owned(), change.to_owned());
         let mut all = Vec::new();
@@ -73,7 +73,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Ended already, unless a test failed.
+        // Already ended, unless a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -90,7 +90,7 @@ fn socket(bench: &Bench) -> PathBuf {
     workbench::watch::socket(&bench.store(), view)
 }
 
-/// What the look of a build came to: stamps asked for, files hashed, changes.
+/// Returns the counts of a build's check of the files: stamps read, files hashed, changes.
 fn look(bench: &Bench, args: &[&str]) -> [u64; 3] {
     let log = bench.beside("events.jsonl");
     let ran = bench.run(&[&["build", "--events", log.to_str().expect("text")], args].concat());
@@ -131,7 +131,7 @@ fn a_build_beside_a_watch_looks_only_where_something_moved() {
     assert_eq!(look(&bench, &TARGETS)[2], 1);
     assert_eq!(bench.run(&["show", "//index:total"]).out.lines().count(), 2);
 
-    // What was laid out is looked after too.
+    // Output files are checked, too.
     let total = bench.root().join(".cortex/out/total.txt");
     for _ in 0..2 {
         assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
@@ -141,7 +141,7 @@ fn a_build_beside_a_watch_looks_only_where_something_moved() {
     assert!(ran.err.contains("1 file written"), "{ran:?}");
     assert_ne!(fs::read_to_string(&total).expect("there"), "spoilt");
     watch.end(&bench);
-    // Nobody watches: everything is looked at.
+    // Without a watch, everything is checked.
     assert!(look(&bench, &TARGETS)[0] > 2);
 }
 
@@ -155,7 +155,7 @@ fn it_tells_what_moves() {
     let moved = watch.next("moved");
     assert_eq!(files(&moved), [pair("docs/a.md", "edited")]);
     assert!(moved["stale"].as_u64().expect("a number") >= 2, "{moved}");
-    // An editor saves: a new file takes the place of the old one.
+    // An editor saves by renaming a new file over the old one.
     bench.write("docs/a.md.new", "due\n");
     fs::rename(bench.root().join("docs/a.md.new"), bench.root().join("docs/a.md")).expect("renamed");
     assert_eq!(watch.moved("docs/a.md", "edited"), [pair("docs/a.md", "edited")]);
@@ -185,11 +185,11 @@ fn a_checkout_of_a_branch_is_told_at_once() {
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     let watch = Watch::start(&bench, &[]);
     git(&bench.root(), &["checkout", "-q", "other"]);
-    // Git moves HEAD when all files are there; on a slow machine that may be another batch.
+    // Git updates HEAD after all files; on a slow machine that may be another batch.
     let moved = watch.next("moved");
     assert_eq!(files(&moved).len(), 12, "{moved}");
     assert_eq!(look(&bench, &["//docs/..."])[2], 12);
-    // A build that meets it first takes nothing from what is told.
+    // A build that detects the change first does not remove it from the watch's report.
     let signal = |signal| {
         let id = rustix::process::Pid::from_child(&watch.child);
         rustix::process::kill_process(id, signal).expect("it runs");
@@ -223,7 +223,7 @@ fn a_change_inside_a_file_names_the_members() {
         members.len() == 1 && members[0].as_str().is_some_and(|member| member.contains("NodeStore#")),
         "{moved}"
     );
-    // Also when a file with types goes at the same moment.
+    // The same when a file with types is deleted at the same moment.
     bench.write(
         "src/MemoTree.Core/Odd.cs",
         "namespace MemoTree.Core; public class Odd { public int F; }\n",
@@ -270,7 +270,7 @@ fn what_a_model_makes_is_stale_only_where_its_free_inputs_say_so() {
     let counted = bench.run(&["status", "--json"]).json()["semantic"].clone();
     assert_eq!(told(&moved), [counted["stale"].clone(), counted["maybe_stale"].clone()], "{moved}");
     assert_eq!(counted["stale"], 1, "{counted}");
-    // A member that went with its file to another place is not touched.
+    // A member whose file moved elsewhere is unchanged.
     fs::create_dir(bench.root().join("sub")).expect("made");
     fs::rename(bench.root().join("B.cs"), bench.root().join("sub/B.cs")).expect("moved");
     let moved = watch.next("moved");
@@ -288,7 +288,7 @@ fn patterns_are_built_at_the_beginning_and_after_each_batch() {
     bench.write("docs/a.md", "a b c d e f g\n");
     assert_eq!(watch.next("built")["targets"], 1);
     assert_ne!(total(), before);
-    // A manifest that is not well formed stops nothing.
+    // A malformed manifest does not stop the watch.
     let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("there");
     bench.write("cortex.toml", "[");
     bench.write("docs/a.md", "a\n");

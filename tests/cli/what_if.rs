@@ -1,4 +1,4 @@
-//! Overlays as programs ask for them: methods of a service and tools of MCP, asked about one by the argument `overlay`; and edit sessions as overlays.
+//! Overlays for programs: methods of a service and MCP tools with the argument `overlay`; and edit sessions as overlays.
 
 use crate::bench::Bench;
 use crate::mcp::{Client as Model, text};
@@ -26,7 +26,7 @@ fn methods_of_a_service_are_asked_about_an_overlay() {
     let mut about = |method: &str, params: Value| client.result(method, params);
     about("overlay.open", json!({"name": "w"}));
     about("overlay.put", json!({"name": "w", "path": FILE, "text": edited(&bench)}));
-    // What the service knows of the workspace is no answer about the overlay, nor the other way about.
+    // The service's memory of the workspace does not answer for the overlay, nor vice versa.
     for _ in 0..2 {
         let without = about("semantic", json!({"symbol": "NodeStore"}));
         assert!(summary(&without).contains(FROM), "{without}");
@@ -109,10 +109,10 @@ fn builds_in_overlays_run_beside_one_of_the_checkout() {
     }
     let mut build = bench.command(&["build", "//index:waits"]);
     let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-    // Who opens the pipe to write has met who reads it: the checkout is being built.
+    // Opening the pipe for writing blocks until the command reads it: the checkout is being built.
     let mut held = fs::File::options().write(true).open(&pipe).expect("the command reads");
     for name in ["a", "b"] {
-        // Who waited for that build would never come back.
+        // Waiting for that build would be a deadlock.
         let built = bench.run(&["overlay", "build", name, "//types/NodeStore:outline"]);
         assert_eq!(built.code, 0, "{built:?}");
     }
@@ -146,12 +146,12 @@ fn what_a_session_has_not_saved_is_an_overlay() {
     );
     assert!(differs["targets"]["stale"].as_u64() > Some(0), "{differs}");
     assert_eq!(run(&["overlay", "build", session, "//..."]).code, 0);
-    // What was made there stays for as long as the session does, and an overlay that ends beside it takes nothing of it along.
+    // Its results stay as long as the session, and another overlay's end does not remove them.
     assert_eq!(run(&["overlay", "open", "other"]).code, 0);
     assert_eq!(run(&["overlay", "discard", "other"]).code, 0);
     assert_eq!(run(&["gc", "--older-than", "0", "--keep-versions", "0"]).code, 0);
     assert_eq!(run(&["overlay", "build", session, "//...", "--json"]).json()["ran"], 0);
-    // It is changed and saved by what changes and saves sessions.
+    // Only session operations change and save it.
     for refused in [
         &["overlay", "put", session, FILE, "--delete"][..],
         &["overlay", "merge", session],
@@ -207,12 +207,12 @@ fn a_session_shows_what_saving_it_would_come_to() {
         run(&["edit", "replace", "--session", session, "--old-text", FROM, "--new-text", TO]).code,
         0
     );
-    // What others write elsewhere in the file is part of what would be saved.
+    // Foreign writes elsewhere in the file are part of the text to save.
     write(&format!("{text}public class Theirs {{ }}\n"));
     let found = run(&["resolve", "Theirs", "--overlay", session]);
     assert_eq!(found.code, 0, "{found:?}");
     assert!(run(&["show", "//types/NodeStore:semantic", "--overlay", session]).out.contains(TO));
-    // Where it comes to a conflict nothing would be saved.
+    // A conflict would prevent the save.
     write(&text.replace(FROM, "Not now"));
     for refused in [
         &["overlay", "build", session, "//..."][..],
@@ -244,7 +244,7 @@ fn a_session_shows_what_saving_it_would_come_to() {
     );
     fs::remove_dir(bench.root().join(FILE)).expect("removed");
     write(&text);
-    // Which files are sources, and what an overlay is called, is not for a session to say.
+    // A session cannot change which files are sources, nor the name of an overlay.
     let rules = run(&["edit", "create", ".ignore", "--mode", "manual", "--new-text", "docs/\n", "--json"]).json();
     let rules = rules["session"].as_str().expect("a handle");
     let told = run(&["overlay", "build", rules, "//..."]);

@@ -1,10 +1,10 @@
-//! Answers to "why": the log of builds, what two builds differ in, what a file was, profiles and events.
+//! Answers to "why": the log of builds, differences between builds, earlier contents of files, profiles and events.
 
 use crate::bench::{Bench, git};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Commits are not the same twice.
+/// Masks commits, which differ from run to run.
 fn plain(text: &str) -> String {
     let commit = |word: &str| word.len() == 10 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && word != "WHEN";
     let words = text.split_inclusive([' ', '\n']).map(|piece| {
@@ -18,7 +18,7 @@ fn plain(text: &str) -> String {
     words.collect()
 }
 
-/// Documents in a checkout of git, ignoring what cortex writes.
+/// Returns documents in a git checkout that ignores cortex's files.
 fn checkout() -> Bench {
     let bench = Bench::documents();
     bench.write(".gitignore", ".cortex/\n");
@@ -109,7 +109,7 @@ fn two_builds_differ_by_their_files() {
     assert_eq!(bench.run(&["explain"]).code, 2);
 }
 
-/// What is new reads things that stood before; they are not why it is there.
+/// A new target also reads older inputs; they are not the reason for it.
 #[test]
 fn what_is_new_is_new_because_of_its_file() {
     let bench = Bench::documents();
@@ -146,7 +146,7 @@ fn what_is_new_is_new_because_of_its_file() {
     assert_eq!(causes, [(&"docs/c.md".into(), &Value::Null)], "{json}");
 }
 
-/// Versions that History no longer has cannot be told: the number is no whole one then.
+/// Versions missing from History cannot be compared; the count is then marked as incomplete.
 #[test]
 fn what_history_no_longer_has_is_said_not_to_be_counted() {
     let bench = Bench::documents();
@@ -165,7 +165,7 @@ fn what_history_no_longer_has_is_said_not_to_be_counted() {
     );
 }
 
-/// A failure is no output, and is told beside what differs. Of targets that went since, the log names the first.
+/// A failure is not an output, and is reported beside the differences. Of the targets deleted since, the log names the first.
 #[test]
 fn differences_say_what_failed_and_what_they_cannot_look_at() {
     let bench = Bench::documents();
@@ -199,7 +199,7 @@ fn differences_say_what_failed_and_what_they_cannot_look_at() {
     assert_eq!(counts, (&0.into(), &44.into(), &"E_COMMAND".into()), "{json}");
 }
 
-/// A target that is gone has no node; what it was is in History, and who took it away in the log.
+/// A deleted target has no node; History has its output, and the log the build that removed it.
 #[test]
 fn targets_that_are_gone_are_named() {
     let bench = Bench::documents();
@@ -226,7 +226,7 @@ fn targets_that_are_gone_are_named() {
         (&1.into(), &0.into(), &0.into()),
         "{json}"
     );
-    // It comes back as it was, under the same key.
+    // It is restored unchanged, under the same key.
     bench.write("docs/b.md", "four five\n");
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     let back = bench.run(&["explain", "--diff", "1", "3"]);
@@ -249,7 +249,7 @@ fn explanations_show_the_lines_of_the_file() {
     let json = bench.run(&["explain", "--json", "//index:total"]).json();
     assert_eq!(json["file"]["path"], "docs/a.md", "{json}");
 
-    // Back to what it was: the result is found, and explain says so.
+    // Reverted: the result is found, and explain says so.
     bench.write("docs/a.md", "one two three\n");
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     let found = bench.run(&["explain", "//docs/docs/a.md:words"]).all();
@@ -280,7 +280,7 @@ fn a_profile_is_a_trace_with_lanes_and_a_critical_path() {
     assert_eq!((lanes[&1], lanes[&2]), ("phases", "critical path"));
     let slices: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
     let number = |event: &Value, field: &str| event[field].as_u64().expect("a number");
-    // Within a lane, slices lie apart or inside each other.
+    // Within a lane, slices are disjoint or nested.
     for (at, one) in slices.iter().enumerate() {
         assert!(lanes.contains_key(&number(one, "tid")), "{one}");
         for other in slices[at + 1..].iter().filter(|other| other["tid"] == one["tid"]) {
@@ -310,7 +310,7 @@ fn a_profile_is_a_trace_with_lanes_and_a_critical_path() {
     assert_eq!(made, ["//docs/docs/a.md:words", "//docs/docs/b.md:words", "//index:total"].into());
     assert_eq!(events.iter().filter(|event| event["ph"] == "s").count(), critical.len() - 1);
 
-    // Also of a build with nothing to do; a path that cannot be written is told.
+    // A build with nothing to do has a profile, too; an unwritable path is reported.
     assert_eq!(bench.run(&["build", "//index:total", "--profile", &file]).code, 0);
     let nowhere = bench.run(&["build", "//index:total", "--profile", "no/such/folder/trace.json"]);
     assert!(nowhere.code == 5 && nowhere.err.contains("E_WRITE"), "{nowhere:?}");
@@ -357,12 +357,12 @@ fn questions_about_attributes_and_staleness() {
         lines("let a = //files/docs/a.md:bytes in allpaths(//index:total, $a)"),
         ["//docs/docs/a.md:words", "//files/docs/a.md:bytes", "//index:total"]
     );
-    // Of everything the broken target reads it too; within the other's universe it does not.
+    // Without a universe, the broken target reads it, too; within the other's universe it does not.
     assert_eq!(
         lines("rdeps(//index:total, //files/docs/a.md:bytes, 1)"),
         ["//docs/docs/a.md:words", "//files/docs/a.md:bytes"]
     );
-    // Nothing is an answer, and said to be one.
+    // An empty answer is an answer, and is reported as such.
     let nothing = "exit 0\nnote[N_EMPTY]: nothing answers the query\n";
     assert_eq!(bench.run(&["query", "attr(paid, true, //...)"]).all(), nothing);
     let no_way = "exit 0\nnote[N_EMPTY]: there is no way from the one to the other\n";
@@ -412,7 +412,7 @@ fn what_was_collected_is_no_change_of_parameters() {
     assert_eq!(told, format!("{output}{record}"));
 }
 
-/// What a collected result was made of is not known: nothing is said of parameters, rules or files.
+/// The inputs of a collected result are unknown: parameters, rules and files are not reported.
 #[test]
 fn differences_say_what_was_collected() {
     let bench = Bench::documents();
@@ -452,7 +452,7 @@ fn differences_say_what_was_collected() {
     );
 }
 
-/// Files of the same bytes share one result, whose record names the first of them.
+/// Files with equal bytes share one result, whose record names the first of them.
 #[test]
 fn a_renamed_file_went_and_another_came() {
     let bench = Bench::documents();
@@ -481,7 +481,7 @@ fn a_renamed_file_went_and_another_came() {
     );
 }
 
-/// What `explain` says of a target that is not there.
+/// Returns the answer of `explain` about a deleted target.
 fn gone(bench: &Bench, label: &str) -> String {
     let told = bench.run(&["explain", label]);
     assert_eq!(told.code, 2, "{told:?}");
@@ -507,7 +507,7 @@ fn a_file_that_is_still_there_was_not_removed() {
     assert_eq!(gone(&bench, label), ": docs/b.md is not read any more");
     std::fs::remove_file(bench.root().join(".gitignore")).expect("removed");
     build();
-    // Without its rule, while something else reads the file.
+    // Without its rule, while another target reads the file.
     let (head, rest) = manifest.split_once("[[rule]]\ntarget = \"//docs/").expect("a rule");
     let (_, rest) = rest.split_once("[[rule]]").expect("another rule");
     let without = format!("{head}[[rule]]{rest}").replace("//docs/{item}:words", "//files/{item}:bytes");
@@ -559,7 +559,7 @@ fn what_failed_after_its_rule_changed_was_asked_for() {
         (&"definition_changed".into(), &"failed".into()),
         "{json}"
     );
-    // The same is told after a change of no matter.
+    // The answer is the same after an irrelevant change.
     bench.write(
         "cortex.toml",
         &manifest
@@ -568,7 +568,7 @@ fn what_failed_after_its_rule_changed_was_asked_for() {
     );
     let told = bench.run(&["explain", label]).out;
     assert!(told.contains(moved) && told.contains(failed), "{told}");
-    // After a second change nothing tells what the rule of the last output was.
+    // After a second change, the rule of the last output is unknown.
     bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"false\", \"-x\""));
     assert_eq!(bench.run(&["build", label]).code, 1);
     let told = bench.run(&["explain", label]).out;

@@ -44,7 +44,7 @@ fn what_is_pinned_and_what_was_looked_at() {
     assert_eq!(shown(&bench), [core("NodeStore"), core("NodeTree")]);
     bench.run(&["outline", "NodeId"]);
     assert_eq!(shown(&bench).len(), 3);
-    // Who deletes the store keeps what he pinned.
+    // Deleting the store keeps the pinned types.
     std::fs::remove_dir_all(bench.store()).expect("removed");
     assert_eq!(shown(&bench)[0], core("NodeStore"));
     assert_eq!(bench.run(&["window", "unpin", "NodeStore"]).code, 0);
@@ -145,7 +145,7 @@ fn a_pin_follows_its_type_to_another_name() {
         let gone = bench.run(&["window", "unpin", name]);
         assert_eq!(gone.out, "N.Rack is pinned no longer\n", "{gone:?}");
     }
-    // The note of a member's type is about the type.
+    // The note about a member names its type.
     let member = bench.run(&["resolve", "Shelf.Size"]);
     assert!(member.out.ends_with("note: the type Shelf was renamed to N.Rack\n"), "{member:?}");
 }
@@ -172,6 +172,6 @@ fn a_summary_is_of_one_type() {
             "{several:?}"
         );
     }
-    // A pattern that only one fits means that.
+    // A pattern with exactly one match resolves.
     assert_eq!(bench.run(&["semantic", "NodeSto?e"]).out, bench.run(&["semantic", "NodeStore"]).out);
 }

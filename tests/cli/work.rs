@@ -1,4 +1,4 @@
-//! Agents in the place of a language model: `work next` hands questions out, `work submit` takes answers, and nothing else is called.
+//! Agents in place of a language model: `work next` gives questions, `work submit` takes answers, and nothing else is called.
 
 use crate::bench::{Bench, Ran};
 use crate::serve::Service;
@@ -11,7 +11,7 @@ use std::time::Instant;
 const ALL: &str = "//types/...:semantic";
 const AGENT: &str = "\n[model.agent]\napi = \"agent\"\n\n[producer.semantic]\nparams.model = \"agent\"\n";
 
-/// `B` names `A`, so that it is asked about after it.
+/// `B` names `A`, so its question follows A's.
 pub fn pair() -> Bench {
     let bench = Bench::empty();
     bench.write(
@@ -29,7 +29,7 @@ fn next(bench: &Bench, agent: &str, count: &str) -> Value {
     ran.json()
 }
 
-/// The only question that is given.
+/// Returns the only question.
 fn one(bench: &Bench, agent: &str) -> Value {
     let given = next(bench, agent, "1");
     assert_eq!(given["questions"].as_array().expect("a list").len(), 1, "{given}");
@@ -44,7 +44,7 @@ fn submit(bench: &Bench, agent: &str, id: &str, answer: &str) -> Ran {
     bench.run(&["--offline", "work", "submit", id, answer, "--agent", agent, "--json"])
 }
 
-/// An answer with every section about every type that the prompt names; of a patch, that nothing changes.
+/// Returns an answer with every section about every type that the prompt names, or "no change" for a patch.
 pub fn answer(question: &Value) -> String {
     if question["kind"] == "patch" {
         return "NO CHANGE".to_owned();
@@ -139,7 +139,7 @@ fn agents_fill_all_summaries_and_patch_what_moves() {
             possible.extend(next.iter().map(|next| id(next).to_owned()));
             answered += 1;
         }
-        // Whatever is asked from the second round on was said to have become possible.
+        // Every question from the second round on was announced as possible.
         let after = next(&bench, "ann", "100");
         for question in after["questions"].as_array().expect("a list") {
             assert!(possible.iter().any(|known| known == id(question)), "{question}");
@@ -264,7 +264,7 @@ fn an_answer_to_what_moved_is_refused_with_what_moved_and_kept() {
         0,
         "nothing was filed"
     );
-    // The very same is asked again: the answer is there.
+    // The same question is asked again: the answer is stored.
     bench.write("A.cs", &before);
     let built = bench.run(&["build", "//types/A:semantic"]);
     assert!(built.code == 0 && built.err.contains("1 file written"), "{built:?}");
@@ -286,7 +286,7 @@ fn a_question_whose_dependency_moved_waits_for_it() {
     bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 77; } }\n");
     let ran = submit(&bench, "ann", id(&later), &full("Owns."));
     assert!(ran.code == 1 && ran.err.contains("has to be answered first"), "{ran:?}");
-    // The patch changes nothing, so that the very same is asked about B: its answer is used.
+    // The patch changes nothing, so the question about B stays the same: its answer is used.
     let patch = one(&bench, "ann");
     assert_eq!(
         (patch["label"].as_str(), patch["kind"].as_str()),
@@ -327,7 +327,7 @@ fn two_agents_get_different_questions_also_at_the_same_moment() {
         (Some(1), &3.into()),
         "{rest}"
     );
-    // His time is over: another gets it, and his late answer is not needed.
+    // The lease expired: another agent gets the question, and the late answer is not needed.
     let note = bench.root().join(format!(".cortex/work/{}.json", id(&mine)));
     let mut noted: Value = serde_json::from_str(&std::fs::read_to_string(&note).expect("a note")).expect("JSON");
     noted["lease"]["until"] = 1.into();
@@ -350,14 +350,14 @@ fn two_agents_get_different_questions_also_at_the_same_moment() {
 fn what_was_handed_in_before_a_kill_is_found_by_the_next_build() {
     let bench = pair();
     let asked = one(&bench, "ann");
-    // So it looks after a kill between the note and the build.
+    // The state after a kill between the note and the build.
     let note = bench.root().join(format!(".cortex/work/{}.json", id(&asked)));
     let mut noted: Value = serde_json::from_str(&std::fs::read_to_string(&note).expect("a note")).expect("JSON");
     noted["answer"] = serde_json::json!({"agent": "ann", "at": 1, "text": full("Survives.")});
     std::fs::write(&note, noted.to_string()).expect("written");
     assert_eq!(one(&bench, "ann")["label"], "//types/N.B:semantic", "A has its answer");
     assert!(bench.run(&["show", "//types/A:semantic"]).out.contains("- Survives."));
-    // A torn note is no note: the question is handed out again.
+    // A torn note is ignored: the question is given again.
     let asked = one(&bench, "ann");
     let note = bench.root().join(format!(".cortex/work/{}.json", id(&asked)));
     std::fs::write(&note, "{\"label\": \"//ty").expect("written");
@@ -390,10 +390,10 @@ fn killed_while_handing_in() {
             send.send(())
         });
         killed += u32::from(ended.recv_timeout(length * number / TIMES).is_err());
-        // One that has ended cannot be killed any more.
+        // A process that has ended cannot be killed.
         let _ = child.kill();
         child.wait().expect("an end");
-        // Whatever of it was done, the same again comes to the same.
+        // Whatever was done of it, a repetition has the same result.
         let again = submit(&bench, "ann", id(&asked), &text);
         let status = again.json()["status"].clone();
         assert!(again.code == 0 && (status == "filed" || status == "before"), "{number}: {again:?}");

@@ -1,9 +1,9 @@
-//! The book is whole: links of the pages lead to files and headings that exist, and every page is listed.
+//! Completeness of the book: links of the pages lead to existing files and headings, and every page is listed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Pages outside of `docs/` that link and are linked to.
+/// Pages outside of `docs/` that have and receive links.
 const BESIDE: [&str; 4] = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "store-layout.md"];
 
 fn root() -> &'static Path {
@@ -14,7 +14,7 @@ fn read(page: &Path) -> String {
     std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
 }
 
-/// The pages of the book.
+/// Returns the pages of the book.
 fn book() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = std::fs::read_dir(root().join("docs"))
         .expect("docs")
@@ -25,7 +25,7 @@ fn book() -> Vec<PathBuf> {
     pages
 }
 
-/// The lines outside of fences.
+/// Returns the lines outside of code fences.
 fn prose(text: &str) -> Vec<&str> {
     let mut fence: Option<usize> = None;
     let mut lines = Vec::new();
@@ -41,7 +41,7 @@ fn prose(text: &str) -> Vec<&str> {
     lines
 }
 
-/// What the links of a page lead to; code holds none.
+/// Returns the targets of a page's links, except those in code.
 fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {
@@ -56,7 +56,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// The anchors of a page's headings, as renderers of Markdown make them.
+/// Returns the anchors of a page's headings, as Markdown renderers generate them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).into_iter().filter(|line| line.starts_with('#'));
     headings
@@ -114,7 +114,7 @@ fn the_readme_is_short() {
     );
 }
 
-/// The recording is drawn by `scripts/session_svg.py` from the README's session.
+/// `scripts/session_svg.py` draws the recording from the README's session.
 #[test]
 fn the_recording_shows_the_session_of_the_readme() {
     let readme = read(&root().join("README.md"));

@@ -1,6 +1,5 @@
-//! The model test of collecting: random edits, builds, pins and collections in several checkouts over one store on disk. After each
-//! collection everything that is held is there, nothing that is not held and old is left, the store is sound, and every checkout builds
-//! what a build without a store builds.
+//! The model test of garbage collection: random edits, builds, pins and collections in several checkouts over one store on disk. After each
+//! collection, everything held exists, nothing old and unheld is left, the store is sound, and every checkout builds the same as without a store.
 
 use engine::build::Options;
 use engine::build::engine::{Definition, Engine, EngineError};
@@ -53,7 +52,7 @@ producer = "join"
 inputs = { all = { each = "glob:docs/*", target = "//doc/{item}:clean" } }
 "#;
 
-/// Gives its inputs one after the other, each line that says something.
+/// Concatenates its inputs, without lines that begin with `#`.
 struct Toy(&'static str);
 
 impl Producer for Toy {
@@ -74,7 +73,7 @@ impl Producer for Toy {
                 .filter(|line| !line.starts_with('#'))
                 .for_each(|line| text.push_str(&format!("{line}\n")));
         }
-        // Long enough to need several pages now and then.
+        // Sometimes long enough to need several pages.
         let text = text.repeat(1 + text.len() % 5 * 40);
         let mut output = Output::new(text);
         output.spent = (self.0 == "ask").then(|| Spent {
@@ -108,7 +107,7 @@ enum Step {
     Build(usize),
     Pin(usize, usize),
     Unpin(usize),
-    /// Seconds that pass.
+    /// Time passes, in seconds.
     Wait(u64),
     Gc {
         older_than: u64,
@@ -193,7 +192,7 @@ impl Bench {
         Session::open(engine, &definition, look).expect("a session")
     }
 
-    /// The outputs of everything in a checkout.
+    /// Returns the outputs of everything in a checkout.
     fn build(&self, view: usize, store: Arc<dyn Store>) -> BTreeMap<String, Option<Vec<u8>>> {
         let texts = ["//...".to_owned()];
         let request = Request {
@@ -231,7 +230,7 @@ impl Bench {
         docs.chain(["//index:all".to_owned()]).collect()
     }
 
-    /// Labels of nodes in any graph, and the views that have one.
+    /// Returns the labels of nodes in any graph, and the views with a graph.
     fn standing(&self) -> (BTreeSet<String>, BTreeSet<ViewId>) {
         let (mut labels, mut views) = (BTreeSet::new(), BTreeSet::new());
         for view in (0..VIEWS as u64).map(ViewId) {
@@ -246,7 +245,7 @@ impl Bench {
         (labels, views)
     }
 
-    /// What must be there, told without marks: results, and blobs besides their outputs.
+    /// Computes the held results, and blobs besides their outputs, by definition and without marks.
     fn held(&self, options: &Gc, before: &BTreeMap<ActionKey, ActionRecord>) -> (BTreeSet<ActionKey>, BTreeSet<Digest>) {
         let (mut keys, mut blobs) = (BTreeSet::new(), BTreeSet::new());
         let (standing, planned) = self.standing();
@@ -321,7 +320,7 @@ impl Bench {
                 assert_eq!(report.taken.actions, (before.len() - after.len()) as u64);
             }
             Some(max) => {
-                // What no pressure takes: everything but versions that cost nothing.
+                // Results that no size limit removes: all except versions that cost nothing.
                 let (firm, present) = self.held(
                     &Gc {
                         keep_versions: 0,
@@ -412,7 +411,7 @@ proptest! {
     }
 }
 
-/// A collection is under way; meanwhile a checkout files what the collection was about to take.
+/// During a collection, a checkout stores a result that the collection was about to remove.
 #[test]
 fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     let mut bench = Bench::new();
@@ -435,7 +434,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     };
     let plan = bench.disk.plan(marks, &policy).expect("a plan");
     assert_eq!(plan.actions().len(), 3);
-    // Back to the first text: everything is found under its keys, all of which the plan is about to take.
+    // Back to the first text: all results are found under keys that the plan is about to remove.
     bench.worlds[0].write_source("docs/0", "first");
     let built = bench.build(0, bench.disk.clone());
     let taken = bench.disk.sweep(&plan).expect("swept");
@@ -443,7 +442,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     drop(collecting);
     assert_eq!(bench.build(0, Arc::new(MemoryStore::new())), built);
     assert!(bench.disk.verify().expect("a store").is_sound());
-    // Nobody relies on the second text any more.
+    // Nothing refers to the second text any more.
     let report = garbage::collect(
         &bench.disk,
         &Gc {
@@ -456,7 +455,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     assert_eq!(report.expect("collected").taken.actions, 3);
 }
 
-/// What a random run once met: a paid result that nothing holds stays without `--paid`, and so does what it was made of.
+/// Found by a random run: without `--paid`, an unheld paid result stays, and so do its inputs.
 #[test]
 fn what_a_paid_result_that_stays_was_made_of_stays() {
     let mut bench = Bench::new();
@@ -485,7 +484,7 @@ fn what_a_paid_result_that_stays_was_made_of_stays() {
     });
 }
 
-/// What a random run once met: the versions of a node that is long gone go, however many are kept of the others.
+/// Found by a random run: versions of a node deleted long ago are removed, however many are kept of others.
 #[test]
 fn versions_of_what_is_long_gone_go() {
     let mut bench = Bench::new();

@@ -1,4 +1,4 @@
-//! The library, as a program uses it.
+//! The library API from a client's point of view.
 
 use engine::build::query::NodeState;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a dry run may say before a build: nothing that the build then contradicts.
+//! Predictions of a dry run: the following build must not contradict them.
 
 use crate::naive::Naive;
 use crate::toys::bench::{Bench, Built, Entry, How};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::collections::BTreeSet;
 
-/// A dry run, which runs nothing and leaves everything as it was.
+/// Runs a dry run, and checks that it runs and changes nothing.
 pub fn foretell(bench: &Bench, patterns: &[&str], how: &How) -> Result<Built, TestCaseError> {
     let seen = || (bench.known(patterns), bench.session().marked().len(), bench.world.outputs());
     let before = seen();
@@ -21,8 +21,8 @@ pub fn foretell(bench: &Bench, patterns: &[&str], how: &How) -> Result<Built, Te
     Ok(told)
 }
 
-/// What a dry run told comes true in the whole build that follows it: what it says will run does, under its own label or another of the same
-/// key, and what it says has no output has none.
+/// Checks a dry run against the complete build after it: a target predicted to run does, under its own label or another one with its key, and one
+/// predicted to have no output has none.
 pub fn comes_true(told: &Built, built: &Built, naive: &mut Naive<'_>) -> Result<(), TestCaseError> {
     let (refused, really) = (&told.report.refused, &built.report.refused);
     prop_assert!(refused.is_empty() || !really.is_empty(), "a dry run refused {:?}", refused);

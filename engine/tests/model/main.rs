@@ -1,4 +1,4 @@
-//! The model test: random workspaces, manifests, edits, failures and cancellations against a naive builder that remembers nothing.
+//! The model test: random workspaces, manifests, edits, failures and cancellations against a naive builder without memory.
 
 mod foretold;
 mod naive;

@@ -12,7 +12,7 @@ use engine::values::table::{Table, write_table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// An output and the description of how it is made, equal exactly when the key should be.
+/// An output and a description of its origin; descriptions are equal exactly when keys should be.
 #[derive(Debug)]
 pub struct Made {
     /// The output.
@@ -21,42 +21,42 @@ pub struct Made {
     pub tuple: String,
 }
 
-/// Why a set or a list of inputs cannot be read.
+/// Reason why a set or a list of inputs cannot be read.
 #[derive(Debug)]
 enum Unread {
-    /// A node that decides it has no output.
+    /// A deciding node has no output.
     Missing,
-    /// It is not of the form that the rule takes it for.
+    /// It does not have the expected form.
     Bad,
 }
 
-/// What is odd about the sets of the rules whose targets a pattern may mean.
+/// Anomalies in the sets of rules whose targets a pattern may match.
 #[derive(Default)]
 struct OddSets {
-    /// One has no output.
+    /// A set has no output.
     unset: bool,
-    /// One has no item, and the pattern has a wildcard.
+    /// A set has no item, and the pattern has a wildcard.
     empty: bool,
 }
 
 type Vars = BTreeMap<String, String>;
 type Inputs = Vec<(String, String, Option<String>, Vec<u8>, bool)>;
 
-/// One evaluation of one state of the files.
+/// One evaluation for one state of the files.
 pub struct Naive<'a> {
     manifest: &'a Manifest,
     files: BTreeMap<String, Vec<u8>>,
     versions: &'a BTreeMap<&'static str, u32>,
     memo: BTreeMap<String, Option<Rc<Made>>>,
     doing: BTreeSet<String>,
-    /// Labels that failed by themselves, not for want of an input.
+    /// Labels that failed by themselves, not because of an input.
     pub failed: BTreeSet<String>,
-    /// Whether a target needed itself.
+    /// Whether a target depends on itself.
     pub cyclic: bool,
 }
 
 impl<'a> Naive<'a> {
-    /// Nothing evaluated yet.
+    /// Returns an empty evaluation.
     pub fn new(manifest: &'a Manifest, files: BTreeMap<String, Vec<u8>>, versions: &'a BTreeMap<&'static str, u32>) -> Self {
         Self {
             manifest,
@@ -69,7 +69,7 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// The output of a label, if it has one.
+    /// Evaluates a label; returns its output, if it has one.
     pub fn eval(&mut self, label: &str) -> Option<Rc<Made>> {
         if let Some(known) = self.memo.get(label) {
             return known.clone();
@@ -120,7 +120,7 @@ impl<'a> Naive<'a> {
             .collect()
     }
 
-    /// The rule that makes a label, and the value of its variable.
+    /// Returns the rule of a label, and the value of its variable.
     fn rule(&self, label: &str) -> Option<(&'a Rule, Vars)> {
         self.manifest.rules.iter().find_map(|rule| {
             let value = rule.target.capture(label)?;
@@ -195,7 +195,7 @@ impl<'a> Naive<'a> {
         Ok(Made { bytes, tuple })
     }
 
-    /// Evaluates everything that decides inputs and existence before any input is.
+    /// Evaluates everything that decides inputs and existence before any input.
     fn deciders(&mut self, rule: &Rule, vars: &Vars) -> Result<(), Unread> {
         let mut sets: Vec<&SetSpec> = rule.each.iter().map(|(_, set)| set).collect();
         let mut labels: Vec<String> = Vec::new();
@@ -218,7 +218,7 @@ impl<'a> Naive<'a> {
         if !outputs.into_iter().all(|there| there) {
             return Err(Unread::Missing);
         }
-        // What these name is asked for next.
+        // The labels that these name are evaluated next.
         let mut tables: Vec<String> = Vec::new();
         for input in &rule.inputs {
             if let InputFrom::Rows { each, table, .. } = &input.from {
@@ -301,7 +301,7 @@ impl<'a> Naive<'a> {
         Ok(items)
     }
 
-    /// The targets that patterns mean, or `None` when the request is refused.
+    /// Returns the targets that patterns match, or `None` when the request is refused.
     pub fn roots(&mut self, patterns: &PatternSet) -> Option<Vec<String>> {
         let mut roots: Vec<String> = Vec::new();
         let (mut refused, mut any_label, mut any_over_nothing) = (false, false, false);
@@ -327,12 +327,12 @@ impl<'a> Naive<'a> {
         }
         let mut seen = BTreeSet::new();
         roots.retain(|label| seen.insert(label.clone()));
-        // A set that came to be empty is no mistake beside what there is.
+        // An empty set is not an error beside other targets.
         refused |= any_over_nothing && !any_label;
         (!refused).then_some(roots)
     }
 
-    /// The targets that a pattern means as far as they are known, and what is odd about the sets of the rules that may make more.
+    /// Returns the known targets that a pattern matches, and the anomalies in the sets of rules that may add more.
     fn meaning(&mut self, pattern: &Pattern) -> (Vec<String>, OddSets) {
         let (mut labels, mut sets) = (Vec::new(), OddSets::default());
         let matches = |label: &str| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
@@ -365,7 +365,7 @@ impl<'a> Naive<'a> {
         (labels, sets)
     }
 
-    /// Where a label is laid out, if its rule says so and the path can be told.
+    /// Returns the output path of a label, if its rule has one and the path is known.
     pub fn out(&mut self, label: &str) -> Option<String> {
         let (rule, mut vars) = self.rule(label)?;
         let out = rule.out.as_ref()?;

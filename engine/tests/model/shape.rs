@@ -1,10 +1,10 @@
-//! Random manifests: a choice among rules that exercise everything a rule can say, each with its producer's parameters.
+//! Random manifests: a selection of rules that cover every feature of a rule, each with its producer's parameters.
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A rule of the catalogue: name, what it needs, target, `each`, producer, inputs (`%` is one of `choices`), `out`.
+/// A rule of the catalogue: name, required rules, target, `each`, producer, inputs (`%` is one of `choices`), `out`.
 struct Entry {
     name: &'static str,
     needs: &'static [&'static str],
@@ -277,26 +277,26 @@ const CATALOGUE: [Entry; 28] = [
     },
 ];
 
-/// How many rules there are to choose from.
+/// Number of rules in the catalogue.
 pub const RULES: usize = CATALOGUE.len();
 
-/// A manifest.
+/// A random manifest.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Which rules are there.
+    /// Enabled rules, as a bit set.
     pub on: u32,
-    /// Which producers keep their outputs.
+    /// Producers that keep their outputs, as a bit set.
     pub keep: u32,
-    /// Which rules lay out, and where: 0 not, 1 and 2 at different places.
+    /// Output path of each rule: 0 for none, 1 and 2 for different paths.
     pub out: [u8; RULES],
-    /// Which of the input choices, and the prefix parameter.
+    /// Input choice of each rule.
     pub choice: [u8; RULES],
     /// The prefix parameter.
     pub prefix: [u8; RULES],
 }
 
 impl Shape {
-    /// Any of them.
+    /// Returns a strategy for any shape.
     pub fn any() -> impl Strategy<Value = Self> {
         let bits = || prop_oneof![Just(u32::MAX), any::<u32>()];
         let bytes = |below: u8| proptest::array::uniform28(0..below);
@@ -309,7 +309,7 @@ impl Shape {
         })
     }
 
-    /// The manifest's text.
+    /// Returns the manifest's text.
     pub fn text(&self) -> String {
         let mut text = "[workspace]\nname = \"model\"\n[sources.docs]\ninclude = [\"docs/**/*.txt\"]\n".to_owned();
         let mut there: BTreeSet<&str> = BTreeSet::new();
@@ -349,7 +349,7 @@ impl Shape {
             let _ = writeln!(text, "[rule.inputs]\n{}", entry.inputs.replace('%', choice));
         }
         if there.is_empty() {
-            // A workspace without rules has nothing to ask for.
+            // A workspace without rules has no targets to request.
             return Self { on: 1, ..self.clone() }.text();
         }
         text

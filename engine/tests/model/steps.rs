@@ -1,4 +1,4 @@
-//! Random edits and builds, and what is checked after every build.
+//! Random edits and builds, and the checks after every build.
 
 use crate::foretold::{comes_true, foretell};
 use crate::naive::Naive;
@@ -55,40 +55,40 @@ const PATTERNS: [&[&str]; 16] = [
     &["//doc/docs/sub/...", "//fixed:settings"],
 ];
 
-/// What happens to the workspace.
+/// A step on the workspace.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A file gets these lines.
+    /// Write these lines to a file.
     Write(usize, Vec<usize>),
-    /// A file gets another comment.
+    /// Change a comment of a file.
     Comment(usize),
-    /// A file is written as it was.
+    /// Rewrite a file unchanged.
     Touch(usize),
-    /// A file goes.
+    /// Delete a file.
     Delete(usize),
-    /// A file gets another name.
+    /// Rename a file.
     Rename(usize, usize),
-    /// A producer gets another parameter.
+    /// Change a parameter of a producer.
     Prefix(usize, u8),
-    /// A producer keeps or does not keep.
+    /// Toggle whether a producer's outputs are kept.
     Keep(usize),
-    /// A rule is laid out elsewhere.
+    /// Change the output path of a rule.
     Out(usize, u8),
-    /// A rule reads something else.
+    /// Change an input of a rule.
     Choice(usize, u8),
-    /// A rule comes or goes.
+    /// Add or remove a rule.
     Toggle(usize),
-    /// A producer gets another version.
+    /// Change the version of a producer.
     Version(usize, u32),
-    /// The store is deleted.
+    /// Delete the store.
     NewStore,
-    /// The store loses one blob in so many.
+    /// Lose one of so many blobs in the store.
     Lose(usize),
-    /// Someone edits or removes a laid-out file.
+    /// Edit or delete an output file from outside.
     Tamper(usize, bool),
-    /// Another process goes on, which knows the graph as it last had it.
+    /// Continue in another process, with the graph as that process last loaded it.
     OtherProcess,
-    /// A build as if some files were others, or not there.
+    /// Build with documents in place of files, or without some files.
     WhatIf {
         documents: Vec<(usize, Option<Vec<usize>>)>,
         patterns: usize,
@@ -129,18 +129,18 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The workspace and what the model knows of it.
+/// The workspace and the model's state.
 struct Workspace {
     bench: Bench,
     shape: Shape,
     versions: BTreeMap<&'static str, u32>,
-    /// Descriptions of everything this store has filed.
+    /// Descriptions of everything stored so far.
     filed: BTreeSet<String>,
-    /// Files laid out by a store that is gone: nobody knows whose they are.
+    /// Output files of a deleted store, which no store owns.
     orphans: BTreeSet<String>,
-    /// The graph as the process that does not go on knows it.
+    /// Graph in the memory of the other process.
     other_graph: GraphMemory,
-    /// How many comments were written, so that each is another one.
+    /// Number of comments so far, so that each is different.
     comments: usize,
 }
 
@@ -250,7 +250,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Builds, compares with the naive builder, and builds again to see that nothing happens.
+    /// Builds, compares with the naive builder, and checks that a second build does nothing.
     fn build(&mut self, patterns: &[&str], how: &How) -> Result<(), TestCaseError> {
         let known = self.bench.known(patterns);
         let had_blob = self.blobs_of_all();
@@ -286,7 +286,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Makes what a build has made once more, to compare: it comes to an end, and the same.
+    /// Runs the targets of a build again to compare: it ends, with the same outputs.
     fn rebuild(&mut self, built: &Built) -> Result<(), TestCaseError> {
         let labels: Vec<&str> = built.report.roots.iter().map(|root| &*root.label).collect();
         if labels.is_empty() {
@@ -302,7 +302,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Builds with documents in place of files: what comes of it is what a build of such files would give, and what there is stays as it is.
+    /// Builds with documents in place of files: the results equal those of such files, and the workspace stays unchanged.
     fn what_if(&mut self, documents: &[(usize, Option<Vec<usize>>)], patterns: &[&str]) -> Result<(), TestCaseError> {
         let mut sources = self.bench.world.sources_now();
         let documents: Documents = documents
@@ -342,7 +342,7 @@ impl Workspace {
         for label in again.ran() {
             prop_assert!(!had_blob.contains(label), "{} ran again although its result was filed", label);
         }
-        // What it filed is found by whoever makes such files.
+        // A later build of such files finds the stored results.
         let ran = built.ran().into_iter().chain(again.ran());
         self.filed.extend(ran.filter_map(|label| Some(naive.eval(label)?.tuple.clone())));
         prop_assert_eq!(self.bench.known(patterns), known, "what is known of the files themselves");
@@ -351,7 +351,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Labels whose present output (by the naive builder) is in the store.
+    /// Returns the labels whose present output (by the naive builder) is in the store.
     fn blobs_of_all(&self) -> BTreeSet<String> {
         self.blobs_with(self.bench.world.sources_now())
     }
@@ -463,7 +463,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Nothing runs twice, and nothing whose key was filed, unless its blob is gone.
+    /// Checks that nothing ran twice, and nothing whose result was stored, unless its blob is lost.
     fn check_what_ran(&mut self, naive: &mut Naive<'_>, built: &Built, had_blob: &BTreeSet<String>) -> Result<(), TestCaseError> {
         let mut now = BTreeSet::new();
         for entry in &built.log {

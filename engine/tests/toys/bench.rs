@@ -1,4 +1,4 @@
-//! A bench: one workspace, its store and its producers, built as the command line would, with a log of what happened.
+//! Test bench: one workspace, its store and its producers, built as by the command line, with a log of events.
 
 use super::producers::registry;
 use super::shelf::Shelf;
@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex};
 pub struct Bench {
     /// Its files.
     pub world: MemoryWorld,
-    /// The world the engine sees when it is not `world`.
+    /// The world that the engine sees in place of `world`.
     pub other_world: Option<Arc<dyn World>>,
     /// Its store.
     pub store: Arc<Shelf>,
@@ -42,40 +42,40 @@ pub struct Bench {
     pub digest: Digest,
     /// Worker threads.
     pub jobs: usize,
-    /// The cache that it shares with others.
+    /// The cache that it shares with other machines.
     pub sharing: Option<Sharing>,
-    /// The last graph that it loaded.
+    /// The last loaded graph.
     pub graphs: GraphMemory,
-    /// The right to the checkout.
+    /// The turn to use the checkout.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
-    /// Documents in place of some of its files: then nothing but results is kept.
+    /// Documents in place of some of its files: then only results are stored.
     pub documents: Option<Documents>,
-    /// What output files get on top of their blobs.
+    /// Adds content to output files beyond their blobs.
     pub finish: Arc<dyn Finish>,
 }
 
-/// One thing that happened.
+/// An event of a build.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entry {
     /// A producer started.
     Started(String),
-    /// A producer ran; its output.
+    /// A producer ran, with its output.
     Ran(String, Digest),
-    /// Found under its key.
+    /// A result was found under its key.
     Hit(String),
-    /// The key did not move.
+    /// The key did not change.
     Verified(String),
-    /// No output.
+    /// The target has no output.
     Failed(String),
-    /// Not tried.
+    /// The target was not tried.
     Skipped(String),
-    /// May be out of date.
+    /// The node may be out of date.
     Marked(String),
-    /// A file was laid out.
+    /// An output file was written.
     Exported(String),
 }
 
-/// Hears everything; cancels after so many events.
+/// Records all events; cancels after so many.
 pub struct Log {
     entries: Mutex<Vec<Entry>>,
     count: AtomicUsize,
@@ -84,7 +84,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log that cancels the build after `stop_after` events, if that is given.
+    /// Returns a log that cancels the build after `stop_after` events, if given.
     pub fn new(stop_after: Option<usize>) -> Self {
         Self {
             entries: Mutex::default(),
@@ -115,12 +115,12 @@ impl Observer for Log {
     }
 }
 
-/// What a build came to.
+/// Result of a build.
 #[derive(Debug)]
 pub struct Built {
     /// The engine's report.
     pub report: Report,
-    /// What happened, in order.
+    /// Events, in order.
     pub log: Vec<Entry>,
 }
 
@@ -131,12 +131,12 @@ impl Built {
         labels
     }
 
-    /// Labels whose producer ran, sorted, repeats kept.
+    /// Returns the labels whose producer ran, sorted, with repeats.
     pub fn ran(&self) -> Vec<&str> {
         self.labels(|entry| if let Entry::Ran(label, _) = entry { Some(label) } else { None })
     }
 
-    /// Labels whose producer ran, in the order in which they ended.
+    /// Returns the labels whose producer ran, in the order of their ends.
     pub fn ran_in_order(&self) -> Vec<&str> {
         self.log
             .iter()
@@ -150,12 +150,12 @@ impl Built {
             .collect()
     }
 
-    /// Labels that were marked, sorted.
+    /// Returns the labels that were marked, sorted.
     pub fn marked(&self) -> Vec<&str> {
         self.labels(|entry| if let Entry::Marked(label) = entry { Some(label) } else { None })
     }
 
-    /// Codes and labels of the failures, sorted.
+    /// Returns codes and labels of the failures, sorted.
     pub fn failures(&self) -> Vec<(String, String)> {
         let mut failures: Vec<_> = self
             .report
@@ -167,13 +167,13 @@ impl Built {
         failures
     }
 
-    /// Outputs by label, absent ones as `None`. Empty unless the request asked for outputs.
+    /// Returns the outputs by label, absent ones as `None`. Empty unless the request included outputs.
     pub fn outputs(&self) -> BTreeMap<String, Option<Vec<u8>>> {
         let outputs = self.report.outputs.iter().map(|output| output.as_ref().map(|bytes| bytes.to_vec()));
         self.report.roots.iter().map(|root| root.label.to_string()).zip(outputs).collect()
     }
 
-    /// The output of one root as text.
+    /// Returns the output of one root as text.
     pub fn text(&self, label: &str) -> String {
         let outputs = self.outputs();
         let output = outputs
@@ -188,20 +188,20 @@ impl Built {
     }
 }
 
-/// How one build differs from the usual one.
+/// Options of a build.
 #[derive(Clone, Debug)]
 pub struct How {
-    /// Go on after failures.
+    /// Continue after failures.
     pub keep_going: bool,
     /// Run nothing.
     pub dry_run: bool,
-    /// Bring outputs along.
+    /// Return outputs.
     pub outputs: bool,
     /// Cancel after so many events.
     pub stop_after: Option<usize>,
-    /// Make the targets, named one by one, again.
+    /// Run the targets again, named one by one.
     pub rebuilt: bool,
-    /// Ask for new answers of what the patterns name.
+    /// Request fresh answers for the targets of the patterns.
     pub fresh: bool,
 }
 
@@ -218,7 +218,7 @@ impl Default for How {
     }
 }
 
-/// Reads a manifest that must be good.
+/// Parses a valid manifest.
 pub fn read_manifest(text: &str, registry: &Registry) -> Manifest {
     let source = ManifestSource {
         name: "cortex.toml".to_owned(),
@@ -231,13 +231,13 @@ pub fn read_manifest(text: &str, registry: &Registry) -> Manifest {
 }
 
 impl Bench {
-    /// An empty workspace with the toys.
+    /// Returns an empty workspace with the toys.
     pub fn new(text: &str) -> Self {
         let registry = registry(&BTreeMap::new());
         Self::with(Arc::new(read_manifest(text, &registry)), Digest::of(text.as_bytes()), registry)
     }
 
-    /// An empty workspace.
+    /// Returns an empty workspace.
     pub fn with(manifest: Arc<Manifest>, digest: Digest, registry: Registry) -> Self {
         Self {
             world: MemoryWorld::new(),
@@ -255,7 +255,7 @@ impl Bench {
         }
     }
 
-    /// Another manifest.
+    /// Replaces the manifest.
     pub fn redefine(&mut self, text: &str) {
         self.manifest = Arc::new(read_manifest(text, &self.registry));
         self.digest = Digest::of(text.as_bytes());
@@ -266,7 +266,7 @@ impl Bench {
         self.world.write_source(path, text);
     }
 
-    /// The engine over it.
+    /// Returns the engine over the workspace.
     pub fn engine(&self) -> Engine {
         let world = self.other_world.clone().unwrap_or_else(|| Arc::new(self.world.clone()));
         let (world, store): (Arc<dyn World>, Arc<dyn Store>) = match &self.documents {
@@ -295,7 +295,7 @@ impl Bench {
         }
     }
 
-    /// The request for patterns.
+    /// Returns the request for patterns.
     pub fn request(&self, patterns: &[&str], how: &How) -> Request {
         let texts: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
         Request {
@@ -314,12 +314,12 @@ impl Bench {
         }
     }
 
-    /// The number of targets if the request is known to be current, as a second command would find out.
+    /// Returns the number of targets if the request is known to be current, as a second command would.
     pub fn known(&self, patterns: &[&str]) -> Option<u64> {
         self.known_request(patterns).map(|known| known.targets)
     }
 
-    /// The request as it is remembered, if it is known to be current.
+    /// Returns the stored request, if it is known to be current.
     pub fn known_request(&self, patterns: &[&str]) -> Option<CurrentRequest> {
         let engine = self.engine();
         let manifest = self.manifest.clone();
@@ -329,7 +329,7 @@ impl Bench {
             .expect("a store")
     }
 
-    /// A session, as a command that looks at the graph opens it.
+    /// Opens a session, as a read-only command does.
     pub fn session(&self) -> Session {
         let engine = self.engine();
         let manifest = self.manifest.clone();
@@ -342,7 +342,7 @@ impl Bench {
         Session::open(engine, &definition, look).expect("a session")
     }
 
-    /// Builds in a process of its own, so to speak: everything is loaded anew.
+    /// Builds as a new process would: everything is loaded again.
     pub fn build_as(&self, patterns: &[&str], how: &How) -> Built {
         let log = Log::new(how.stop_after);
         let mut session = self.session();
@@ -353,7 +353,7 @@ impl Bench {
         }
     }
 
-    /// Builds until `cancel` stops it, in a process of its own; of a stopped build, the states of at most `settled` nodes are committed.
+    /// Builds as a new process until `cancel` stops it; a stopped build commits the states of at most `settled` nodes.
     pub fn build_until(&self, patterns: &[&str], observer: &dyn Observer, cancel: &Cancel, settled: usize) -> Report {
         let mut request = self.request(patterns, &How::default());
         request.options.settled_on_stop = settled;
@@ -361,7 +361,7 @@ impl Bench {
         built.expect("a report")
     }
 
-    /// Builds and brings the outputs.
+    /// Builds and returns the outputs.
     pub fn build(&self, patterns: &[&str]) -> Built {
         self.build_as(patterns, &How::default())
     }

@@ -1,4 +1,4 @@
-//! A remote cache in memory, which keeps its word or does not, and a producer that is paid.
+//! A remote cache in memory, reliable or not, and a paid producer.
 
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// In which way a board does not keep its word.
+/// Behaviour of a board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Habit {
     #[default]
@@ -20,11 +20,11 @@ pub enum Habit {
     NoBytes,
     OtherKey,
     Garbage,
-    /// It finds nothing the first so many times.
+    /// It finds nothing in the first so many look-ups.
     Late(usize),
-    /// Nobody answers.
+    /// It does not answer.
     Down,
-    /// What is filed is never written over.
+    /// Stored results are never overwritten.
     WriteOnce,
 }
 
@@ -36,17 +36,17 @@ pub struct Pinned {
     pub bundles: HashMap<Digest, Vec<VolumeRef>>,
     pub volumes: HashMap<Digest, Volume>,
     pub blobs: HashMap<Digest, Arc<[u8]>>,
-    /// Keys and names that were asked for.
+    /// Keys and names that were looked up.
     pub asked: Vec<Digest>,
-    /// How many volumes' outputs were read.
+    /// Number of volumes whose outputs were read.
     pub opened: usize,
-    /// Keys of what was found and refused.
+    /// Keys of results that were found and refused.
     pub spoiled: HashSet<ActionKey>,
-    /// Whether somebody asked for a bundle while nobody answers.
+    /// Whether a bundle was requested while the board was down.
     pub is_found_down: bool,
 }
 
-/// Who comes to the board next: it is gone to in this order while any is said.
+/// Order of the machines' accesses to the board; free once the order is used up.
 #[derive(Clone, Default)]
 pub struct Turns(Arc<(Mutex<VecDeque<usize>>, Condvar)>);
 
@@ -57,7 +57,7 @@ impl Turns {
         turns
     }
 
-    /// Waits for the turn of `who`, and does it.
+    /// Waits for the turn of machine `who`, and runs the step.
     fn take<T>(&self, who: usize, step: impl FnOnce() -> T) -> T {
         let (order, moved) = &*self.0;
         let order = order.lock().expect("no panic while it is held");
@@ -70,7 +70,7 @@ impl Turns {
         done
     }
 
-    /// `who` comes no more.
+    /// Removes machine `who` from the order.
     pub fn leave(&self, who: usize) {
         let (order, moved) = &*self.0;
         order.lock().expect("no panic while it is held").retain(|next| *next != who);
@@ -78,15 +78,15 @@ impl Turns {
     }
 }
 
-/// A cache in memory, as one machine sees it.
+/// A cache in memory, as one machine accesses it.
 #[derive(Clone, Default)]
 pub struct Board {
     pinned: Arc<Mutex<Pinned>>,
-    /// Which machine it is.
+    /// Number of the machine.
     pub who: usize,
-    /// When it comes to ask about answers, and to file them.
+    /// Order of its look-ups and writes of answers.
     pub turns: Turns,
-    /// Whether this machine may not write.
+    /// Whether this machine has no write access.
     pub reads_only: bool,
 }
 
@@ -95,7 +95,7 @@ impl Board {
         self.pinned.lock().expect("no panic while it is held")
     }
 
-    /// The same board, as another machine sees it.
+    /// Returns the same board for another machine.
     pub fn of(&self, who: usize, turns: &Turns) -> Self {
         Self {
             who,
@@ -245,7 +245,7 @@ impl RemoteCache for Board {
         });
     }
 
-    /// A volume for what is eager, and one for each other producer.
+    /// Stores one volume for eager results, and one for each other producer.
     fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
         let mut pinned = self.pinned();
         let mut volumes = Vec::new();
@@ -276,10 +276,10 @@ impl RemoteCache for Board {
     }
 }
 
-/// Who is paid, as displayed.
+/// Identifier of the paid producer, as displayed.
 const PEN: &str = "pen@1";
 
-/// A producer that is paid and never says the same twice.
+/// A paid producer whose answers all differ.
 #[derive(Clone, Default)]
 pub struct Pen(pub Arc<AtomicUsize>);
 

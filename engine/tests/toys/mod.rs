@@ -1,4 +1,4 @@
-//! What the integration tests share: toy producers, a bench that builds workspaces, a log of what ran. Knows no test.
+//! Shared parts of the integration tests: toy producers, a bench that builds workspaces, and a log of runs. Knows no test.
 
 pub mod bench;
 pub mod board;

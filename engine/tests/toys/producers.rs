@@ -9,45 +9,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Everything a toy reads, free of the engine's types, so that a naive builder can run the same function.
+/// Everything that a toy reads, without the engine's types, so that a naive builder can run the same function.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// `params.prefix`.
     pub prefix: String,
     /// Role, item, digest as text, bytes.
     pub inputs: Vec<(String, String, String, Vec<u8>)>,
-    /// Variables, when it sees them.
+    /// Variables, if the toy sees them.
     pub vars: Vec<(String, String)>,
-    /// The label, when it sees it.
+    /// The label, if the toy sees it.
     pub label: Option<String>,
 }
 
-/// What a toy does.
+/// Function of a toy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// All inputs, one after the other, with roles and items.
+    /// Concatenates all inputs, with roles and items.
     Concat,
-    /// The same in upper case.
+    /// Concatenates in upper case.
     Upper,
-    /// Inputs without lines that begin with `#`: comment edits stop here.
+    /// Removes lines that begin with `#`, so that comment edits stop here.
     Strip,
-    /// `key=value` lines as a table of JSON objects.
+    /// Converts `key=value` lines to a table of JSON objects.
     Table,
-    /// Lines that begin with `@`, without it.
+    /// Lists the lines that begin with `@`, without it.
     Links,
-    /// Digests of the inputs, not their bytes.
+    /// Lists the digests of the inputs, not their bytes.
     Digests,
     /// Concat that fails at the word FAIL and panics at PANIC.
     Fragile,
     /// Concat that sees variables and label.
     Named,
-    /// Concat in the slow pool; gives up when the build is told to stop.
+    /// Concat in the slow pool; ends when the build is cancelled.
     Slow,
-    /// Concat that asks for rows: those that its text names, and those that they name.
+    /// Concat that requests rows: those that its text names, and those that they name.
     Trail,
-    /// A fold: the words before `=` of each input, with the items that say them.
+    /// A fold: the words before `=` of each input, with the items that contain them.
     Tally,
-    /// An update: as [`Kind::Tally`], each row with what the table of the role `main` says under its key.
+    /// An update: as [`Kind::Tally`], with the row of the table in role `main` under the same key.
     Joined,
 }
 
@@ -67,16 +67,16 @@ pub const KINDS: [(Kind, &str); 12] = [
     (Kind::Joined, "joined"),
 ];
 
-/// The words a panicking toy says.
+/// Message of a panicking toy.
 pub const PANIC: &str = "toy panic";
 
 impl Kind {
-    /// The kind of a registry name.
+    /// Returns the kind of a registry name.
     pub fn named(name: &str) -> Self {
         KINDS.iter().find(|(_, known)| *known == name).expect("a toy").0
     }
 
-    /// The function itself: `Ok` bytes, or why not. Panics for [`Kind::Fragile`] at the word PANIC.
+    /// Runs the function: returns the bytes, or the reason for a failure. Panics for [`Kind::Fragile`] at the word PANIC.
     pub fn apply(self, version: u32, seen: &Seen) -> Result<Vec<u8>, String> {
         let text = |bytes: &[u8]| match Table::open(bytes) {
             Some(table) => table
@@ -172,20 +172,20 @@ impl Kind {
         })
     }
 
-    /// Which facts about the node it sees.
+    /// Returns the facts about the node that the toy sees.
     pub fn sees(self) -> Sees {
         let named = self == Self::Named;
         Sees { vars: named, label: named }
     }
 }
 
-/// How [`Kind::Tally`] folds: a row is an object of what each item gives.
+/// Fold of [`Kind::Tally`]: a row is an object with the value of each item.
 pub struct Counted;
 
 impl Counted {
     fn rows(&self, bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
         let text = String::from_utf8_lossy(bytes);
-        // So long that a few of them are tables in pages.
+        // Long enough that a few of them need tables with several pages.
         let given = |value: &str| format!("\"{}\"", value.replace(['"', '\\'], "").repeat(6_000 / value.len().max(1)));
         let rows = text.lines().filter_map(|line| line.split_once('='));
         rows.map(|(key, value)| (key.to_owned(), given(value).into_bytes())).collect()
@@ -216,7 +216,7 @@ fn joined_row(items: &BTreeMap<String, String>, main: Option<&[u8]>) -> Vec<u8> 
     serde_json::to_vec(&(items, main)).expect("a row")
 }
 
-/// How [`Kind::Joined`] changes its last table: the rows of the words that moved inputs say, and those under which the other table changed.
+/// Update of [`Kind::Joined`]: the rows of words in changed inputs, and those whose key changed in the other table.
 struct Joined;
 
 impl TableUpdate for Joined {
@@ -231,7 +231,7 @@ impl TableUpdate for Joined {
         }
         for table in moves.changed_inputs("main")? {
             let changed = moves.changed_rows(&table.before?, &table.now?)?;
-            // Most of its rows are none of this table.
+            // Most of its rows are not in this table.
             for key in changed {
                 if moves.last().row(&key)?.is_some() {
                     keys.insert(key);
@@ -263,13 +263,13 @@ impl TableUpdate for Joined {
     }
 }
 
-/// A toy of some version.
+/// A toy with a version.
 pub struct Toy {
-    /// What it does.
+    /// Its function.
     pub kind: Kind,
     /// Its name.
     pub name: &'static str,
-    /// Its version, which its output shows.
+    /// Its version, which its output contains.
     pub version: u32,
 }
 
@@ -301,7 +301,7 @@ impl Producer for Toy {
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let own = inputs.single("own")?;
         let found = trail(&own.bytes, |key| rows.get(key).map(|row| row.to_vec()));
-        // Of every other text the output is told at once.
+        // For every other text, the output is given at once.
         let tells = own.bytes.len().is_multiple_of(2);
         let mut roles = inputs.roles.clone();
         roles.insert("rows".into(), vec![Input::of("", write_table(&found))]);
@@ -323,7 +323,7 @@ impl Producer for Toy {
     }
 }
 
-/// What [`Kind::Trail`] asks for: the rows of the words before `=` of a text, and on from the words of each row's list.
+/// Returns the rows that [`Kind::Trail`] requests: those of the words before `=` in a text, and recursively those in each row's list.
 pub fn trail(text: &[u8], mut row: impl FnMut(&str) -> Option<Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
     let text = String::from_utf8_lossy(text);
     let mut open: Vec<String> = text
@@ -342,7 +342,7 @@ pub fn trail(text: &[u8], mut row: impl FnMut(&str) -> Option<Vec<u8>>) -> BTree
     found
 }
 
-/// What a producer was shown, as [`Seen`].
+/// Converts a producer's inputs to [`Seen`].
 pub fn seen(inputs: &Inputs<'_>, sees: Sees) -> Seen {
     let each = |(role, all): (&Arc<str>, &Vec<engine::seams::producer::Input>)| {
         let role = role.to_string();
@@ -367,7 +367,7 @@ pub fn seen(inputs: &Inputs<'_>, sees: Sees) -> Seen {
     }
 }
 
-/// All toys at version 1, but for those given.
+/// Returns all toys at version 1, except those given.
 pub fn registry(versions: &BTreeMap<&'static str, u32>) -> Registry {
     quiet();
     let mut registry = Registry::default();
@@ -381,7 +381,7 @@ pub fn registry(versions: &BTreeMap<&'static str, u32>) -> Registry {
     registry
 }
 
-/// Panics of toys are part of the tests and print nothing.
+/// Silences the panics of toys, which are part of the tests.
 fn quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

@@ -7,7 +7,7 @@ use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The store.
+/// A store that can lose data.
 pub struct Shelf {
     inner: Box<dyn Store>,
     lost: Mutex<Lost>,
@@ -23,12 +23,12 @@ struct Lost {
 }
 
 impl Shelf {
-    /// Over a store in memory.
+    /// Returns a shelf over a store in memory.
     pub fn new() -> Self {
         Self::over(Box::new(MemoryStore::new()))
     }
 
-    /// Over another store.
+    /// Returns a shelf over another store.
     pub fn over(inner: Box<dyn Store>) -> Self {
         Self {
             inner,
@@ -40,7 +40,7 @@ impl Shelf {
         self.lost.lock().expect("no panic while it is held")
     }
 
-    /// Loses a blob until someone brings it again.
+    /// Loses a blob until it is written again.
     pub fn lose(&self, digest: Digest) {
         self.lost().blobs.insert(digest);
     }
@@ -50,17 +50,17 @@ impl Shelf {
         self.lost().rows.insert((part, key.to_vec()));
     }
 
-    /// Every key ever filed, in order.
+    /// Returns every key ever stored, in order.
     pub fn keys(&self) -> Vec<ActionKey> {
         self.lost().filed.iter().copied().collect()
     }
 
-    /// How many blobs, records and rows were read.
+    /// Returns the number of blobs, records and rows read.
     pub fn reads(&self) -> usize {
         self.lost().reads
     }
 
-    /// How many transactions there were.
+    /// Returns the number of transactions.
     pub fn commits(&self) -> usize {
         self.lost().commits
     }

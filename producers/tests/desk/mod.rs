@@ -1,4 +1,4 @@
-//! A desk: a C# workspace in memory built by the real engine and rules, and a model that answers as a test scripts it.
+//! Test desk: a C# workspace in memory, built by the real engine and rules, with a scripted model.
 
 pub mod samples;
 
@@ -29,21 +29,21 @@ use std::sync::{Arc, Mutex};
 /// Sections of the seed.
 pub const SECTIONS: [&str; 5] = ["ROLE", "LIFECYCLE", "EDGE_CASES", "LIMITATIONS", "RECOMMENDATIONS"];
 
-/// One question as it reached the model.
+/// A question as the model received it.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The turn of the system.
+    /// The system prompt.
     pub system: String,
     /// The last turn.
     pub user: String,
     /// All turns.
     pub whole: String,
-    /// The number of the question in its node.
+    /// Number of the question in its node.
     pub attempt: u32,
 }
 
 impl Asked {
-    /// Keys of the types that it is about.
+    /// Returns the keys of the types in the question.
     pub fn types(&self) -> Vec<String> {
         let from = self
             .whole
@@ -57,7 +57,7 @@ impl Asked {
             .collect()
     }
 
-    /// Whether it asks for a patch.
+    /// Whether it requests a patch.
     pub fn is_patch(&self) -> bool {
         self.whole.contains("You summarised these types before")
     }
@@ -65,13 +65,13 @@ impl Asked {
 
 type Answerer = Box<dyn FnMut(&Asked) -> Result<String, Failure> + Send>;
 
-/// A model that answers as scripted and remembers what it was asked. A token is four bytes; one in costs 1, one out 2.
+/// A model with scripted answers that records its questions. A token is four bytes; one in costs 1, one out 2.
 pub struct Model {
     asked: Mutex<Vec<Asked>>,
     answerer: Mutex<Answerer>,
 }
 
-/// A whole answer about every type that is asked about.
+/// Returns a complete answer about every requested type.
 pub fn whole(asked: &Asked) -> String {
     let types = asked.types();
     let mut text = String::new();
@@ -142,7 +142,7 @@ impl Ask for Model {
     }
 }
 
-/// Hears which producers ran.
+/// Records which producers ran.
 #[derive(Default)]
 struct Ran(Mutex<Vec<String>>);
 
@@ -154,7 +154,7 @@ impl Observer for Ran {
     }
 }
 
-/// Former names as a test tells them.
+/// Former names given by a test.
 struct Told(FormerNames);
 
 impl Lineage for Told {
@@ -167,7 +167,7 @@ impl Lineage for Told {
     }
 }
 
-/// The workspace.
+/// A workspace.
 pub struct Desk {
     world: MemoryWorld,
     store: Arc<MemoryStore>,
@@ -180,24 +180,24 @@ pub struct Desk {
     pub model: Arc<Model>,
 }
 
-/// What a build came to.
+/// Result of a build.
 pub struct Built {
     /// The engine's report.
     pub report: Report,
     /// Labels whose producer ran.
     pub ran: Vec<String>,
-    /// What the model was asked.
+    /// Questions to the model.
     pub asked: Vec<Asked>,
 }
 
 impl Built {
-    /// Codes of failures.
+    /// Returns the codes of failures.
     pub fn failures(&self) -> Vec<&str> {
         self.report.failures.iter().map(|why| why.code.as_str()).collect()
     }
 }
 
-/// The manifest of a workspace with the model `m` and further parameters of `semantic`, one a line.
+/// Returns the manifest of a workspace with the model `m` and further parameters of `semantic`, one per line.
 pub fn manifest(params: &str, model: &str) -> String {
     format!(
         "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nname = \"oracle-1\"\nrecording = \"r.jsonl\"\n{model}\n[producer.semantic]\nparams.model = \"m\"\n{params}\n"
@@ -205,12 +205,12 @@ pub fn manifest(params: &str, model: &str) -> String {
 }
 
 impl Desk {
-    /// A workspace whose model answers everything in full.
+    /// Returns a workspace whose model answers everything in full.
     pub fn new(params: &str, files: &[(&str, &str)]) -> Self {
         Self::with(&manifest(params, ""), files)
     }
 
-    /// A workspace with this manifest.
+    /// Returns a workspace with this manifest.
     pub fn with(manifest: &str, files: &[(&str, &str)]) -> Self {
         let model = Arc::new(Model {
             asked: Mutex::default(),
@@ -233,7 +233,7 @@ impl Desk {
         desk
     }
 
-    /// Another checkout of the same store, with these files.
+    /// Returns another checkout of the same store, with these files.
     pub fn checkout(&self, view: u64, files: &[(&str, &str)]) -> Self {
         let other = Self {
             world: MemoryWorld::new(),
@@ -249,7 +249,7 @@ impl Desk {
         other
     }
 
-    /// Another machine, which has the last answers of these labels from a cache and nothing that they were made of.
+    /// Returns another machine that has the last answers of these labels from a cache, but none of their inputs.
     pub fn machine(&self, labels: &[&str], files: &[(&str, &str)]) -> Self {
         let other = Self {
             store: Arc::new(MemoryStore::new()),
@@ -275,7 +275,7 @@ impl Desk {
         other
     }
 
-    /// Another manifest.
+    /// Replaces the manifest.
     pub fn redefine(&mut self, text: &str) {
         let source = ManifestSource {
             name: "cortex.toml".to_owned(),
@@ -291,7 +291,7 @@ impl Desk {
         self.world.write_source(path, text);
     }
 
-    /// Says that a type, which has a summary, is called otherwise from now on.
+    /// Renames a type that has a summary.
     pub fn rename(&self, old: &str, new: &str) {
         let last = self.last(&format!("//types/{old}:semantic"));
         let bytes = self.store.output(&last.filed.output).expect("a store").expect("an output");
@@ -308,12 +308,12 @@ impl Desk {
         self.former.lock().expect("whole").entry(new.to_owned()).or_default().push(name);
     }
 
-    /// The model answers like this from now on.
+    /// Sets the model's answers from now on.
     pub fn answers(&self, answerer: impl FnMut(&Asked) -> Result<String, Failure> + Send + 'static) {
         *self.model.answerer.lock().expect("whole") = Box::new(answerer);
     }
 
-    /// A session.
+    /// Opens a session.
     pub fn session(&self) -> Session {
         let engine = Engine {
             world: Arc::new(self.world.clone()),
@@ -338,7 +338,7 @@ impl Desk {
         Session::open(engine, &definition, look).expect("a session")
     }
 
-    /// Builds with other options.
+    /// Builds with changed options.
     pub fn build_as(&self, pattern: &str, change: impl FnOnce(&mut Options)) -> Built {
         let mut options = Options {
             jobs: 2,
@@ -367,7 +367,7 @@ impl Desk {
         self.build_as(pattern, |_| {})
     }
 
-    /// Builds one target and gives its text and what the model was asked.
+    /// Builds one target; returns its text and the questions to the model.
     pub fn text(&self, label: &str) -> (String, Vec<Asked>) {
         let built = self.build(label);
         let bytes = built.report.outputs.first().cloned().flatten();
@@ -375,31 +375,31 @@ impl Desk {
         (String::from_utf8(bytes.to_vec()).expect("text"), built.asked)
     }
 
-    /// How the last result of a node came about.
+    /// Returns the last result of a node with its record.
     pub fn last(&self, label: &str) -> Last {
         self.session().last(label).expect("a store").expect("a result")
     }
 
-    /// What was spent and saved so far.
+    /// Returns the ledger of spending and savings.
     pub fn ledger(&self) -> Vec<LedgerEntry> {
         let session = self.session();
         let rows = session.engine.store.rows(session.engine.view, Part::Ledger).expect("a store");
         rows.iter().filter_map(LedgerEntry::from_row).collect()
     }
 
-    /// A note of the last result of a node.
+    /// Returns a note of the last result of a node.
     pub fn note(&self, label: &str, name: &str) -> String {
         self.last(label).record.notes.get(name).cloned().unwrap_or_default()
     }
 
-    /// What was said with the last result of a node.
+    /// Returns the codes of diagnostics of the last result of a node.
     pub fn codes(&self, label: &str) -> Vec<String> {
         let diagnostics: Vec<Diagnostic> = self.last(label).record.diagnostics;
         diagnostics.into_iter().map(|diagnostic| diagnostic.code).collect()
     }
 }
 
-/// What was asked about, question by question: keys joined with `+`.
+/// Returns the types of each question: keys joined with `+`.
 pub fn types(built: &Built) -> Vec<String> {
     built.asked.iter().map(|asked| asked.types().join("+")).collect()
 }

@@ -1,4 +1,4 @@
-//! Types to summarise, and desks that hold them.
+//! Types to summarise, and desks with them.
 
 use super::{Desk, manifest};
 use engine::seams::producer::Failure;

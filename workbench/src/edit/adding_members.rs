@@ -1,4 +1,4 @@
-//! A member added to a type: behind the last one of its name or kind, or as the first of all, with the lines and commas that it needs.
+//! Adds a member to a type: after the last one of its name or kind, or as the first of all, with the needed lines and commas.
 
 use super::declared::{Declared, declared, encloses};
 use super::lines::{Ends, line_start, split};
@@ -10,21 +10,21 @@ use producers::csharp::model::{Member, MemberKind, Syntax, TypeDecl, TypeKind};
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 
-/// A text with a member more.
+/// A text with added members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     /// The text.
     pub text: String,
-    /// Keys of the new members inside of their type.
+    /// Keys of the new members inside their type.
     pub keys: BTreeSet<String>,
-    /// Whether types that derive from its type or implement it have to declare it, too.
+    /// Whether derived and implementing types must declare the member, too.
     pub is_owed: bool,
 }
 
-/// Adds members to a type that a text declares, as it is compiled under these symbols for `#if`.
+/// Adds members to a type declared in a text, compiled with these `#if` symbols.
 ///
 /// # Errors
-/// When it declares no such type once, or the members are none that it can have.
+/// When the text does not declare the type exactly once, or the type cannot have the members.
 pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<String>) -> Result<Added, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
@@ -72,7 +72,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
     })
 }
 
-/// Kind and name of what a text declares, as in the type.
+/// Returns kind and name of each member that a text declares inside the type.
 fn kinds(decl: &TypeDecl, new: &str, defines: &BTreeSet<String>) -> Vec<(&'static str, String)> {
     let source = format!("{} {} {{\n{new}\n}}", kind_word(decl.kind), decl.name);
     let syntax = read(&source, defines);
@@ -83,7 +83,7 @@ fn kinds(decl: &TypeDecl, new: &str, defines: &BTreeSet<String>) -> Vec<(&'stati
         .collect()
 }
 
-/// The declaration that a new one stands behind: the last of its name, of its kind, or of all in the type's own braces.
+/// Returns the declaration after which to insert: the last of the name, of the kind, or of all in the type's own braces.
 fn beside<'d>(
     text: &str,
     all: &'d [Declared],
@@ -116,7 +116,7 @@ fn beside<'d>(
     named.or(alike).or_else(|| last(&|_| true))
 }
 
-/// The text with a first member in a type that has none.
+/// Adds the first member to a type without members.
 fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Result<String, Refused> {
     let whole = &text[of.range.clone()];
     let line = line_start(text, of.range.start);
@@ -187,7 +187,7 @@ fn check_member(decl: &TypeDecl, member: &Member) -> Result<(), Refused> {
     ))
 }
 
-/// Whether heirs have to declare it.
+/// Whether derived types must declare the member.
 fn is_owed(decl: &TypeDecl, member: &Member) -> bool {
     let is_abstract = member.modifiers.iter().any(|one| one == "abstract");
     let is_free = member.modifiers.iter().any(|one| matches!(one.as_str(), "static" | "private"));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside the member every byte stays, and the text declares that member more.
+        /// Every byte outside the member stays, and the text declares one more member.
         #[test]
         fn all_else_stays_byte_for_byte(
             members in proptest::collection::vec(0_usize..5, 0..5),

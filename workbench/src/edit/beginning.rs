@@ -1,4 +1,4 @@
-//! The session of an operation that names none: a new one, or of an undo that of the last edit.
+//! Chooses the session of an operation that names none: a new one, or for an undo that of the last edit.
 
 use super::files::Files;
 use super::order::{EditRequest, Order};
@@ -6,7 +6,7 @@ use super::run::Trouble;
 use super::session::{self, NoSession, Session};
 use super::state::{Mode, Status};
 
-/// A new session for an order that needs none yet.
+/// Creates a session for an order that needs no existing one.
 pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
     let usual = match asked.order {
         Order::Open => Mode::Manual,
@@ -37,7 +37,7 @@ pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64)
     })
 }
 
-/// The session of the last edit of this checkout.
+/// Finds the session of the last edit in this checkout.
 pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
     let at = |session: &Session| session.done.last().map(|edit| (edit.at, edit.turn));
@@ -68,7 +68,7 @@ pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trou
     }
 }
 
-/// Why there is no session of a handle.
+/// Explains that a handle has no session.
 pub(super) fn no_session(why: &NoSession) -> Trouble {
     Trouble::new(
         why.to_string(),

@@ -1,4 +1,4 @@
-//! What the text of an edit by name brings: declarations with their documentation, attributes, comments and whole directives, and nothing else.
+//! Checks that the text of an edit by name contains only declarations with their documentation, attributes, comments and whole directives.
 
 use super::conditional::readings;
 use super::declared::{Declared, Place, declared, encloses};
@@ -13,11 +13,11 @@ use producers::csharp::preprocess::{active, blank};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What stands in a place opens and closes of `#if` and `#region` what stood there did, and sets what that set for all below it: nothing, where
-/// nothing did.
+/// Checks that the new text of a place opens and closes the same `#if` and `#region` blocks as the old one, and sets the same state for the lines
+/// below.
 ///
 /// # Errors
-/// When it does not, with the directive.
+/// When a directive differs, with that directive.
 pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &BTreeSet<String>) -> Result<(), Refused> {
     let was = lasting(text, &place.old, defines);
     let is = lasting(made, &place.new, defines);
@@ -44,8 +44,8 @@ pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &
     Err(Refused::new(why, hint))
 }
 
-/// The directives of a place that are about more than it: whose other end is elsewhere, that set something for what stands below, or that say something
-/// before the declaration begins.
+/// Returns the directives of a place with effects outside it: the other end is elsewhere, they set state for the lines below, or they precede the
+/// declaration.
 fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) -> Vec<Directive<'t>> {
     let active = active(text, defines);
     let all = directives(text, &active.text);
@@ -64,13 +64,13 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
     lasting
 }
 
-/// What stands in a place declares something, and nothing stands beside that, in whatever branches the new text has. Where a branch goes on behind the
-/// place, as the body of a method does of which one branch has none, a declaration may that ended there before, too.
+/// Checks that a place contains declarations and nothing else, in every branch of the new text. A declaration may continue past the place, as a
+/// method whose body is missing in one branch, if one ended there before.
 ///
 /// # Errors
-/// When it is not so, with what stands there.
+/// When there is other text, with that text.
 pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, defines: &BTreeSet<String>) -> Result<(), Refused> {
-    // Where there are too many branches only those that are compiled are looked at.
+    // With too many branches, only the compiled ones are checked.
     let branches = readings("", new, defines).unwrap_or_default();
     let mut declares = false;
     for defines in std::iter::once(defines).chain(&branches) {
@@ -102,14 +102,14 @@ pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, de
     }
 }
 
-/// Where declarations end that begin in a place and go on behind it: how many bytes before the end of the text.
+/// Returns the ends of declarations that start in a place and continue past it, in bytes before the end of the text.
 fn beyond(text: &str, place: &Range<usize>, all: &[Declared]) -> BTreeSet<usize> {
     let goes_on = |one: &&Declared| place.contains(&one.range.start) && one.range.end > place.end;
     all.iter().filter(goes_on).map(|one| text.len() - one.range.end).collect()
 }
 
-/// The first byte in a place that belongs to none of these declarations. Commas part them in enumerations and records, a semicolon may stand behind
-/// the brace of a type, and blocks of extensions stand around them.
+/// Returns the first byte in a place outside these declarations. Allows commas of enumerations and records, a semicolon after the brace of a type,
+/// and extension blocks around declarations.
 fn beside(compiled: &str, place: &Range<usize>, own: &[&Declared]) -> Option<usize> {
     let text = &compiled[place.clone()];
     let tokens = lex(text).tokens;

@@ -1,4 +1,4 @@
-//! The operations between buffer and file: saving, dropping, comparing, reading anew, taking back.
+//! Operations between buffer and file: save, discard, diff, reread, undo.
 
 use super::editing::{describe_file, what_became};
 use super::files::Files;
@@ -11,7 +11,7 @@ use super::session::{Document, Version};
 use super::state::{Ground, Mode, Reread, Status, WorkflowState};
 use super::tools::Tool;
 
-/// A file that cannot be read.
+/// State of a file that cannot be read.
 const UNREAD: Ground = Ground::OutOfSync { conflict: false };
 
 pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
@@ -46,13 +46,13 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
     Ok(done)
 }
 
-/// Drops candidates where they were `offered` before files were looked at, and else what is not saved.
+/// Drops candidates that were `offered` before the files were checked; otherwise drops unsaved edits.
 pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered: &[String]) -> Result<Done, Trouble> {
     let (mut dropped, mut changes, mut stopped) = (Vec::new(), Vec::new(), None);
     for path in paths {
         let chooses = run.document(path)?.state.workflow_state() == WorkflowState::SelectionPending;
         if offered.contains(path) && !chooses {
-            // What somebody else wrote meanwhile ended them; the edits were not meant.
+            // A foreign write already ended the candidates; the unsaved edits must stay.
             dropped.push(path.clone());
             continue;
         }
@@ -68,7 +68,7 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
             dropped.push(path.clone());
         }
     }
-    // All of it is one operation, and what was dropped before another could not be is remembered, too.
+    // All paths are one operation; documents dropped before a failure are remembered, too.
     if !changes.is_empty() {
         run.remember("discard", changes);
     }
@@ -96,7 +96,7 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
     })
 }
 
-/// What both sides did to what they were made of.
+/// Returns both sides' changes against their common base.
 pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text).unwrap_or_default());
@@ -153,7 +153,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
                 Some(_) => format!("{path} has the file's text; `undo` gives the edits back"),
                 None => format!("{path} is gone, and its buffer is empty; `undo` gives the edits back"),
             }),
-            // What became of the buffer is noted.
+            // The change of the buffer is already noted.
             Reread::Taken | Reread::Carried => {}
             Reread::Conflict => {
                 told.push(how_moved(run, path)?);
@@ -220,7 +220,7 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
     })
 }
 
-/// Takes an edit back, or makes it again. Of one that nobody named it is `shown` what became of it.
+/// Undoes or redoes an edit. If the request named none, `shown` adds the resulting changes.
 pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
     let mut before = Vec::new();
     for (path, document) in run.session.documents.iter().filter(|_| shown) {

@@ -1,15 +1,15 @@
-//! Candidates: occurrences that one of can be chosen from, with what stands around each, and the text with marks at them. Marks are shown and
-//! never saved; what looks like one in the text is the text's own.
+//! Candidates: occurrences to choose from, with the text around each, and the document with marks at them. Marks are only displayed, never saved; a
+//! similar text in the document is not a mark.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// So many are shown at once.
+/// Most candidates shown at once.
 pub const SHOWN: usize = 5;
-/// Characters that are shown before and behind a match, within its line.
+/// Characters shown before and after a match, within its line.
 const AROUND: usize = 24;
-/// A match is shown up to so many characters.
+/// Most characters shown of a match.
 const LONGEST: usize = 80;
 
 /// An occurrence to choose. Places are counted in characters (Unicode code points) of the text.
@@ -33,7 +33,7 @@ pub struct Candidate {
     pub line: usize,
 }
 
-/// The word of marks that no text has by itself: `SEL`, or with a number behind it where that is taken.
+/// Returns a mark word that does not occur in the text: `SEL`, with a number if that is taken.
 pub fn unused_mark(text: &str) -> String {
     let taken = |word: &str| {
         memchr::memmem::find(text.as_bytes(), format!("[[{word}#").as_bytes()).is_some()
@@ -46,7 +46,7 @@ pub fn unused_mark(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The candidates for matches of so many bytes that begin there, the first of them with number `from` (from 0).
+/// Returns the candidates for matches of `length` bytes at these offsets, numbered on from `from` (from 0).
 pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<Candidate> {
     let word = unused_mark(text);
     let (mut bytes, mut chars, mut line) = (0, 0, 1);
@@ -95,13 +95,13 @@ pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<C
     made
 }
 
-/// How many line ends there are in a stretch of a text: CR and LF together are one, which ends with the LF.
+/// Counts the line ends in a range of a text; CR LF counts once, at the LF.
 fn ends(text: &[u8], stretch: Range<usize>) -> usize {
     let places = memchr::memchr2_iter(b'\r', b'\n', &text[stretch.clone()]).map(|at| stretch.start + at);
     places.filter(|at| text[*at] == b'\n' || text.get(at + 1) != Some(&b'\n')).count()
 }
 
-/// Line ends and tabs as signs.
+/// Replaces line ends and tabs with visible signs.
 fn on_one_line(text: &str) -> String {
     let text = text.replace("\r\n", "⏎");
     let sign = |c| match c {
@@ -113,8 +113,7 @@ fn on_one_line(text: &str) -> String {
     text.chars().map(sign).collect()
 }
 
-/// The lines around matches with the marks in them, `around` lines on each side; `…` where lines are left out. Of matches that overlap the marks
-/// do, too.
+/// Returns the lines around matches with marks, `around` lines on each side; `…` replaces skipped lines. Marks of overlapping matches overlap.
 pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], around: usize) -> String {
     let lines: Vec<&str> = super::lines::split(text).collect();
     let mut starts: Vec<usize> = Vec::with_capacity(lines.len());
@@ -128,7 +127,7 @@ pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], arou
     let mut marks: Vec<(usize, u8, &str)> = Vec::new();
     for (at, candidate) in at.iter().zip(shown) {
         let (first, last) = (line_of(*at), line_of((*at + length).saturating_sub(1).max(*at)));
-        // Of a long match its beginning and its end are shown.
+        // For a long match, show its beginning and its end.
         let head = first.saturating_sub(around)..(first + around + 1).min(lines.len());
         let tail = last.saturating_sub(around)..(last + around + 1).min(lines.len());
         wanted.extend(head.chain(tail));

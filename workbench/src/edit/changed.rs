@@ -1,4 +1,4 @@
-//! What an edit did to each file, in figures: where its new text stands, and how many lines came and went.
+//! Change of each file by an edit: the lines of its new text, and the numbers of added and removed lines.
 
 use super::lines::{line_and_column, split};
 use super::merge::changes;
@@ -30,7 +30,7 @@ impl Changed {
         let lines = new.and_then(|_| {
             let (first, last) = (all.first()?, all.last()?);
             let from = line_and_column(after, first.new.start).0;
-            // The end of a stretch is the beginning of the line behind it.
+            // The end of a range is the start of the line after it.
             let to = from + count(&after[first.new.start..last.new.end]);
             Some((from, (to - 1).max(from)))
         });
@@ -42,7 +42,7 @@ impl Changed {
         }
     }
 
-    /// Whether the file is gone.
+    /// Whether the file was deleted.
     pub fn is_gone(&self) -> bool {
         self.lines.is_none()
     }

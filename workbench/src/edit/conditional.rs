@@ -1,5 +1,5 @@
-//! Edits of symbols in a file of which it is not known under which symbols for `#if` it is compiled: only what is the same edit under all of them is
-//! made. Else an edit could change what is not compiled, and say that it was done.
+//! Edits of symbols in a file whose `#if` symbols are unknown. An edit is applied only if it is the same under all of them; otherwise it could change
+//! text that is not compiled.
 
 use super::declared::declared;
 use super::directives::{deciding, directives};
@@ -8,16 +8,16 @@ use super::symbol::{Refused, SymbolEdit, read as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of more symbols not all sets are tried.
+/// Above this number of symbols, not all sets are tried.
 const MOST_SYMBOLS: usize = 8;
 
 /// Most readings of a file that are tried.
 const MOST_READINGS: usize = 128;
 
-/// An edit, if it is the same one whatever symbols are defined, or changes nothing where it can be made.
+/// Returns the edit if it is the same under all symbols, or changes nothing where it can be applied.
 ///
 /// # Errors
-/// When it is not, cannot be known to be, or is refused under all of them.
+/// When it differs, cannot be decided, or is refused under all of them.
 pub(super) fn whatever<T: PartialEq + AsRef<str>>(
     text: &str,
     asked: &SymbolEdit,
@@ -58,7 +58,7 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
         {
             return Err(hangs(&format!("where {} ends", asked.symbol), ""));
         }
-        // Where the name is clear, what it would come to is not to be.
+        // Report the refusal only for a clear name; candidates mean that the name itself depends on the symbols.
         return Err(match refused.filter(|refused| refused.candidates.is_empty()) {
             Some(refused) => Refused {
                 why: format!("where {}: {}", defined(at_odds), refused.why),
@@ -80,8 +80,8 @@ fn defined(symbols: &BTreeSet<String>) -> String {
     }
 }
 
-/// Sets of symbols under which texts are read in all ways that there are, beside what `defines` makes of other symbols; `None` where these are too
-/// many. Of many symbols those are tried together that decide about one branch.
+/// Returns sets of symbols that cover all readings of the texts, with the other symbols as in `defines`; `None` above the limit. With many symbols,
+/// those that decide one branch are tried together.
 pub(super) fn readings(text: &str, new: &str, defines: &BTreeSet<String>) -> Option<Vec<BTreeSet<String>>> {
     let symbols: BTreeSet<&str> = mentioned(text).into_iter().chain(mentioned(new)).collect();
     let others: BTreeSet<String> = defines.iter().filter(|one| !symbols.contains(one.as_str())).cloned().collect();
@@ -97,7 +97,7 @@ pub(super) fn readings(text: &str, new: &str, defines: &BTreeSet<String>) -> Opt
     })
 }
 
-/// Whether a text declares what has this whole name, under whatever symbols for `#if`; of too many under none of them.
+/// Whether a text declares this whole name under any `#if` symbols; above the limit, without symbols only.
 pub fn declares(text: &str, name: &str) -> bool {
     let none = BTreeSet::new();
     let readings = readings(text, "", &none).unwrap_or_else(|| vec![none]);
@@ -105,10 +105,10 @@ pub fn declares(text: &str, name: &str) -> bool {
     readings.iter().any(declares)
 }
 
-/// Symbols that are to be tried together, told by two texts as they are compiled.
+/// Returns the symbols to try together, from two texts as compiled.
 type Together<'f, 't> = dyn Fn(&str, &str) -> BTreeSet<BTreeSet<&'t str>> + 'f;
 
-/// One set of symbols for each reading that is met from the first one on.
+/// Explores readings from the first one; returns one set of symbols for each.
 fn read<'t>(text: &'t str, new: &'t str, others: &BTreeSet<String>, together: &Together<'_, 't>) -> Option<Vec<BTreeSet<String>>> {
     let mut readings = BTreeMap::new();
     let mut waiting = vec![others.clone()];
@@ -186,7 +186,7 @@ mod tests {
         for new in [format!("{open}\n    int C;"), open.replace("int M", "int X; int M")] {
             assert!(replace(&new, Some(&["BODY"])).is_err(), "{new}");
         }
-        // Where the other branch would be another member there is no telling what that branch was to be.
+        // If the other branch has another member, the intended content of that branch is unknown.
         let split = open.replace("#if", " => 1; int N()\n#if");
         assert!(replace(&split, Some(&["BODY"])).is_err());
         for new in [open, &whole] {
@@ -256,7 +256,7 @@ mod tests {
             b: bool,
             has_many: bool
         ) {
-            // So many that not all sets of them are tried.
+            // Enough symbols that not all sets are tried.
             let others: String = (0..9).filter(|_| has_many).map(|n| format!("#if S{n}\nint S{n};\n#endif\n")).collect();
             let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
             let asked = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };

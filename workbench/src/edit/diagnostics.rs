@@ -1,29 +1,28 @@
-//! What operations write down about themselves for whoever looks for a fault: a line of JSON in the log of its category, with the name of the
-//! operation that its answer has, too.
+//! Diagnostic logs of edit operations: a JSON line in the log of its category, with the operation's identifier from the answer.
 
 use super::files::Files;
 use super::response::Response;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// A log.
+/// A log category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// What was looked for and where it was found.
+    /// Searched text and the matches.
     MatchTrace,
-    /// What was saved.
+    /// Saved files.
     Persistence,
-    /// What somebody else wrote.
+    /// Writes by other programs.
     External,
-    /// Answers that have not their form.
+    /// Answers that violate their schema.
     Schema,
 }
 
 impl Category {
-    /// All of them.
+    /// All categories.
     pub const ALL: [Self; 4] = [Self::MatchTrace, Self::Persistence, Self::External, Self::Schema];
 
-    /// Those that a list of names asks for, with commas between them: `TextEdit.External`, `TextEdit.*`, `all`.
+    /// Parses a comma-separated list of names: `TextEdit.External`, `TextEdit.*`, `all`.
     pub fn parse_list(list: &str) -> Vec<Self> {
         let names: Vec<&str> = list.split([',', ';']).map(str::trim).collect();
         let is_wanted = |category: &Self| {
@@ -42,31 +41,31 @@ impl fmt::Display for Category {
     }
 }
 
-/// What an operation met, for the logs.
+/// Events of an operation, for the logs.
 #[derive(Default)]
 pub struct Met {
-    /// What somebody else wrote, a line each.
+    /// Writes by other programs, one line each.
     pub outside: Vec<Value>,
-    /// What was saved, or could not be, a line each.
+    /// Saved files and failed saves, one line each.
     pub saves: Vec<Value>,
-    /// Where the text that was looked for stands.
+    /// Places of the searched text.
     pub matches: Option<Value>,
 }
 
-/// Places of a text that are written down.
+/// Most places in a log line.
 pub const TRACED: usize = 1000;
 
-/// What an operation came to, for its lines in the logs.
+/// Result of an operation, for its lines in the logs.
 pub struct Log<'o, F> {
-    /// Where they are written.
+    /// The files with the logs.
     pub files: &'o F,
     /// The name of the operation.
     pub operation: &'static str,
     /// Its answer.
     pub response: &'o Response,
-    /// When it was asked, in seconds since 1970.
+    /// Time of the request, in seconds since 1970.
     pub at: u64,
-    /// What it took.
+    /// Duration in microseconds.
     pub micros: u128,
 }
 
@@ -108,7 +107,7 @@ mod tests {
     use super::super::state::Mode;
     use super::*;
 
-    /// Lines of a log, each with what every line has.
+    /// Returns the lines of a log; checks the common fields of each.
     fn lines(coder: &Coder, category: Category) -> Vec<Value> {
         let lines = coder.files.logged(category);
         for line in &lines {
@@ -137,7 +136,7 @@ mod tests {
         assert_eq!(saves.len(), 2, "{saves:?}");
         assert!(saves[0]["error"].is_string() && saves[1]["error"].is_null(), "{saves:?}");
         assert_eq!(saves[1]["saves"][0]["path"], "a.cs");
-        // An edit that is saved at once says so, too.
+        // An edit that is saved at once is logged, too.
         coder.session = None;
         coder.ask_with(Order::Write("three\n".to_owned()), Some("a.cs"), None);
         assert!(lines(&coder, Category::Persistence).iter().any(|line| line["operation"] == "write"));

@@ -1,4 +1,4 @@
-//! The directives of a text: which of them open or close more than a stretch of it, and which symbols decide together what is compiled.
+//! Directives of a text: those that open or close a range beyond it, and the symbols that decide together which text is compiled.
 
 use super::lines::{body, split};
 use producers::csharp::preprocess::mentioned;
@@ -7,19 +7,19 @@ use std::collections::BTreeSet;
 /// A directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Directive<'t> {
-    /// Where its `#` stands.
+    /// Offset of its `#`.
     pub(super) at: usize,
-    /// From there to the end of its line.
+    /// Text from there to the end of its line.
     pub(super) text: &'t str,
 }
 
 impl<'t> Directive<'t> {
-    /// Where its line ends.
+    /// Returns the end of its line.
     pub(super) fn end(&self) -> usize {
         self.at + self.text.len()
     }
 
-    /// Its word, and what stands behind that.
+    /// Splits off its keyword; returns keyword and rest.
     pub(super) fn parts(&self) -> (&'t str, &'t str) {
         let rest = self.text[1..].trim_start_matches([' ', '\t']);
         rest.split_at(rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()))
@@ -29,12 +29,12 @@ impl<'t> Directive<'t> {
         self.parts().0
     }
 
-    /// Whether it is for the compiler to say.
+    /// Whether the compiler reports it as a message.
     pub(super) fn is_said(&self) -> bool {
         matches!(self.keyword(), "error" | "warning")
     }
 
-    /// What it means: names of regions and comments mean nothing, nor do spaces. The name of a file may have what begins a comment elsewhere.
+    /// Returns its normalized text: names of regions, comments and spaces are removed. A file name may contain `//`.
     pub(super) fn meaning(&self) -> String {
         let told = match self.keyword() {
             word @ ("region" | "endregion" | "else" | "endif") => word,
@@ -45,7 +45,7 @@ impl<'t> Directive<'t> {
     }
 }
 
-/// The directives of a text. `compiled` is what `blank` makes of it: there they are gone, and a `#` in a comment or a string is not.
+/// Returns the directives of a text. `compiled` is the text after `blank`, which removes directives but keeps a `#` in comments and strings.
 pub(super) fn directives<'t>(text: &'t str, compiled: &str) -> Vec<Directive<'t>> {
     let mut from = 0;
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn directives<'t>(text: &'t str, compiled: &str) -> Vec<Directive<'t>
     found
 }
 
-/// Those whose other end is not among them, with their branches, and definitions, which go on to the end of a file.
+/// Returns the directives whose other end is missing, with their branches, and definitions, which apply to the end of the file.
 pub(super) fn unpaired<'d, 't>(directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Vec<&'d Directive<'t>>
 where
     't: 'd,
@@ -79,7 +79,7 @@ where
     open
 }
 
-/// The symbols on which each branch hangs: those of its condition, of branches before it, and of what is around it.
+/// Returns for each branch the symbols that decide it: from its condition, earlier branches and outer conditions.
 pub(super) fn deciding<'t>(directives: &[Directive<'t>]) -> BTreeSet<BTreeSet<&'t str>> {
     let mut open: Vec<BTreeSet<&str>> = Vec::new();
     let mut all = BTreeSet::new();

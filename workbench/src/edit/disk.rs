@@ -1,6 +1,6 @@
-//! The world of edits on the disk. A file is replaced by a new one that is whole before it takes the name: with the mode, the owner and
-//! the attributes of the old one, behind the links that lead to it. What has several names (hard links), or what cannot be given, is written in place
-//! instead, so that it keeps them; only there can a crash leave a mixture, and the session has the whole text.
+//! Edits on the disk. A save writes a complete new file and renames it over the old one, with the old mode, owner and attributes, following links. A
+//! file with several hard links, or with attributes that cannot be kept, is written in place instead; only then can a crash leave a mixture, and the
+//! session has the whole text.
 
 use super::diagnostics::Category;
 use super::encoding::{LARGEST, Unreadable};
@@ -19,10 +19,10 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where notes lie, below the workspace's root.
+/// Folder of notes, below the workspace's root.
 pub const FOLDER: &str = ".cortex/edit";
 
-/// A log that is longer is begun anew.
+/// Size in bytes above which a log is restarted.
 const LONGEST_LOG: u64 = 4 << 20;
 
 /// The files of a checkout.
@@ -34,7 +34,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Of the workspace at a root, which is canonical.
+    /// Returns the files of the workspace at a canonical root.
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -43,17 +43,17 @@ impl Disk {
         }
     }
 
-    /// With what may not be edited.
+    /// Sets the guard of files that must not be edited.
     pub fn guarded(self, guard: Guard) -> Self {
         Self { guard, ..self }
     }
 
-    /// With these logs.
+    /// Enables these logs.
     pub fn logging(self, logs: Vec<Category>) -> Self {
         Self { logs, ..self }
     }
 
-    /// The folder of a file and its name there. No part of a real path is a link: one that is was put there meanwhile.
+    /// Opens the folder of a file; returns it with the file's name. A resolved path has no links: a link found now was added meanwhile.
     pub(super) fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(Folder, &'p str)> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folder = Folder::open(&self.root)?;
@@ -87,7 +87,7 @@ pub(super) fn stamp(found: &FileInfo) -> Stamp {
     }
 }
 
-/// What stands under a name; `None` when nothing does.
+/// Returns the information of a name; `None` if it does not exist.
 pub(super) fn stat_if_exists(folder: &Folder, name: &str) -> io::Result<Option<FileInfo>> {
     match folder.info_of(name) {
         Ok(found) if found.kind() == Kind::File => Ok(Some(found)),
@@ -97,7 +97,7 @@ pub(super) fn stat_if_exists(folder: &Folder, name: &str) -> io::Result<Option<F
     }
 }
 
-/// No file is saved under two of its names (hard links): whatever is done to one is done to the other.
+/// Refuses to save a file under two of its hard links: a write to one changes the other.
 fn one_name_each(saves: &[Save]) -> Result<(), SaveError> {
     let mut names = BTreeMap::new();
     for save in saves {
@@ -140,7 +140,7 @@ impl Files for Disk {
     fn tree(&self) -> io::Result<Tree> {
         let (tree, known) = tree::read_tree(&self.root, &self.guard, self.note(KNOWN)?.as_deref())?;
         if let Some(known) = known {
-            // What is not written down is read again.
+            // An unwritten note only costs reading again.
             let _ = self.write_note(KNOWN, &known);
         }
         Ok(tree)
@@ -152,7 +152,7 @@ impl Files for Disk {
 
     fn log_line(&self, category: Category, line: &str) {
         if self.logs.contains(&category) {
-            // A log that cannot be written is no reason not to edit.
+            // A failed log write does not prevent the edit.
             let _ = checkout::append(&self.root, &note(&format!("log/{category}.log")), line.as_bytes(), LONGEST_LOG);
         }
     }
@@ -171,7 +171,7 @@ impl Files for Disk {
             Err(SystemError::LINK) => return Err(io::Error::other("it is no regular file")),
             opened => opened?,
         };
-        // Looked at before it is read: what is written meanwhile looks otherwise afterwards.
+        // Stat before reading, so that a write in between shows as a different stamp.
         let looked = FileInfo::of(&file)?;
         if looked.kind() != Kind::File {
             return Err(io::Error::other("it is no regular file"));
@@ -182,7 +182,7 @@ impl Files for Disk {
             return Err(large(stamp.of.2));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(stamp.of.2).unwrap_or(0) + 1);
-        // It may grow while it is read.
+        // The file may grow during the read.
         file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() > LARGEST {
             return Err(large(bytes.len() as u64));
@@ -203,7 +203,7 @@ impl Files for Disk {
         }
         for saved in 0..files.len() {
             let one = &batch.0[saved];
-            // It may have been written while those before it were saved.
+            // Another program may have written it while the earlier ones were saved.
             let placed = match one.is_as_seen() {
                 true => one.save(),
                 false => Err(io::Error::other("it was changed by somebody else at this moment")),
@@ -226,7 +226,7 @@ impl Files for Disk {
 
     fn unstage(&self, path: &str) {
         if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::check_killed()) {
-            // It may never have come so far.
+            // The staged file may not exist yet.
             let _ = folder.remove(staged(name));
         }
     }
@@ -297,7 +297,7 @@ mod tests {
         fs::set_permissions(place.path("a.sh"), fs::Permissions::from_mode(0o4751)).expect("mode");
         symlink("a.sh", place.path("link.sh")).expect("link");
         let (attribute, flags) = ("user.note", rustix::fs::XattrFlags::empty());
-        // Not every file system has attributes.
+        // Not every file system supports attributes.
         let has_attributes = rustix::fs::setxattr(place.path("a.sh"), attribute, b"kept", flags).is_ok();
         let before = fs::metadata(place.path("a.sh")).expect("file").ino();
         place.disk.save(&[place.save("a.sh", Some(b"new"))]).expect("saved");
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!((after.mode() & 0o7777, after.ino() == before), (0o4751, false));
         assert_eq!(fs::read(place.path("link.sh")).expect("file"), b"new");
         assert!(fs::symlink_metadata(place.path("link.sh")).expect("link").is_symlink());
-        // Other names of the same file see the edit, too.
+        // Other hard links of the file see the edit, too.
         fs::hard_link(place.path("a.sh"), place.path("b.sh")).expect("link");
         place.disk.save(&[place.save("b.sh", Some(b"short"))]).expect("saved");
         place.disk.save(&[place.save("b.sh", Some(b"x"))]).expect("saved");

@@ -1,24 +1,24 @@
-//! How the bytes of a file are written as text, so that what was not edited stays as it is: UTF-8 and UTF-16 with or without their byte order
-//! mark, Windows-1252. What cannot be written back byte for byte is refused by name, and so is what only has the bytes of Windows-1252: new
-//! text in it would make a mixture of encodings.
+//! Text encodings of files: UTF-8 and UTF-16 with or without byte order mark, and Windows-1252, such that unedited text keeps its bytes. A file that
+//! cannot be written back byte for byte is refused, with the name of its encoding. So is one that only resembles Windows-1252: new text would make it
+//! a mixture of encodings.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use producers::text::windows_1252;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// No larger file is edited.
+/// Size in bytes of the largest file that can be edited.
 pub const LARGEST: usize = 256 << 20;
 
-/// How characters become bytes.
+/// Character encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// UTF-8.
     Utf8,
-    /// UTF-16, the lower byte first.
+    /// UTF-16, little-endian.
     Utf16Le,
-    /// UTF-16, the higher byte first.
+    /// UTF-16, big-endian.
     Utf16Be,
     /// Code page 1252.
     Windows1252,
@@ -27,66 +27,66 @@ pub enum Form {
 /// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encoding {
-    /// How characters become bytes.
+    /// Character encoding.
     pub form: Form,
-    /// Whether a byte order mark stands before them.
+    /// Whether the file starts with a byte order mark.
     pub mark: bool,
 }
 
 /// The byte order mark, as a character.
 pub(super) const MARK: char = '\u{feff}';
 
-/// What a new file is written in.
+/// Encoding of a new file.
 pub const PLAIN: Encoding = Encoding {
     form: Form::Utf8,
     mark: false,
 };
 
-/// Why bytes are no text that can be edited, or a text cannot be written.
+/// Reason why bytes cannot be edited as text, or a text cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It holds a NUL.
+    /// It contains a NUL byte.
     #[error("it is binary: byte {at} is NUL")]
     Binary {
         /// Bytes before it.
         at: usize,
     },
-    /// UTF-16 that does not say so.
+    /// UTF-16 without a byte order mark.
     #[error("it looks like {form} without a byte order mark; put one before it, or make it UTF-8 first (`iconv -f {form} -t UTF-8`)")]
     Unmarked {
-        /// Which of the two.
+        /// Byte order.
         form: Form,
     },
-    /// Four bytes a character.
+    /// UTF-32.
     #[error("it is UTF-32; save it as UTF-8 first")]
     Utf32,
-    /// Half a pair, or half a unit.
+    /// UTF-16 with an unpaired surrogate or an odd number of bytes.
     #[error("it is UTF-16 but for byte {at} in line {line}, where half of a character stands alone; mend that place first")]
     BrokenUtf16 {
         /// Bytes before it.
         at: usize,
-        /// The line in which it stands, from 1.
+        /// Line with the error, from 1.
         line: usize,
     },
-    /// UTF-8 with bytes among it that are not.
+    /// UTF-8 with invalid bytes.
     #[error(
         "it is UTF-8 but for byte {at}, 0x{byte:02x} in line {line}; mend that place, or let `iconv -c -f UTF-8 -t UTF-8` leave out what is broken"
     )]
     BrokenUtf8 {
-        /// Bytes before the first that does not belong.
+        /// Bytes before the first invalid one.
         at: usize,
-        /// That byte.
+        /// The invalid byte.
         byte: u8,
-        /// The line in which it stands, from 1.
+        /// Line with the error, from 1.
         line: usize,
     },
-    /// Another encoding, as it seems.
+    /// Apparently another encoding.
     #[error("it is neither UTF-8 nor Windows-1252, and looks like {name}; make it UTF-8 first (`iconv -f {name} -t UTF-8`)")]
     Foreign {
-        /// Its name, as far as it can be told.
+        /// Name of the encoding, as a guess.
         name: &'static str,
     },
-    /// No encoding that is known.
+    /// Unknown encoding.
     #[error("it is neither UTF-8 nor Windows-1252, which has no character for byte {at}; make it UTF-8 first (`iconv -f FROM -t UTF-8`)")]
     Unknown {
         /// Bytes before it.
@@ -95,18 +95,18 @@ pub enum Unreadable {
     /// More than [`LARGEST`] bytes.
     #[error("it has {bytes} bytes, and 256 MiB are the most")]
     Large {
-        /// How many.
+        /// Size in bytes.
         bytes: u64,
     },
-    /// The encoding has no such character.
+    /// The encoding lacks a character.
     #[error("'{}' cannot be written in {form}, the encoding of the file; save the file as UTF-8 first, or leave the character out", .character.escape_debug())]
     Unwritable {
-        /// Which.
+        /// The character.
         character: char,
         /// The encoding.
         form: Form,
     },
-    /// The bytes of the text would be read as another text.
+    /// The encoded text would be decoded as another text.
     #[error("written in {form}, the text would be read as another one; save the file as UTF-8 first")]
     Ambiguous {
         /// The encoding.
@@ -125,10 +125,10 @@ impl fmt::Display for Form {
     }
 }
 
-/// The text of a file, without its byte order mark, line ends as they are.
+/// Decodes the bytes of a file; returns the text without its byte order mark, with line ends unchanged.
 ///
 /// # Errors
-/// When it is none that could be written back.
+/// When the text could not be written back.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     if bytes.len() > LARGEST {
         return Err(Unreadable::Large { bytes: bytes.len() as u64 });
@@ -166,10 +166,10 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     }
 }
 
-/// The bytes that stand for no character of code page 1252.
+/// Bytes that code page 1252 leaves undefined.
 const HOLES: [u8; 5] = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
-/// The text of bytes that are no UTF-8, if they can be taken for code page 1252.
+/// Decodes bytes that are not UTF-8, if they look like code page 1252.
 fn code_page_text(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     let hole = bytes.iter().position(|byte| HOLES.contains(byte));
     if hole.is_some() || !is_like_words(bytes) {
@@ -189,11 +189,11 @@ fn code_page_text(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     Ok((bytes.iter().map(|byte| windows_1252(*byte)).collect(), encoding))
 }
 
-/// Whether the bytes above ASCII stand as they do in the languages of code page 1252: one or two together, signs at the ends of words. Of so
-/// few a detector guesses badly; of more it is asked.
+/// Whether the bytes above ASCII occur as in the languages of code page 1252: in runs of at most two, signs at the ends of words. A detector guesses
+/// badly on so few bytes; it decides longer runs.
 fn is_like_words(bytes: &[u8]) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 && windows_1252(byte).is_alphabetic();
-    // Apostrophes, the soft hyphen, the middle dot of Catalan, and letters that are written small above the line stand within words.
+    // Apostrophes, the soft hyphen, the middle dot of Catalan and superscript letters occur within words.
     let is_joint = |byte: u8| matches!(byte, 0x92 | 0xaa | 0xad | 0xb7 | 0xba);
     let runs = bytes.split(u8::is_ascii).all(|run| run.len() < 3);
     runs && bytes.windows(3).all(|three| {
@@ -202,7 +202,7 @@ fn is_like_words(bytes: &[u8]) -> bool {
     })
 }
 
-/// The form of UTF-16 that bytes with a NUL are, if they seem to be one: a text of which most is ASCII.
+/// Returns the byte order of bytes that look like unmarked UTF-16: with a NUL, and mostly ASCII characters.
 fn unmarked(bytes: &[u8]) -> Option<Form> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}');
@@ -238,16 +238,16 @@ fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, 
     }
 }
 
-/// A text that is to be written, and how.
+/// A text to write, with its encoding.
 pub struct Written {
-    /// It, without a byte order mark.
+    /// The text, without a byte order mark.
     pub text: String,
-    /// How.
+    /// The encoding.
     pub encoding: Encoding,
 }
 
 impl Written {
-    /// What a text of an encoding becomes by an edit. A byte order mark that comes before it is the file's, which has one then.
+    /// Combines an edited text with the file's encoding. A new byte order mark at its start becomes the file's mark.
     pub fn of(text: String, before: Option<&str>, encoding: Encoding) -> Self {
         let is_mark = encoding.form != Form::Windows1252 && !before.is_some_and(|before| before.starts_with(MARK));
         match text.strip_prefix(MARK).filter(|_| is_mark) {
@@ -260,7 +260,7 @@ impl Written {
     }
 }
 
-/// How many characters the text of a file has; none where it is no text.
+/// Returns the number of characters in the text of a file; 0 if it is not text.
 pub fn length(bytes: &[u8]) -> usize {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => decode(bytes).map_or(0, |(text, _)| text.chars().count()),
@@ -271,16 +271,16 @@ pub fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The bytes of a text.
+/// Encodes a text.
 ///
 /// # Errors
-/// When the encoding cannot hold it, or [`decode`] would make another text of them.
+/// When the encoding lacks a character, or [`decode`] would return another text.
 pub fn encode(text: String, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
     let Encoding { form, mark } = encoding;
     if let Some(at) = memchr::memchr(0, text.as_bytes()) {
         return Err(Unreadable::Binary { at });
     }
-    // A mark is put before a text that has none; only these two can come out as another text.
+    // Only these two cases can decode to another text: code page 1252, and unmarked UTF-8 that starts with a mark.
     let doubtful = form == Form::Windows1252 || !mark && form == Form::Utf8 && text.starts_with('\u{feff}');
     let before = doubtful.then(|| text.clone());
     let bytes = match form {
@@ -306,7 +306,7 @@ fn units(text: &str) -> impl Iterator<Item = u16> {
     std::iter::once(0xfeff).chain(text.encode_utf16())
 }
 
-/// The byte that stands for a character in code page 1252.
+/// Returns the byte of a character in code page 1252.
 fn code_page(character: char) -> Option<u8> {
     match u32::from(character) {
         plain @ (0..0x80 | 0xa0..0x100) => u8::try_from(plain).ok(),
@@ -345,7 +345,7 @@ mod tests {
                 "{told}"
             );
             assert!(told.contains(&format!("`iconv -f {form} -t UTF-8`")), "{told}");
-            // Half a character, and what no text has.
+            // Half a character, and characters that text never contains.
             assert!(decode_error(&[&wide(text, unit)[2..], b"\0"].concat()).starts_with("it is binary"));
             assert!(decode_error(&wide("a\u{1}bc", unit)[2..]).starts_with("it is binary"));
         }
@@ -368,7 +368,7 @@ mod tests {
         assert!(decode_error(b"\xff\xfea").starts_with("it is UTF-16 but for byte 2 in line 1, "));
     }
 
-    /// A text as a code page has it.
+    /// Encodes a text in a code page.
     fn paged(page: &str, text: &str) -> Vec<u8> {
         let encoding = encoding_rs::Encoding::for_label(page.as_bytes()).expect("a name");
         let (bytes, _, lacking) = encoding.encode(text);
@@ -395,7 +395,7 @@ mod tests {
             assert_eq!((read.as_str(), encoding.form), (text, Form::Windows1252));
             assert_eq!(encode(read, encoding), Ok(bytes));
         }
-        // Each character alone and within a word.
+        // Each character, alone and within a word.
         for byte in (0x80..=0xff).filter(|byte| !HOLES.contains(byte)) {
             assert!(decode(&[b'a', b' ', byte, b' ', b'b']).is_ok(), "{byte:x}");
             let within = decode(&[b'a', b'b', byte, b'c', b'd']);
@@ -445,12 +445,12 @@ mod tests {
         assert_eq!((text.as_str(), encoding.form), ("café €", Form::Windows1252));
         let why = encode("日".to_owned(), encoding).expect_err("refused").to_string();
         assert!(why.starts_with("'日' cannot be written in Windows-1252"), "{why}");
-        // These two bytes would be read as UTF-8.
+        // These two bytes are valid UTF-8.
         assert_eq!(
             encode("Ã©".to_owned(), encoding),
             Err(Unreadable::Ambiguous { form: Form::Windows1252 })
         );
-        // Without its only odd character the file is what it looks like.
+        // Without its only character above ASCII, the file is plain ASCII.
         assert_eq!(encode("cafe".to_owned(), encoding), Ok(b"cafe".to_vec()));
         assert!(encode("a\0".to_owned(), PLAIN).is_err() && encode("\u{feff}a".to_owned(), PLAIN).is_err());
     }

@@ -1,5 +1,5 @@
-//! The world of edits: the files of the workspace, and what is kept of sessions. One implementation is the disk, tests have one in memory that
-//! can be stopped before every step.
+//! Storage interface of edits: the files of the workspace and the notes of sessions. The disk implements it; tests use one in memory that can stop
+//! before any step.
 
 use super::diagnostics::Category;
 use super::place::Refused;
@@ -7,7 +7,7 @@ use super::tree::Tree;
 use std::io;
 use std::rc::Rc;
 
-/// How a file looked when it was read. As long as nobody wrote it, it looks the same.
+/// File metadata at the time of reading; equal stamps mean that no program wrote the file since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Device, inode, length in bytes, and the times of the last write and the last change, in nanoseconds.
@@ -17,68 +17,68 @@ pub struct Stamp {
 /// A file with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileWithBytes {
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// How it looked.
+    /// Metadata of the file.
     pub stamp: Stamp,
     /// Its permissions.
     pub mode: u32,
 }
 
-/// What a file is to become.
+/// A file to write or delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
-    /// Its path below the workspace, of the real file.
+    /// Path of the real file, below the workspace.
     pub path: String,
-    /// How it looked when it was read; `None` when there was none. If it looks otherwise now, nothing is saved.
+    /// Stamp at the time of reading, `None` for a missing file. If it differs now, nothing is saved.
     pub seen: Option<Stamp>,
-    /// Its bytes; `None` takes it away.
+    /// New content; `None` deletes the file.
     pub bytes: Option<Rc<Vec<u8>>>,
-    /// Its permissions where there was none; those that are usual if none are told.
+    /// Permissions of a new file; `None` for the default.
     pub mode: Option<u32>,
 }
 
-/// Why files were not saved.
+/// Reason why files were not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// Somebody wrote one meanwhile. Nothing was saved.
+    /// Another program wrote a file meanwhile. Nothing was saved.
     #[error("{path} was changed by somebody else at this moment")]
     Moved {
-        /// Which.
+        /// Path of the file.
         path: String,
     },
-    /// It may not be written. Nothing was saved.
+    /// The file is read-only. Nothing was saved.
     #[error("{path} is read-only")]
     ReadOnly {
-        /// Which.
+        /// Path of the file.
         path: String,
     },
-    /// Two of them are one file. Nothing was saved.
+    /// Two paths are hard links to one file. Nothing was saved.
     #[error("{path} and {other} are one file under two names (hard links), and are not saved at once; change it under one of them")]
     OneFile {
         /// One of its names.
         path: String,
-        /// Another.
+        /// Another of its names.
         other: String,
     },
-    /// The system refuses.
+    /// The operating system reports an error.
     #[error("{path} cannot be written: {error}")]
     Io {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// So many of the files, in their order, were saved before. This one may be what it is to be, too, or some of it.
+        /// Number of files saved before, in order. The file at `path` may also be written, fully or in part.
         saved: usize,
-        /// The system's words.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// Whether bytes are those of a file that was being written in place, or taken back so.
+/// Whether `found` is a file partly written in place, in either direction.
 pub(crate) fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
     begins_anew(found, from, to) || begins_anew(found, to, from)
 }
 
-/// The beginning of what is to stand there, and behind it what stood there.
+/// Whether `found` is a beginning of `to` followed by the rest of `from`.
 fn begins_anew(found: &[u8], from: &[u8], to: &[u8]) -> bool {
     let written = found.iter().zip(to).take_while(|(one, other)| one == other).count();
     let rest = found
@@ -89,100 +89,99 @@ fn begins_anew(found: &[u8], from: &[u8], to: &[u8]) -> bool {
         .count();
     match found.len() == from.len() {
         true => written + rest >= found.len(),
-        // It was made longer, or is yet to be cut off.
+        // The file was extended, or is not truncated yet.
         false => found.len() > from.len() && written == found.len(),
     }
 }
 
-/// Files of the workspace by their path below its root, and notes by name.
+/// Files of the workspace by path below its root, and notes by name.
 pub trait Files {
-    /// What keeps others from editing in this checkout, until it is dropped.
+    /// Lock that keeps other processes from editing in this checkout, until dropped.
     type Alone;
 
-    /// Waits until nobody else edits in this checkout.
+    /// Waits until no other process edits in this checkout, and acquires the lock.
     ///
     /// # Errors
-    /// When that cannot be arranged.
+    /// When the lock cannot be acquired.
     fn lock_for_editing(&self) -> io::Result<Self::Alone>;
 
-    /// The path below the workspace of the real file that a path means.
+    /// Returns the path below the workspace of the real file behind a path.
     ///
     /// # Errors
-    /// When it may not be edited.
+    /// When the file must not be edited.
     fn resolve(&self, given: &str) -> Result<String, Refused>;
 
-    /// Whether what stands under that very path is a link.
+    /// Whether the path itself is a link.
     fn is_link(&self, given: &str) -> bool;
 
-    /// A number that nobody else was given.
+    /// Returns a unique number.
     fn fresh(&self) -> u64;
 
-    /// A number that is larger at a later call, also by another process and within a second.
+    /// Returns a number larger than at any earlier call, also of another process within the same second.
     fn turn(&self) -> u64;
 
-    /// What all files hold: those that ignore files leave out are not among them, nor those in folders whose names begin with a dot.
+    /// Returns all files with their contents, except ignored files and those in folders whose names begin with a dot.
     ///
     /// # Errors
-    /// When the workspace cannot be looked at.
+    /// When the workspace cannot be read.
     fn tree(&self) -> io::Result<Tree>;
 
-    /// Whether a file of that path is one that [`Files::tree`] has.
+    /// Whether [`Files::tree`] contains a file of that path.
     ///
     /// # Errors
-    /// As of that.
+    /// As for [`Files::tree`].
     fn is_in_tree(&self, path: &str) -> io::Result<bool>;
 
-    /// Writes a line to a log, if that is wanted. Whether it can be written changes nothing.
+    /// Writes a line to a log, if that log is enabled; a failed write is ignored.
     fn log_line(&self, category: Category, line: &str);
 
-    /// Whether any log is wanted.
+    /// Whether any log is enabled.
     fn tells(&self) -> bool;
 
-    /// A file of at most [`super::encoding::LARGEST`] bytes; `None` when there is none.
+    /// Reads a file of at most [`super::encoding::LARGEST`] bytes; `None` when it does not exist.
     ///
     /// # Errors
-    /// When it is no regular file, or larger, or cannot be read.
+    /// When it is not a regular file, is larger, or cannot be read.
     fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>>;
 
-    /// Saves files, one after the other; each is at every moment what it was or what it is to be. Before the first is saved, all are known to
-    /// have room and to look as they did. Where one cannot be saved then, [`Files::unstage`] is for the
-    /// caller, once he has taken back what was.
+    /// Saves files one after the other; each is at every moment either the old or the new one. Before the first save, all have room and an unchanged
+    /// stamp. After a later failure, the caller restores the files and then calls [`Files::unstage`].
     ///
     /// # Errors
-    /// When one cannot be saved.
+    /// When a file cannot be saved.
     fn save(&self, files: &[Save]) -> Result<(), SaveError>;
 
-    /// Whether something beside a file says that it waits to be saved: of several files that are saved at once each has that, once all are ready,
-    /// until it is what it is to be.
+    /// Whether a staged file exists beside a file: when several files are saved at once, each has one from the time that all are ready until it is
+    /// saved.
     fn is_staged(&self, path: &str) -> bool;
 
-    /// Takes away what was left beside a file that was to be saved. What cannot be removed stays: it harms nobody.
+    /// Removes the staged file beside a file. One that cannot be removed stays and does no harm.
     fn unstage(&self, path: &str);
 
-    /// Whether a file is written in place, as one of several names (hard links) is: a death can leave it half written.
+    /// Whether a file is written in place because it has several hard links: a killed process can leave it half written.
     fn is_in_place(&self, path: &str) -> bool;
 
-    /// A note.
+    /// Reads a note.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the note cannot be read.
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
 
-    /// Writes a note; it is kept once this returns, and at every moment what it was or what it is to be.
+    /// Writes a note durably; the note is at every moment either the old or the new one.
     ///
     /// # Errors
-    /// When it cannot be written; then it is what it was.
+    /// When the note cannot be written; the old one stays.
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
 
-    /// Takes a note away, if it is there.
+    /// Removes a note, if it exists.
     ///
     /// # Errors
     /// When it cannot be removed.
     fn drop_note(&self, name: &str) -> io::Result<()>;
 
-    /// The names of the notes whose name begins with `folder/`, without that, each with its length in bytes.
+    /// Returns the names of the notes below `folder/`, without that prefix, each with its length in bytes.
     ///
     /// # Errors
-    /// When they cannot be listed.
+    /// When the notes cannot be listed.
     fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>>;
 }

@@ -1,6 +1,6 @@
-//! Hunks applied to a text. A hunk fits where its lines stand exactly; line numbers only choose among such places. What fits nowhere, or in several
-//! places, fails with where, and nothing is applied. Line ends are those of the file, unless the patch tells them: where its lines end in several ways, and
-//! the old ones as those of the file do.
+//! Applies hunks to a text. A hunk matches where its lines occur exactly; line numbers only choose among such places. A hunk that matches nowhere or
+//! in several places fails with the places, and nothing is applied. Line ends are those of the file, unless the patch has several kinds and its old
+//! lines end as the file's do.
 
 use super::lines::{Ends, body, line_end, split};
 use super::miss;
@@ -9,7 +9,7 @@ use super::run::Trouble;
 use super::search_miss::Held;
 use super::state::Status;
 
-/// A text after hunks of a patch.
+/// Applies the hunks of a patch to the text of a file.
 pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: Held) -> Result<String, Trouble> {
     apply(text, hunks, held).map_err(|unfit| Trouble {
         status: Status::NoMatch,
@@ -25,7 +25,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
     let lines: Vec<&str> = split(text).collect();
     let ends = Ends::of(text);
     let mut made = String::with_capacity(text.len());
-    // Lines up to here are done.
+    // Lines before this one are done.
     let mut done = 0;
     for hunk in hunks {
         let old: Vec<&str> = hunk
@@ -60,7 +60,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
                 }
                 '-' => at += 1,
                 _ => {
-                    // A line comes behind one that has no end only when that was the last.
+                    // Text continues after a line without an end only if that was the last line.
                     if !made.is_empty() && !made.ends_with(['\n', '\r']) {
                         made.push_str(usual);
                     }
@@ -74,7 +74,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
                 }
             }
         }
-        // Whether a new last line has an end is told by a diff; the other form leaves it as it was.
+        // Only a diff says whether a new last line has an end; the other form keeps the old state.
         let is_last = at == lines.len()
             && hunk
                 .lines
@@ -94,7 +94,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
     Ok(made)
 }
 
-/// The line at which a hunk begins.
+/// Returns the line at which a hunk begins.
 fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> Result<usize, miss::Miss> {
     let wrong = |why: String| miss::Miss { why, near: Vec::new() };
     let mut from = done;
@@ -113,7 +113,7 @@ fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &s
         return match hunk.line {
             Some(line) if line > done && line <= lines.len() + 1 => Ok(line - 1),
             Some(line) => Err(wrong(format!("the hunk at line {} of the patch: there is no line {line}", hunk.at))),
-            // Without any line of the old text only an end, or a line above, says where.
+            // Without any old line, only the end of the file or a line above gives the place.
             None if !hunk.below.is_empty() => Ok(from),
             None if hunk.last || lines.is_empty() => Ok(lines.len()),
             None => Err(wrong(format!(
@@ -261,7 +261,7 @@ mod tests {
                 "{told}"
             );
         }
-        // The other form does not say: there the file's own way stays.
+        // The other form does not say; the file's own state stays.
         let section = format!("*** Begin Patch\n*** Update File: x\n{ended}*** End Patch\n");
         assert_eq!(patched("a\nb", &section).as_deref(), Ok("a\nc"));
         assert_eq!(patched("a\nb\n", &section).as_deref(), Ok("a\nc\n"));
@@ -308,7 +308,7 @@ mod tests {
                 let unfit = patched(&text(new, new), &patch).expect_err("the file is so already");
                 assert!(unfit.contains("changes ends of lines"), "{unfit}");
             }
-            // What a patch tells of other ends than those of the file counts for nothing.
+            // Line ends of the patch that differ from the file's are ignored.
             let other = patch(old, new).replace(&format!("+x{new}"), &format!("+z{new}"));
             assert_eq!(patched(&text(new, new), &other), Ok(text(new, new).replace('x', "z")));
         }
@@ -319,7 +319,7 @@ mod tests {
         fn a_diff_of_two_texts_makes_the_one_of_the_other(old in "([ab]{0,2}\n){0,12}[ab]{0,2}", new in "([ab]{0,2}\n){0,12}[ab]{0,2}", crlf: bool) {
             let diff = TextDiff::from_lines(old.as_str(), new.as_str());
             let patch = diff.unified_diff().context_radius(3).header("a/x", "b/x").to_string();
-            // A file without any line end does not say which its lines would have.
+            // A file without any line end does not define the ends of its lines.
             if old != new && !old.is_empty() && (!crlf || old.contains('\n')) {
                 let ends = |text: &str| if crlf { text.replace('\n', "\r\n") } else { text.to_owned() };
                 prop_assert_eq!(patched(&ends(&old), &patch), Ok(ends(&new)), "{}", patch);

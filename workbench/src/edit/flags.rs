@@ -1,4 +1,4 @@
-//! The flags that follow from a state, and which of them may stand beside it.
+//! Flags that follow from a state, and the flags that each state allows.
 
 use super::state::{Ground, Mode, State, Status, WorkflowState};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub enum Flag {
 }
 
 impl Flag {
-    /// All of them, in the order in which they are told.
+    /// All flags, in the order of answers.
     pub const ALL: [Self; 7] = [
         Self::SelectionPending,
         Self::PersistPending,
@@ -46,7 +46,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Those, whatever their order.
+    /// Returns these flags, in any order.
     pub fn of(flags: impl IntoIterator<Item = Flag>) -> Self {
         let mask = flags.into_iter().fold(0, |mask, flag| mask | flag as u32);
         Self {
@@ -55,18 +55,18 @@ impl Flags {
         }
     }
 
-    /// With one more.
+    /// Adds a flag.
     pub fn with(&self, flag: Flag) -> Self {
         Self::of(self.names.iter().copied().chain([flag]))
     }
 
-    /// Whether it is among them.
+    /// Whether the flag is set.
     pub fn has(&self, flag: Flag) -> bool {
         self.mask & flag as u32 != 0
     }
 }
 
-/// The flags of a state; `logged` when the log has more about what went wrong.
+/// Returns the flags of a state; `logged` when the log has more about a failure.
 pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
     let own: &[Flag] = match state {
         State::On(Ground::Idle) => &[],
@@ -77,7 +77,7 @@ pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
         State::Refreshing(_) => &[Flag::DiagnosticHint],
     };
     let hint = logged && matches!(status, Status::PersistFailure | Status::ExternalConflict | Status::Exception);
-    // What nobody saves is told everywhere but where the table of states has no place for it.
+    // The read-only flag is set in every state whose row in the table of states allows it.
     let read_only = mode == Mode::Disabled && !matches!(state.workflow_state(), WorkflowState::OutOfSync | WorkflowState::Refreshing);
     Flags::of(
         own.iter()
@@ -87,7 +87,7 @@ pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
     )
 }
 
-/// Whether flags are what a state must and may have (seed 004 §4.3).
+/// Whether flags include those that a state requires and only those that it allows (seed 004 §4.3).
 pub fn flags_allowed(state: WorkflowState, flags: &Flags) -> bool {
     let (must, may): (&[Flag], &[Flag]) = match state {
         WorkflowState::Idle => (&[], &[Flag::PersistReadOnly, Flag::DiagnosticHint]),
@@ -96,7 +96,7 @@ pub fn flags_allowed(state: WorkflowState, flags: &Flags) -> bool {
         WorkflowState::OutOfSync => (&[Flag::OutOfSync], &[Flag::ExternalConflict, Flag::DiagnosticHint]),
         WorkflowState::Refreshing => (&[Flag::DiagnosticHint], &[]),
     };
-    // An answer without form says so in whatever state.
+    // A schema violation is allowed in any state.
     let may = |flag: &Flag| must.contains(flag) || may.contains(flag) || *flag == Flag::SchemaViolation;
     must.iter().all(|flag| flags.has(*flag)) && flags.names.iter().all(may)
 }
@@ -123,7 +123,7 @@ mod tests {
                         let flags = flags(state, mode, status, logged);
                         assert!(flags_allowed(state.workflow_state(), &flags), "{state:?} {mode:?} {flags:?}");
                         assert!(flags_allowed(state.workflow_state(), &flags.with(Flag::SchemaViolation)));
-                        // No other state takes its flags for its own, but for those that have none.
+                        // Only states without flags of their own may share the flags of another state.
                         let own = flags
                             .names
                             .iter()

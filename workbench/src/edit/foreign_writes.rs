@@ -1,6 +1,6 @@
-//! What others write, noticed when it happens and not only by the next operation. It is the same look: a buffer without edits takes the content,
-//! edits are carried over, a conflict is `OutOfSync`. What came of it is kept for the next answer, and a conflict is found again by the next
-//! operation, so that nobody loses edits over a conflict that he was not told of.
+//! Detects writes by other programs when they happen, not only at the next operation. The check is the same: a buffer without edits takes the
+//! content, edits are carried over, a conflict is `OutOfSync`. The result is kept for the next answer; the next operation detects a conflict again,
+//! so that no edit is lost to an unreported conflict.
 
 use super::diagnostics::Category;
 use super::disk::FOLDER;
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Looks at the files of all documents among those that moved; `None` looks at all. `now` is in seconds. Gives the folders in which something that
-/// moves counts: those of documents, and that of sessions.
+/// Checks the files of all documents among those that changed; `None` checks all. `now` is in seconds. Returns the folders to watch: those of
+/// documents, and that of sessions.
 ///
 /// # Errors
-/// When what is kept of sessions cannot be read or written.
+/// When the notes of sessions cannot be read or written.
 pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -> io::Result<BTreeSet<String>> {
     let lives = |session: &Session| now <= session.used.saturating_add(LIFETIME);
     let concerned = |session: &Session| -> Vec<String> {
@@ -43,7 +43,7 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
     Ok(documents.map(folder).chain([format!("{FOLDER}/sessions")]).collect())
 }
 
-/// `batch`: how many files moved together, if that is known.
+/// `batch`: number of files that changed together, if known.
 fn read_foreign_writes<F: Files>(files: &F, before: &Session, paths: &[String], batch: Option<usize>, now: u64) -> io::Result<()> {
     let mut run = Run::start_run(files, before.clone(), now);
     for path in paths {
@@ -63,7 +63,7 @@ fn read_foreign_writes<F: Files>(files: &F, before: &Session, paths: &[String], 
         line["at"] = now.into();
         line["session"] = before.id.clone().into();
         line["source"] = Value::from("watch");
-        // The operation before: none was asked for.
+        // The previous operation's identifier: no request caused this check.
         line["operation_id"] = run.id().into();
         line["batch"] = json!(batch);
         if let Some(document) = line["path"].as_str().and_then(|path| run.session.documents.get(path)) {
@@ -107,7 +107,7 @@ mod tests {
         notice(&coder, &["a.cs"]);
         let diff = coder.ask(Order::Diff);
         assert!(diff.summary.contains("carried over") && diff.detail.is_some_and(|diff| diff.contains(" 3\n")));
-        // A conflict shows at once, and is told with both sides before anything is done about it.
+        // A conflict shows at once, and is reported with both sides before an operation may resolve it.
         coder.files.write("a.cs", "eins\ntwo\n3\nfour\n");
         notice(&coder, &["a.cs"]);
         notice(&coder, &["a.cs"]);
@@ -115,7 +115,7 @@ mod tests {
         let told = coder.ask(Order::Refresh);
         assert_eq!(stands(&told), (Status::ExternalConflict, WorkflowState::OutOfSync));
         assert!(told.detail.is_some_and(|both| both.contains("+1\n") && both.contains("+eins\n")));
-        // Own writes are nobody else's.
+        // The session's own writes are not foreign.
         coder.files.write("a.cs", "one\ntwo\n3\nfour\n");
         assert_eq!(coder.ask(Order::Commit).status, Status::Success);
         let kept = coder.ask(Order::List);
@@ -126,7 +126,7 @@ mod tests {
         notice(&coder, &["a.cs"]);
         assert!(state(&mut coder).contains("a.cs OutOfSync"));
         assert_eq!(coder.ask(Order::Close).status, Status::Success);
-        // What was noticed is written down with how the document stood then.
+        // Each detected write is logged with the document's state at that time.
         let logged = coder.files.logged(Category::External);
         let noticed: Vec<&Value> = logged.iter().filter(|line| line["source"] == "watch").collect();
         assert!(noticed.len() >= 3, "{logged:?}");

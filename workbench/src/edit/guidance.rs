@@ -1,9 +1,9 @@
-//! What leads on, in words: from a state, and where nothing better is known.
+//! Guidance texts: the next step from a state, and the fallback.
 
 use super::session::ENDS;
 use super::state::{Ground, Mode, State, WorkflowState};
 
-/// What leads on from a state.
+/// Returns the next step from an internal state.
 pub(super) fn on(state: State, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
         (State::On(Ground::OutOfSync { conflict: false }), Mode::Disabled) => "mend the file, then call `refresh`",
@@ -15,7 +15,7 @@ pub(super) fn on(state: State, mode: Mode) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// What leads on from a state as it is told.
+/// Returns the next step from a reported state.
 pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
         (WorkflowState::SelectionPending, _) => {
@@ -35,7 +35,7 @@ pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// What leads on where both sides of a conflict were shown just now.
+/// Returns the next step after an answer that shows both sides of a conflict.
 pub(super) fn both_seen(state: State, mode: Mode) -> Option<String> {
     let words = match (state, mode) {
         (State::On(Ground::OutOfSync { conflict: true }), Mode::Disabled) => "`refresh` takes the file's text (yours can be had back then)",
@@ -47,7 +47,7 @@ pub(super) fn both_seen(state: State, mode: Mode) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// What leads on where a session was begun for one edit.
+/// Extends the guidance of a session that was created for one edit.
 pub(super) fn with_handle(guidance: Option<String>, can_undo: bool) -> String {
     let undo = can_undo.then(|| "`undo` in this session takes it back".to_owned());
     let ways = [guidance, undo, Some(ENDS.to_owned())];

@@ -1,26 +1,26 @@
-//! What stands before a declaration itself: its documentation and its attributes. Of what replaces it, what the new text does not bring stays.
+//! The head of a declaration: its documentation and attributes. A replacement keeps those that the new text does not have.
 
 use producers::csharp::lexer::lex;
 use std::ops::Range;
 
-/// What becomes of documentation and attributes of a declaration that is replaced.
+/// Treatment of the documentation and attributes of a replaced declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Head {
-    /// Each stays unless the new text brings its own.
+    /// Each stays unless the new text has its own.
     #[default]
     UnlessBrought,
-    /// They go, whatever the new text brings.
+    /// Both are removed, whatever the new text has.
     Replaced,
 }
 
-/// Where parts of a declaration begin, as it is compiled.
+/// Offsets of the parts of a declaration, as compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// Whether documentation stands before it.
+    /// Whether it has documentation.
     pub(super) is_documented: bool,
-    /// The first attribute, if there is one.
+    /// The first attribute, if any.
     pub(super) attributes: Option<usize>,
-    /// The declaration itself; 0 where nothing stands before it.
+    /// The declaration itself; 0 if it has no head.
     pub(super) itself: usize,
 }
 
@@ -28,7 +28,7 @@ impl Parts {
     pub(super) fn of(declaration: &str) -> Self {
         let lexed = lex(declaration);
         let mut depth = 0_usize;
-        // Comments are no tokens; an attribute is what stands in brackets before everything else.
+        // Comments are not tokens; attributes are the brackets before everything else.
         let first = lexed.tokens.iter().position(|token| match token.text(declaration) {
             "[" => {
                 depth += 1;
@@ -51,15 +51,15 @@ impl Parts {
     }
 }
 
-/// What is replaced of a declaration, and the text that replaces it.
+/// The replaced range of a declaration, and its new text.
 pub(super) struct Replaced {
     pub(super) own: Range<usize>,
     pub(super) new: String,
-    /// What stays, in words.
+    /// Description of the kept parts.
     pub(super) kept: Option<&'static str>,
 }
 
-/// Keeps what the new text does not bring. `compiled` is the text with blanks for what is not compiled.
+/// Keeps the parts that the new text lacks. `compiled` is the text with blanks for the parts that are not compiled.
 pub(super) fn unless_brought(text: &str, compiled: &str, whole: &Range<usize>, new: &str) -> Replaced {
     let (old, brought) = (Parts::of(&compiled[whole.clone()]), Parts::of(new));
     let from = |at: usize, new: String, kept| Replaced {

@@ -1,9 +1,9 @@
-//! Indentation of declarations that an edit brings: that of the place where they go.
+//! Indents inserted declarations like the surrounding code.
 
 use super::lines::{body, split};
 use producers::csharp::lexer::lex;
 
-/// A text whose lines are indented as `indent` is, whatever they were indented by together. Lines within strings, and directives, stay as they are.
+/// Replaces the common indentation of a text with `indent`. Lines within strings and directives stay unchanged.
 pub(super) fn indented(text: &str, indent: &str) -> String {
     let lines: Vec<&str> = split(text).collect();
     let fixed = fixed(text, &lines);
@@ -20,7 +20,7 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
     let Some((first, rest)) = own.split_first() else {
         return text.to_owned();
     };
-    // Often the first line alone is given without what stands before it in the file.
+    // Often only the first line lacks its indentation, because it was copied without the white space before it.
     let is_first_alone = leading(lines[*first]).is_empty() && !rest.is_empty() && !indent.is_empty() && common(rest).starts_with(indent);
     let (before, moved) = match is_first_alone {
         true => (String::new(), std::slice::from_ref(first)),
@@ -33,7 +33,7 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
     lines.iter().enumerate().map(line).collect()
 }
 
-/// Which lines begin within a token that has several, or are directives.
+/// Returns which lines begin inside a multi-line token or are directives.
 fn fixed(text: &str, lines: &[&str]) -> Vec<bool> {
     let lexed = lex(text);
     let tokens = lexed.tokens.iter().map(|token| (token.start as usize, token.end as usize));

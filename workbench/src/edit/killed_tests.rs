@@ -1,4 +1,4 @@
-//! What whoever comes next finds where a process was killed before any of its steps: all of it was done, or nothing.
+//! A process killed before any of its steps has done all of the operation or nothing, as the next operation finds it.
 
 use super::disk::Disk;
 use super::order::{EditRequest, Order, Part};
@@ -8,7 +8,7 @@ use super::real::Real;
 use super::state::{Mode, Status, WorkflowState};
 use crate::kill;
 
-/// Several files that one operation saves: whenever it is killed, the next operation finds all of them saved, or none.
+/// Several files saved by one operation: after a kill at any step, the next operation finds all of them saved, or none.
 #[test]
 fn a_death_among_several_files_leaves_all_or_none() {
     let (mut seen, mut left) = ([false; 2], 0);
@@ -35,7 +35,7 @@ fn a_death_among_several_files_leaves_all_or_none() {
             .iter()
             .map(|folder| files.leftovers(folder))
             .sum::<usize>();
-        // Nobody heard of its session: whatever comes next puts it right.
+        // No answer reported the session; the next operation recovers it.
         let listed = match steps % 2 {
             0 => format!("{:?}", ask(Order::List, None)),
             _ => format!("{:?}", recover(&files.disk, 1)),
@@ -51,8 +51,8 @@ fn a_death_among_several_files_leaves_all_or_none() {
     assert!(left > 20, "kills left {left} files half written");
 }
 
-/// A file of two names is written in place: whenever that is killed, the next operation finds what it held or what it was to hold, and a mixture
-/// that was left is told.
+/// A file with two hard links is written in place: after a kill at any step, the next operation finds the old or the new content and reports a
+/// mixture that it repaired.
 #[test]
 fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
     let mut told = 0;
@@ -90,7 +90,7 @@ fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
     assert!(told >= 3, "{told} mixtures were left");
 }
 
-/// Who comes after a kill may edit the manifest no more, but finishes what was begun.
+/// After a kill, a process that may not edit the manifest still finishes the operation.
 #[test]
 fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
     let mut seen = [false; 2];
@@ -168,7 +168,7 @@ fn the_manifest_waits_for_who_may_edit_it() {
     assert_eq!(files.text("cortex.toml"), "new\n");
 }
 
-/// A file of one name is never half written: what looks like it is what somebody wrote since.
+/// A file with one name is never half written; apparently torn content is a later write by another program.
 #[test]
 fn what_somebody_wrote_after_a_death_is_his() {
     let mut seen = 0;
@@ -198,7 +198,7 @@ fn what_somebody_wrote_after_a_death_is_his() {
     assert!(seen >= 3, "{seen} were killed before they wrote");
 }
 
-/// Of several files one was written by somebody else after the death: what he wrote stays, and the others have all of the operation or nothing.
+/// Another program writes one of several files after the kill: its text stays, and the other files have all of the operation or nothing.
 #[test]
 fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
     let mut seen = [false; 2];
@@ -232,7 +232,7 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                 if is_torn && theirs == "b" || text.map(str::as_bytes) == left[place].as_deref() {
                     continue;
                 }
-                // Written in place or removed, it may still have beside it what says that it waits: then nothing tells a revert from a save to come.
+                // A file written in place or removed may still have its staged file; then a revert looks like a save that is still to come.
                 if text == Some("old\n") && matches!(theirs, "b" | "c") {
                     continue;
                 }
@@ -253,7 +253,7 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                     .map(|name| files.file(name) != Some(b"old\n".to_vec()))
                     .collect();
                 assert!(now.iter().all(|new| *new == now[0]), "{case}");
-                // What was renamed was saved; what is written in place or removed may be killed before that is told.
+                // A renamed file was saved; a kill after a write in place or a removal may precede its record.
                 let is_renamed = matches!(theirs, "a" | "d");
                 assert!(!(was_saved && is_renamed) || now[0], "{case}");
                 assert_eq!((files.count_notes("saving"), files.leftovers("")), (0, 0), "{case}");
@@ -264,8 +264,8 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
     assert_eq!(seen, [true, true]);
 }
 
-/// One step of an operation fails, whichever: what it says of the files is so, all of them are what they were or what they were to be, and it can
-/// be done again.
+/// Any single step of an operation fails: the answer reports the files' true state, all of them are old or all new, and the operation can be
+/// repeated.
 #[test]
 fn a_step_that_fails_is_told_as_it_is() {
     let mut seen = [false; 2];
@@ -308,7 +308,7 @@ fn a_step_that_fails_is_told_as_it_is() {
             };
             let is_new = now() == new;
             assert!(is_new || now() == old, "{:?}: {case}", now());
-            // An answer that nobody could be given is put right by the next operation.
+            // The next operation recovers from an answer that was never delivered.
             let is_told = answer.status == Status::Success || answer.summary.contains("saved all the same");
             assert!(!is_told || is_new, "{case}");
             assert!(!answer.summary.contains("nothing was done") || !is_new, "{case}");
@@ -324,7 +324,7 @@ fn a_step_that_fails_is_told_as_it_is() {
     assert_eq!(seen, [true, true]);
 }
 
-/// What was written in place may be torn by taking it back, too.
+/// Restoring a file in place can tear it, too.
 #[test]
 fn what_was_torn_while_it_was_taken_back_is_made_whole() {
     let mut seen = 0;
@@ -352,7 +352,7 @@ fn what_was_torn_while_it_was_taken_back_is_made_whole() {
     assert!(seen > 3, "{seen}");
 }
 
-/// A save that fails at its last file is taken back; a death in the midst of that leaves none of it, and no mixture.
+/// A save that fails at its last file is rolled back; a kill during the rollback leaves none of it, and no mixture.
 #[test]
 fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
     let mut taken_back = 0;

@@ -1,8 +1,8 @@
-//! Lines as they stand in a file: each with its own end, be it CR, LF or both, the last one perhaps with none.
+//! Lines of a file, each with its own end: CR, LF, CR LF, or none for the last.
 
 use std::fmt;
 
-/// The lines of a text with their ends.
+/// Returns the lines of a text with their ends.
 pub fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -18,22 +18,22 @@ pub fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the line of a byte begins.
+/// Returns the start of the line that contains a byte.
 pub fn line_start(text: &str, at: usize) -> usize {
     memchr::memrchr2(b'\r', b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1)
 }
 
-/// A line without its end.
+/// Returns a line without its end.
 pub fn body(line: &str) -> &str {
     line.trim_end_matches(['\r', '\n'])
 }
 
-/// The end of a line; empty for a last one that has none.
+/// Returns the end of a line; empty for a last line without end.
 pub fn line_end(line: &str) -> &str {
     &line[body(line).len()..]
 }
 
-/// How many lines of a text end in which way.
+/// Number of lines of a text by line end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// LF.
@@ -45,7 +45,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Counts them.
+    /// Counts the line ends of a text.
     pub fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut ends = Self::default();
@@ -64,12 +64,12 @@ impl Ends {
         ends
     }
 
-    /// Whether lines end in several ways.
+    /// Whether the text has several kinds of line ends.
     pub fn are_mixed(&self) -> bool {
         [self.lf, self.crlf, self.cr].iter().filter(|count| **count > 0).count() > 1
     }
 
-    /// The end that most lines have; LF where there is none.
+    /// Returns the most frequent line end; LF if there is none.
     pub fn most_frequent(&self) -> &'static str {
         let Self { lf, crlf, cr } = *self;
         if crlf > lf && crlf >= cr {
@@ -101,7 +101,7 @@ impl fmt::Display for Ends {
     }
 }
 
-/// A text with all its line ends as `end`.
+/// Replaces all line ends of a text with `end`.
 pub fn fit(text: &str, end: &str) -> String {
     let mut fitted = String::with_capacity(text.len());
     for line in split(text) {
@@ -114,13 +114,13 @@ pub fn fit(text: &str, end: &str) -> String {
     fitted
 }
 
-/// Line and column of a byte, from 1; columns count characters.
+/// Returns line and column of a byte, from 1; columns count characters.
 pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     let ends = Ends::of(before);
     let mut line = 1 + ends.lf + ends.crlf + ends.cr;
     let mut start = line_start(text, at);
-    // Between CR and LF the line goes on.
+    // Between CR and LF the line is not finished.
     if before.ends_with('\r') && text[at..].starts_with('\n') {
         line -= 1;
         start = line_start(text, at - 1);

@@ -1,29 +1,29 @@
-//! Characters that look like others or like nothing: texts that differ in them alone look equal, so that the characters have to be named.
+//! Lookalike and invisible characters: texts that differ only in these look equal, so a message must name the characters.
 
 use std::collections::BTreeSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// So many are named on each side.
+/// Most characters that a message names per side.
 const NAMED: usize = 3;
 
-/// What is not seen at all: joiners, soft hyphens, the byte order mark.
+/// Whether a character is invisible: joiners, soft hyphens, the byte order mark.
 fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
 }
 
-/// A space that is not the usual one.
+/// Whether a character is a space other than U+0020.
 fn is_space(c: char) -> bool {
     !c.is_ascii() && c.is_whitespace() && !matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// A text as it looks: accents as one character with their letters, all spaces as one, without what is not seen. Lines stay lines.
+/// Normalizes a text to its appearance: composed accents, one kind of space, no invisible characters. Line ends stay.
 pub(super) fn seen(text: &str) -> String {
     let spaced = |c| if is_space(c) { ' ' } else { c };
     text.nfc().filter(|c| !is_unseen(*c)).map(spaced).collect()
 }
 
-/// In which such characters two texts differ that look equal, in a sentence's end.
+/// Describes the lookalike characters in which two texts differ, as the end of a sentence.
 pub(super) fn describe_lookalikes(held: &str, file: &str, wanted: &str) -> String {
     let odd = |text: &str| -> BTreeSet<char> {
         let is_odd = |c: &char| is_unseen(*c) || is_space(*c) || is_combining_mark(*c) || std::iter::once(*c).nfd().count() > 1;

@@ -1,5 +1,5 @@
-//! What somebody else wrote: a file is looked at before anything is done with its document, and what is not what it was is met. The file is
-//! told by its content, so that own writes are recognised and a new date means nothing.
+//! Detection of writes by other programs: every operation checks a document's file first and reacts to changes. The check compares content, so that
+//! own writes are recognised and a new time stamp alone does not matter.
 
 use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
@@ -13,16 +13,16 @@ use std::io;
 use std::rc::Rc;
 
 impl<F: Files> Run<'_, F> {
-    /// Looks at the file of a document before anything is done with it. What somebody else wrote is taken where nothing was edited; where the
-    /// edits' own places are untouched they are carried over. The event is told; `Conflict` each time anew.
+    /// Checks the file of a document before an operation. A foreign write is taken over if the buffer has no edits; edits whose own lines are
+    /// untouched are carried over. The event is reported; `Conflict` at every check.
     ///
     /// # Errors
-    /// When the file cannot be read as text any more.
+    /// When the file can no longer be read as text.
     pub fn read_document_file(&mut self, path: &str) -> Result<Reread, Trouble> {
         if let Some(trouble) = self.not_allowed(path) {
             return Err(trouble);
         }
-        // What this operation has seen already is not read again.
+        // Each file is read once per operation.
         let looked = self.looked.get(path).map(|looked| looked.content.clone());
         let seen = match looked.map_or_else(|| self.see(path), Ok) {
             Ok(seen) => seen,
@@ -37,7 +37,7 @@ impl<F: Files> Run<'_, F> {
             let mode = self.looked.get(path).and_then(|looked| looked.mode);
             let own = self.document_mut(path);
             own.seen = seen;
-            // What is yet to be made has those that it is to have.
+            // A file still to be created gets the permissions that it will have.
             own.now.mode = mode.or(own.now.mode);
             return Ok(Reread::Same {
                 differs: document.is_edited(),
@@ -61,7 +61,7 @@ impl<F: Files> Run<'_, F> {
         Ok(found)
     }
 
-    /// What somebody else did to a file, and what became of its document, as it was before, in a sentence.
+    /// Describes in a sentence a foreign write and its effect on the document as it was `before`.
     fn describe_foreign_write(&self, path: &str, before: &Document, carried: bool) -> String {
         let seen = self.session.documents.get(path).and_then(|document| document.seen.clone());
         let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
@@ -85,7 +85,7 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    /// What a file that has other bytes now means for a document.
+    /// Applies a foreign change of the file's bytes to a document.
     pub(super) fn meet(&mut self, path: &str, document: &Document, seen: &Content) -> Result<Reread, Trouble> {
         let now = &document.now;
         let theirs = self.seen(path, now.encoding);
@@ -106,7 +106,7 @@ impl<F: Files> Run<'_, F> {
             return Ok(Reread::Taken);
         }
         if *seen == now.base {
-            // It is again what the buffer was made of.
+            // The file again equals the base of the buffer.
             return Ok(Reread::Carried);
         }
         if let Some((text, alike)) = self.carried(path, [&now.base, &now.text, seen], theirs.encoding)? {
@@ -123,11 +123,11 @@ impl<F: Files> Run<'_, F> {
         Ok(Reread::Conflict)
     }
 
-    /// `ours`, which was made of `base`, as if it had been made of `theirs`, and whether some of its edits were there already; `None` when both
-    /// touch one place, or where there is no text. It is at hand, and not kept yet.
+    /// Carries the edits from `base` to `ours` over to `theirs`, and reports whether some were there already; `None` when both change one place, or a
+    /// text is missing. The result is in memory, not stored yet.
     ///
     /// # Errors
-    /// When a text of them was lost.
+    /// When one of the texts was lost.
     pub(super) fn carried(
         &mut self,
         path: &str,
@@ -145,18 +145,18 @@ impl<F: Files> Run<'_, F> {
         Ok(bytes.map(|bytes| (self.at_hand(Some(&bytes)), carried.alike)))
     }
 
-    /// Reads a file anew because somebody asks for it. Edits that conflict go, which is told beside, and can be had back by `undo`, when the conflict was
-    /// told before.
+    /// Rereads a file by request. Conflicting edits are dropped, as the second result reports, if the conflict was reported before; `undo` restores
+    /// them.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the file cannot be read.
     pub fn refresh(&mut self, path: &str) -> Result<(Reread, bool), Trouble> {
         let before = self.document(path)?.clone();
         let found = self.read_document_file(path)?;
         let theirs = self.seen(path, before.now.encoding).map_err(|trouble| self.of_document(trouble))?;
         let mut found = match found {
             Reread::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Reread::Same { differs },
-            // It was told before.
+            // The conflict was reported before.
             Reread::Same { .. } => Reread::Conflict,
             found => found,
         };
@@ -180,20 +180,20 @@ impl<F: Files> Run<'_, F> {
         Ok((found, drops))
     }
 
-    /// A buffer takes over what somebody else did.
+    /// Records that the buffer took over a foreign write.
     fn foreign(&mut self, path: &str, from: &Content, to: &Content) {
         let (from, to) = (from.clone(), to.clone());
         self.moves.push((path.to_owned(), Moved::Foreign { from, to }));
     }
 
-    /// The edits of a buffer are dropped, and it is what its file has become.
+    /// Records that the buffer's edits are dropped in favour of the file.
     fn dropped(&mut self, path: &str, before: &Version, to: &Content) {
         let (from, base) = (before.text.clone(), before.base.clone());
         self.moves.push((path.to_owned(), Moved::Own { from, to: base }));
         self.foreign(path, &before.base, to);
     }
 
-    /// The text that was seen in a file; `None` where there was none.
+    /// Returns the text found in a file; `None` if the file did not exist.
     pub(super) fn looked_text(&self, path: &str) -> Option<Result<(String, Encoding), Unreadable>> {
         Some(decode(self.looked.get(path)?.bytes.as_ref()?))
     }
@@ -216,11 +216,11 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    /// Drops what is not saved: the buffer is the file, or, where that cannot be read, what it was made of. What is told as a change can be had
-    /// back, once it is remembered.
+    /// Drops unsaved edits: the buffer becomes the file or, if that cannot be read, the buffer's base. A returned change can be undone once it is
+    /// remembered.
     ///
     /// # Errors
-    /// When there is no room to keep it.
+    /// When there is no room to keep the text.
     pub(super) fn discard(&mut self, path: &str) -> Result<(Status, Option<Change>), Trouble> {
         if let Some(trouble) = self.not_allowed(path) {
             return Err(trouble);

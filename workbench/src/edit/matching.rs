@@ -1,20 +1,20 @@
-//! Where a text stands in another, exactly: every occurrence counts, overlapping ones too. Any needle in any text takes time by their lengths alone.
+//! Exact substring search; overlapping occurrences count. Time is linear in the lengths for any input.
 
 use memchr::memmem;
 
-/// So many occurrences are looked for one by one, which is fast when there are few; after them the needle's own repetitions are made use of.
+/// Occurrences to search for one by one, which is fast for a few; after them, a search by the needle's own repetitions takes over.
 const ONE_BY_ONE: usize = 256;
 
 /// Occurrences of a needle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occurrences {
-    /// How many there are.
+    /// Number of occurrences.
     pub count: usize,
-    /// Where those from the wanted one on begin, in bytes.
+    /// Offsets of the requested ones, in bytes.
     pub at: Vec<usize>,
 }
 
-/// All occurrences, and where `most` of them from the one with number `from` (from 0) on begin. An empty needle stands nowhere.
+/// Counts all occurrences and returns the offsets of `most` of them from number `from` (from 0) on. An empty needle never occurs.
 pub fn find(text: &str, needle: &str, from: usize, most: usize) -> Occurrences {
     let mut found = Occurrences::default();
     if needle.is_empty() {
@@ -42,7 +42,7 @@ pub fn find(text: &str, needle: &str, from: usize, most: usize) -> Occurrences {
     found
 }
 
-/// The way of Knuth, Morris and Pratt: `seen` is told of every occurrence.
+/// Knuth-Morris-Pratt search; calls `seen` for every occurrence.
 fn repetitions(text: &[u8], needle: &[u8], mut seen: impl FnMut(usize)) {
     // borders[i]: length of the longest proper border of needle[..=i]. Files are far smaller than 4 GiB.
     let mut borders = vec![0_u32; needle.len()];

@@ -1,5 +1,5 @@
-//! Which declaration of a file a name means. It is taken as `resolve` takes names of the workspace: the whole name or its end, with type arguments,
-//! an arity mark or neither, a member behind a dot or `#`, with parameters or without, in any case.
+//! Finds the declaration in a file that a name refers to. Names follow the rules of `resolve`: the whole name or its end, with or without type
+//! arguments or arity mark, a member after a dot or `#`, with or without parameters, in any case.
 
 use super::declared::Declared;
 use super::symbol::Refused;
@@ -8,10 +8,10 @@ use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
 use std::collections::BTreeSet;
 
-/// The one declaration that a name means.
+/// Finds the one declaration that a name refers to.
 ///
 /// # Errors
-/// When it means none or several, with those that could be meant.
+/// When the name matches no or several declarations, with the candidates.
 pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
     let wanted = name.trim().trim_start_matches("//types/");
     let plain = |name: &str| -> String { name.chars().filter(|c| !c.is_whitespace()).collect() };
@@ -44,7 +44,7 @@ pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'
     }
 }
 
-/// The declarations that a path means: types before members.
+/// Returns the declarations that a path matches; types take precedence over members.
 fn declarations_of_path<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declared> {
     let Ok(path) = SymbolPath::parse(wanted) else { return Vec::new() };
     if path.is_wild() {
@@ -68,7 +68,7 @@ fn declarations_of_path<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declar
             return found;
         }
     }
-    // The last name is a member's; of an explicit implementation those before it are, too.
+    // The last name is a member's; an explicit implementation includes some of the names before it.
     for at in (1..path.segments.len()).rev() {
         let (before, name) = path.segments.split_at(at);
         let bare: Vec<&str> = name.iter().map(|one| one.name.as_str()).collect();
@@ -84,7 +84,7 @@ fn declarations_of_path<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declar
     }
 }
 
-/// The members of a type that a name means.
+/// Returns the members of a type that a name matches.
 fn members<'d>(all: &'d [Declared], owner: &str, name: &str, parameters: Option<&[String]>) -> Vec<&'d Declared> {
     let key = |one: &Declared| one.is.name[owner.len() + 1..].to_owned();
     let own: Vec<&Declared> = all.iter().filter(|one| !owner.is_empty() && one.owner == owner).collect();
@@ -159,7 +159,7 @@ mod tests {
             ("LruCache.~LruCache()", "#Finalize()"),
         ] {
             let found = names(wanted);
-            // Where two differ in their arguments alone both are listed.
+            // Two declarations that differ only in their arguments are both listed.
             match wanted {
                 "LruCache.Inner" => assert!(
                     found.first().is_some_and(|one| one.starts_with(&format!("{cache}{is}"))),

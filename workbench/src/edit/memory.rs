@@ -1,5 +1,4 @@
-//! The world of edits in memory, for tests: it can be stopped before every step that changes something, as a process is that is killed, and lose
-//! room on its disk.
+//! Edits in memory, for tests: can stop before every step that changes something, as if the process were killed, and run out of disk space.
 
 use super::diagnostics::Category;
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
@@ -10,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// Bytes, when they were written, and permissions.
+/// Content, time of the write, and permissions.
 type Entry = (Vec<u8>, u64, u32);
 
 /// Permissions of a new file.
@@ -24,20 +23,20 @@ pub struct Memory {
     log: RefCell<Vec<(Category, String)>>,
     clock: Cell<u64>,
     turns: Cell<u64>,
-    /// Steps that are still done; afterwards everything fails, as nothing is done any more.
+    /// Number of steps still allowed; afterwards every step fails, as in a killed process.
     left: Cell<Option<usize>>,
-    /// A file that there is no room for.
+    /// A file for which the disk has no room.
     full: RefCell<Option<String>>,
-    /// Files of a save that are yet to be written.
+    /// Files of a save not written yet.
     staged: RefCell<BTreeSet<String>>,
-    /// Files that are links now, which lead out of the workspace.
+    /// Files replaced by links out of the workspace.
     away: RefCell<BTreeSet<String>>,
-    /// Written by somebody else just before the next save.
+    /// Foreign write just before the next save.
     sneak: RefCell<Option<(String, Vec<u8>)>>,
 }
 
 impl Memory {
-    /// Somebody else writes a file.
+    /// Writes a file as another program.
     pub fn write(&self, path: &str, bytes: impl Into<Vec<u8>>) {
         let mode = self.mode(path).unwrap_or(USUAL);
         self.clock.set(self.clock.get() + 1);
@@ -46,54 +45,54 @@ impl Memory {
             .insert(path.to_owned(), (bytes.into(), self.clock.get(), mode));
     }
 
-    /// Permissions of a file.
+    /// Returns the permissions of a file.
     pub fn mode(&self, path: &str) -> Option<u32> {
         self.files.borrow().get(path).map(|(_, _, mode)| *mode)
     }
 
-    /// Somebody else gives a file other permissions.
+    /// Changes the permissions of a file as another program.
     pub fn allow(&self, path: &str, mode: u32) {
         self.files.borrow_mut().get_mut(path).expect("a file").2 = mode;
     }
 
-    /// Somebody else takes a file away.
+    /// Deletes a file as another program.
     pub fn remove(&self, path: &str) {
         self.files.borrow_mut().remove(path);
     }
 
-    /// Somebody else writes a file between the next look at it and the save.
+    /// Schedules a foreign write between the next check of a file and its save.
     pub fn sneak(&self, path: &str, bytes: &[u8]) {
         *self.sneak.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }
 
-    /// Somebody else puts a link that leads out of the workspace in a file's place.
+    /// Replaces a file with a link out of the workspace, as another program.
     pub fn lead_away(&self, path: &str) {
         self.write(path, "elsewhere\n");
         self.away.borrow_mut().insert(path.to_owned());
     }
 
-    /// What a file holds.
+    /// Returns the content of a file.
     pub fn file(&self, path: &str) -> Option<Vec<u8>> {
         self.files.borrow().get(path).map(|(bytes, _, _)| bytes.clone())
     }
 
-    /// What a file holds, as text.
+    /// Returns the content of a file as text.
     pub fn text(&self, path: &str) -> String {
         self.file(path)
             .map_or_else(String::new, |bytes| String::from_utf8(bytes).expect("UTF-8"))
     }
 
-    /// Is killed after so many more steps; `None` lives on.
+    /// Kills the process after so many more steps; `None` revives it.
     pub fn die_after(&self, steps: Option<usize>) {
         self.left.set(steps);
     }
 
-    /// There is no room for a file, or a folder of notes; or for all again.
+    /// Makes the disk full for a file or a folder of notes; `None` ends that.
     pub fn fill(&self, path: Option<&str>) {
         *self.full.borrow_mut() = path.map(str::to_owned);
     }
 
-    /// Names of notes.
+    /// Counts the notes of a folder.
     pub fn count_notes(&self, folder: &str) -> usize {
         self.notes(folder).expect("notes").len()
     }
@@ -107,7 +106,7 @@ impl Memory {
         }
     }
 
-    /// Lines of a log.
+    /// Returns the lines of a log.
     pub fn logged(&self, category: Category) -> Vec<serde_json::Value> {
         let log = self.log.borrow();
         let lines = log.iter().filter(|(other, _)| *other == category);

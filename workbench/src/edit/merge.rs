@@ -1,11 +1,11 @@
-//! What differs between two texts, as spans of whole lines, and edits carried from one text to another: an edit whose own lines nobody touched is
-//! carried, any other is a conflict. Nothing is guessed.
+//! Differences between two texts in whole lines, and edits carried from one text to another. An edit is carried if the other side left its lines
+//! unchanged; otherwise it is a conflict. Nothing is guessed.
 
 use super::lines::split;
 use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
 use std::ops::Range;
 
-/// One stretch that another text has instead.
+/// A range of one text and its replacement in the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Bytes of the old text.
@@ -14,18 +14,18 @@ pub struct Change {
     pub new: Range<usize>,
 }
 
-/// The lines in which `new` differs from `old`, in order, in as few stretches as there are.
+/// Returns the ranges of lines in which `new` differs from `old`, in order and as few as possible.
 pub fn changes(old: &str, new: &str) -> Vec<Change> {
     if old == new {
         return Vec::new();
     }
-    // What is the same before and behind, in whole lines.
+    // Common beginning and end, in whole lines.
     let same = same_before(old.as_bytes(), new.as_bytes());
     let before = line_start(old, floor(old, same)).min(line_start(new, floor(new, same)));
     let same = same_behind(&old.as_bytes()[before..], &new.as_bytes()[before..]);
     let behind = {
         let (a, b) = (old.len() - same, new.len() - same);
-        // The first line start at or after the difference, told from the end, where both are the same.
+        // The first line start at or after the difference, measured from the end, where both texts are equal.
         let (a, b) = (line_end(old, a), line_end(new, b));
         (old.len() - a).min(new.len() - b)
     };
@@ -58,9 +58,9 @@ pub fn changes(old: &str, new: &str) -> Vec<Change> {
     found
 }
 
-/// How many bytes two texts begin with in common.
+/// Returns the length of the common beginning of two texts.
 fn same_before(a: &[u8], b: &[u8]) -> usize {
-    // Blocks are compared faster than bytes.
+    // Comparing blocks is faster than comparing bytes.
     let blocks = a
         .chunks(BLOCK)
         .zip(b.chunks(BLOCK))
@@ -70,7 +70,7 @@ fn same_before(a: &[u8], b: &[u8]) -> usize {
     blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How many bytes two texts end with in common.
+/// Returns the length of the common end of two texts.
 fn same_behind(a: &[u8], b: &[u8]) -> usize {
     let blocks = a
         .rchunks(BLOCK)
@@ -102,17 +102,17 @@ fn line_end(text: &str, at: usize) -> usize {
         .map_or(text.len(), |end| at + end + 1)
 }
 
-/// Edits that were carried to another text.
+/// Edits carried to another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// That text with the edits.
+    /// The other text with the edits.
     pub text: String,
-    /// Whether some of them were there already.
+    /// Whether the other text already had some of the edits.
     pub alike: bool,
 }
 
-/// `ours`, which was made of `base`, as if it had been made of `theirs`; `None` when both touch the same lines. Lines that come where none were
-/// belong to those beside them, from which they may have been made: where others touched these, both touch one place.
+/// Carries the edits from `base` to `ours` over to `theirs`; `None` when both change the same lines. Inserted lines belong to their neighbours, from
+/// which they may be derived: a change of these by the other side is a conflict.
 pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
     if base == theirs || ours == theirs {
         return Some(Carried {
@@ -123,7 +123,7 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
     let (own, other) = (changes(base, ours), changes(base, theirs));
     let mut carried = String::with_capacity(theirs.len() + ours.len().saturating_sub(base.len()));
     let mut alike = false;
-    // Byte of base up to which all is carried.
+    // Offset in `base` up to which all edits are carried.
     let mut done = 0;
     let (mut own, mut other) = (own.iter().peekable(), other.iter().peekable());
     loop {
@@ -136,7 +136,7 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
                     false => a.start < b.end && b.start < a.end,
                 };
                 if meet {
-                    // The same edit on both sides is none that conflicts.
+                    // The same edit on both sides is not a conflict.
                     if mine.old == yours.old && ours[mine.new.clone()] == theirs[yours.new.clone()] {
                         own.next();
                         alike = true;
@@ -161,7 +161,7 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
     Some(Carried { text: carried, alike })
 }
 
-/// Puts lines behind others; `None` where the last of those has no end, and one line would come of two.
+/// Appends lines; `None` if the last line has no end, so that two lines would join.
 fn append_lines(text: &mut String, lines: &str) -> Option<()> {
     let apart = match text.as_bytes() {
         [] | [.., b'\n'] => true,
@@ -172,12 +172,12 @@ fn append_lines(text: &mut String, lines: &str) -> Option<()> {
     apart.then_some(())
 }
 
-/// A unified diff with three lines around each change. Line ends that differ are told.
+/// Returns a unified diff with three context lines. Differences of line ends are shown.
 pub fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     unified_by(old, new, old_name, new_name, |text| split(text).collect())
 }
 
-/// The same for programs that know lines as git does: LF alone ends one.
+/// Returns the same with git's definition of lines: only LF ends a line.
 pub fn unified_for_git(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     unified_by(old, new, old_name, new_name, |text| text.split_inclusive('\n').collect())
 }
@@ -194,7 +194,7 @@ fn unified_by(old: &str, new: &str, old_name: &str, new_name: &str, lines: fn(&s
         around(old, &(first.old.start..last.old.end)),
         around(new, &(first.new.start..last.new.end)),
     );
-    // Before the first change both are the same, so that the line numbers of what is shown are shifted by as much.
+    // Both texts are equal before the first change, so the line numbers shift by the same count.
     let skipped = lines(&old[..a.start]).len();
     let (left, right) = (lines(&old[a]), lines(&new[b]));
     let diff = TextDiff::configure().newline_terminated(true).diff_slices(&left, &right);
@@ -209,7 +209,7 @@ fn unified_by(old: &str, new: &str, old_name: &str, new_name: &str, lines: fn(&s
 
 const CONTEXT: usize = 3;
 
-/// A stretch with the lines around it that a diff shows, and one more, so that it is known that they go on.
+/// Extends a range by the context lines of a diff, and one more to show that the text continues.
 fn around(text: &str, stretch: &Range<usize>) -> Range<usize> {
     let mut start = line_start(text, stretch.start);
     let mut end = line_end(text, stretch.end);
@@ -220,7 +220,7 @@ fn around(text: &str, stretch: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// `-1,7 +1,8` as if so many lines stood before.
+/// Formats `-1,7 +1,8` as if so many lines preceded.
 fn shifted(ranges: &str, lines: usize) -> String {
     let one = |range: &str| {
         let (sign, numbers) = range.split_at(1);
@@ -283,12 +283,12 @@ mod tests {
         assert_eq!(with(&ours), Some(ours.clone()), "the same edit");
         assert_eq!(with(""), None);
         assert_eq!(carry("a\n", "a\nb\n", "a\nc\n"), None, "both add at one place");
-        // A line is touched as a whole: no number comes of two that nobody wrote.
+        // Edits touch whole lines: two numbers never mix to a third.
         let timeout = |ours: &str, theirs: &str| carry("timeout = 10\nother = 1\n", ours, theirs);
         assert_eq!(timeout("timeout = 100\nother = 1\n", "timeout = 20\nother = 1\n"), None);
         assert_eq!(carry("a b c d", "A b c d", "a b c D"), None);
         assert_eq!(carry("a\nb\n", "a\nb", "a\nb\nc\n"), None, "`bc` is a line of nobody");
-        // The line beside it is another one, but not where lines came that may have been made from it.
+        // The adjacent line may change, unless inserted lines may derive from it.
         assert_eq!(
             timeout("timeout = 100\nother = 1\n", "timeout = 10\nother = 2\n").as_deref(),
             Some("timeout = 100\nother = 2\n")
@@ -343,7 +343,7 @@ mod tests {
             }
             made.push_str(&old[done..]);
             prop_assert_eq!(&made, &new);
-            // Nothing to carry, or nothing to carry past.
+            // No edit to carry, or no change on the other side.
             prop_assert_eq!(carry(&old, &old, &new), Some(new.clone()));
             prop_assert_eq!(carry(&old, &new, &old), Some(new));
         }

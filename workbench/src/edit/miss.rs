@@ -1,5 +1,5 @@
-//! Why a text stands nowhere: what stands there that is nearly it, and in what that differs. It explains and never chooses: whoever asked writes
-//! the text anew.
+//! Explains why a text does not occur in a file: the most similar lines and their differences. It never chooses; the caller has to repeat the
+//! request.
 
 use super::lines::{Ends, body, fit, split};
 use super::lookalike;
@@ -7,27 +7,27 @@ use super::matching::find;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Longer texts are not looked through for what is only alike.
+/// Longest text, in bytes, that is searched for similar lines.
 const LARGEST: usize = 8 << 20;
-/// So many lines of the needle say where it may be meant.
+/// Lines of the needle used to find the similar place.
 const MOST_LINES: usize = 200;
-/// A line of the needle that stands there and in the text in more pairs of places says nothing.
+/// A line of the needle with more pairs of places in both texts is ignored as too common.
 const MOST_VOTES: usize = 1 << 20;
-/// Of fewer pairs of characters any line may have some.
+/// Least number of character pairs; with fewer, any line is similar.
 const SHORTEST: usize = 3;
-/// A line is shown up to so many characters.
+/// Characters of a line that are shown.
 const SHOWN: usize = 120;
 
-/// Why nothing was found.
+/// Explanation of a failed search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// In a sentence's middle.
+    /// The reason, as the middle of a sentence.
     pub why: String,
-    /// Lines that are nearest, each with its number, for reading.
+    /// The most similar lines, each with its number, for display.
     pub near: Vec<String>,
 }
 
-/// What stands in a text that is nearly the needle, which is not in it. `held` is what the text is called: the file, or the buffer.
+/// Explains a needle that does not occur in `text`. `held` names the text: the file, or the buffer.
 pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     if needle.is_empty() {
         return miss_because(
@@ -67,7 +67,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     alike_in_looks(held, text, &plain, &fitted).unwrap_or_else(|| near(held, text, needle))
 }
 
-/// What stands there and only looks like the needle. `plain` and `fitted` are both with LF.
+/// Finds text that only looks like the needle. Both `plain` and `fitted` have LF as line ends.
 fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<Miss> {
     if plain.is_ascii() && fitted.is_ascii() {
         return None;
@@ -99,7 +99,7 @@ fn with(why: String, text: &str, line: usize, count: usize) -> Miss {
     }
 }
 
-/// The needle without the line numbers that stand before each of its lines, if they do.
+/// Strips the line numbers before the needle's lines, if every line has one.
 fn numbered(needle: &str) -> Option<(String, &'static str)> {
     let mut bare = String::new();
     for line in split(needle) {
@@ -118,7 +118,7 @@ fn numbered(needle: &str) -> Option<(String, &'static str)> {
     Some((bare, "line numbers stand before the lines of old_text"))
 }
 
-/// The window of lines that has most in common with the needle.
+/// Finds the lines most similar to the needle.
 fn near(held: &str, text: &str, needle: &str) -> Miss {
     let wanted: Vec<&str> = split(needle).map(body).take(MOST_LINES).collect();
     let lines: Vec<&str> = split(text).map(body).collect();
@@ -128,7 +128,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
     let Some(start) = start else {
         return miss_because(&format!("it is nowhere in {held}, and nothing there is like it"));
     };
-    // A needle that begins or ends in the middle of a line is that line's part.
+    // The first and last lines of a needle may be parts of lines.
     let part = |at: usize, wanted_line: &str, line: &str| match (at == 0, at + 1 == wanted.len()) {
         (true, true) => line.contains(wanted_line),
         (true, false) => line.ends_with(wanted_line),
@@ -168,7 +168,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
     with(why, text, start + 1, wanted.len())
 }
 
-/// In what two lines differ, if that can be said in a word.
+/// Describes the difference of two lines, if it is simple.
 fn difference(held: &str, line: &str, wanted: &str) -> Cow<'static, str> {
     if line != wanted && lookalike::seen(line) == lookalike::seen(wanted) {
         return format!(
@@ -212,15 +212,15 @@ fn loosely(line: &str) -> String {
     squeezed(line).to_lowercase()
 }
 
-/// Where the needle begins if most of its lines that are in the text are to stand where they stand; the first such place. Lines that stand in too
-/// many places say nothing.
+/// Returns the line at which the needle starts if most of its lines that occur in the text are to align; the first such place. Lines that occur too
+/// often are ignored.
 fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<usize> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    // Of each line of the needle: where it stands there, and where in the text.
+    // For each line of the needle: its places in the needle, and in the text.
     let mut places: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
     for (at, line) in wanted.iter().enumerate() {
         let key = key(line);
-        // Brackets alone say nothing.
+        // Lines with brackets only are ignored.
         if key.chars().any(char::is_alphanumeric) {
             let number = *numbers.entry(key).or_insert(places.len());
             if number == places.len() {
@@ -249,7 +249,7 @@ fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<u
     (*best.1 > 0).then_some(best.0)
 }
 
-/// Where the line stands that has most pairs of characters in common with the needle's longest line; `None` when those are few.
+/// Returns the line that shares most character pairs with the needle's longest line; `None` when it shares few.
 fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let (at, longest) = wanted
         .iter()
@@ -282,7 +282,7 @@ fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
                 }
             }
         }
-        // In a thousand: of the needle's, which may be a part of the line; then of both together.
+        // Per mille: of the needle, which may be a part of the line; then of both together.
         (1000 * common / own.len().max(1), 2000 * common / (own.len() + other.len()).max(1))
     };
     let best = lines
@@ -294,7 +294,7 @@ fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     (own.len() >= SHORTEST && (best.0.0 >= 600 || best.0.1 >= 500)).then(|| number.saturating_sub(at))
 }
 
-/// A line in which tabs and white space at the end are seen, cut.
+/// Shows tabs and trailing white space of a line, and cuts it.
 pub fn visible(line: &str) -> String {
     let rest = line.trim_end_matches([' ', '\t']);
     let mut seen: String = rest.replace('\t', "→");

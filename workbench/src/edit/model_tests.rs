@@ -1,7 +1,6 @@
-//! Any sequence of edits, writes of others and deaths, against a naive model: two texts and a stack, nothing kept anywhere. After every
-//! operation buffer and file are what the model has, and the state is the one that follows from them. A process that is killed before any of its
-//! steps on a real disk has done the operation, or not done it, or has the edit waiting in the buffer; nothing that was told before is lost, and
-//! what it left half written is taken for nothing.
+//! Any sequence of edits, foreign writes and kills, against a naive model: two texts and a stack, nothing on disk. After every operation, buffer and
+//! file equal the model's, and the state follows from them. An operation killed before any of its steps on a real disk is done, not done, or waits as
+//! an edit in the buffer; no reported edit is lost, and half-written leftovers are ignored.
 
 use super::foreign_writes::notice;
 use super::merge::{Carried, carry, changes};
@@ -15,7 +14,7 @@ use super::state::{Mode, Status, WorkflowState};
 use crate::kill;
 use proptest::prelude::*;
 
-/// What is done.
+/// A step of the sequence.
 #[derive(Clone, Debug)]
 enum Act {
     Replace(String, String),
@@ -26,13 +25,13 @@ enum Act {
     Refresh,
     Undo,
     Redo,
-    /// Somebody else writes one line of the file, which no line was before and no edit touches.
+    /// Another program writes a line that no line was before and no edit touches.
     Write(usize),
-    /// Somebody else writes what the buffer holds: all of it, or the first of its edits.
+    /// Another program writes the buffer's text: all of it, or the first of its edits.
     Alike(bool),
-    /// A service notices what was written.
+    /// The watching service detects the writes.
     Notice,
-    /// The next operation's process dies before that step.
+    /// The process of the next operation is killed before that step.
     Die(usize),
 }
 
@@ -40,17 +39,17 @@ enum Act {
 #[derive(Clone, Debug, PartialEq)]
 struct Model {
     file: String,
-    /// What the buffer was made of.
+    /// Base of the buffer.
     base: String,
     buffer: String,
-    /// Whether both sides wrote one place, and what the file was when that was told.
+    /// In a conflict, the file's text when the conflict was reported.
     out: Option<String>,
     selection: Option<(String, String)>,
     done: Vec<(Side, Side)>,
     undone: Vec<(Side, Side)>,
 }
 
-/// A text with what it was made of.
+/// A text with its base.
 #[derive(Clone, Debug, PartialEq)]
 struct Side {
     text: String,
@@ -58,7 +57,7 @@ struct Side {
 }
 
 impl Model {
-    /// What a look at the file does. Whether the operation goes on.
+    /// Models the check of the file; returns whether the operation continues.
     fn read_file(&mut self) -> bool {
         if self.file == self.base && self.out.is_none() || self.out.as_ref() == Some(&self.file) && self.file != self.base {
             return true;
@@ -84,7 +83,7 @@ impl Model {
         true
     }
 
-    /// Edits that are not saved and that the file has are another's.
+    /// Unsaved edits that the file already has count as foreign.
     fn concede(&mut self, made_of: impl Fn(&str, &str) -> Option<String>) {
         for (from, to) in &mut self.done {
             if (&from.base, &to.base) == (&self.base, &self.base)
@@ -97,7 +96,7 @@ impl Model {
         self.done.retain(|(from, to)| from != to);
     }
 
-    /// A look that nobody asked for: a conflict has not been told by it.
+    /// Models a check without a request: it does not report a conflict.
     fn notice(&mut self) {
         let told = self.out.clone();
         if !self.read_file() {
@@ -118,7 +117,7 @@ impl Model {
         }
     }
 
-    /// The buffer is the file, and what it was can be had back.
+    /// Replaces the buffer with the file; undo restores it.
     fn drop_edits(&mut self) {
         let ours = self.side();
         self.take();
@@ -187,7 +186,7 @@ impl Model {
         if let Act::Refresh = act {
             let told = self.out.clone();
             if self.read_file() && self.out.is_some() || self.out.is_some() && told == self.out {
-                // It was told before.
+                // The conflict was reported before.
                 self.drop_edits();
             }
             self.selection = None;
@@ -201,7 +200,7 @@ impl Model {
         let busy = self.out.is_some() || self.selection.is_some();
         match act {
             Act::Replace(old, new) => match self.buffer.match_indices(old.as_str()).count() {
-                // Words do not overlap themselves. A search drops what one before it offered.
+                // Words do not overlap themselves. A search drops the candidates of an earlier one.
                 0 => self.selection = None,
                 1 if old == new => self.selection = None,
                 1 => self.edit(mode, self.buffer.replacen(old.as_str(), new, 1)),
@@ -223,7 +222,7 @@ impl Model {
             Act::Append(text) if !busy => self.edit(mode, format!("{}{text}", self.buffer)),
             Act::Commit if !busy && self.buffer != self.base => self.save(),
             Act::Discard => {
-                // Who drops candidates means no edits, whatever somebody else wrote meanwhile.
+                // Dropping candidates keeps the edits, whatever another program wrote meanwhile.
                 self.selection = None;
                 if !offered && (self.out.is_some() || self.buffer != self.base) {
                     self.drop_edits();
@@ -279,7 +278,7 @@ impl Bed {
         }
     }
 
-    /// What the buffer holds, as it is kept.
+    /// Returns the stored text of the buffer.
     fn buffer(&self) -> String {
         let session = Session::load(&self.files.disk, &self.session, 1).expect("a session");
         let document = &session.documents["a"];
@@ -293,7 +292,7 @@ impl Bed {
     }
 }
 
-/// Distinct words, so that places can be told, and one that stands twice.
+/// Distinct words, so that places are unique, and one that occurs twice.
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\ntwo\nsix\n";
 
 fn any_word() -> impl Strategy<Value = String> {
@@ -386,7 +385,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         let response = bed.ask(Bed::order(act));
         kill::kill_after(None);
         if dies.take().is_some() {
-            // What it answered nobody heard. Whatever comes next looks first; then it is one of these.
+            // The answer was lost. The next operation checks the file first; then the result is one of these.
             let mut looked = before.clone();
             looked.read_file();
             let wait = Model {
@@ -411,7 +410,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             );
             let session = Session::load(&bed.files.disk, &bed.session, 1).expect("a session");
             model = found.expect("it is there").clone();
-            // Which edits are remembered follows from how far it came.
+            // The kill's step decides which edits are remembered.
             let stack = |edits: &[super::session::Edit]| -> Vec<(Side, Side)> {
                 let text = |content: &super::session::Content| -> String {
                     let content = content.as_ref().expect("a text");
@@ -439,7 +438,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             leads_on(&response);
             prop_assert_eq!(response.workflow_state, model.state(), "{:?} {:?} {:?}", act, response, model);
         }
-        // Whatever the model thinks: lines of others are never written over.
+        // Independent of the model: foreign lines are never overwritten.
         let now = bed.files.text("a");
         let lost = theirs
             .lines()

@@ -1,72 +1,72 @@
-//! Patches in the two forms that models write, read: unified diffs, and `*** Begin Patch`. What is not of the form is told with its line.
+//! Parser of patches in the two forms that models write: unified diffs, and `*** Begin Patch`. Errors name the line.
 
 use super::lines::{body, line_end, split};
 use super::unified;
 
-/// What is to become of one file.
+/// Change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Its path as the patch has it.
+    /// Its path in the patch.
     pub path: String,
-    /// Where it goes, if it is moved.
+    /// New path, if the file is moved.
     pub to: Option<String>,
-    /// What is done.
+    /// Kind of the change.
     pub kind: Kind,
-    /// Whether a file that is made can be run.
+    /// Whether a new file is executable.
     pub executable: bool,
-    /// The number of the mail that it stands in, of a series of mails.
+    /// Number of its mail in a series of mails.
     pub mail: usize,
 }
 
 impl FilePatch {
-    /// Whether the file is not under its name after it.
+    /// Whether the change removes the file's old path.
     pub(super) fn goes(&self) -> bool {
         matches!(self.kind, Kind::Delete(_)) || self.to.is_some()
     }
 }
 
-/// What is done with a file.
+/// Kind of a file's change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is made, with this text.
+    /// Create the file with this text.
     Add(String),
-    /// It is taken away; where there are hunks, they take all of its lines.
+    /// Delete the file; its hunks, if any, must cover all lines.
     Delete(Vec<Hunk>),
-    /// It is changed.
+    /// Edit the file.
     Update(Vec<Hunk>),
 }
 
-/// Lines that go and come at one place.
+/// Lines removed and added at one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// Line of the patch, for what is said of it.
+    /// Line of the patch, for messages.
     pub at: usize,
-    /// The line at which it begins in the old file, from 1, where the patch tells it.
+    /// Start line in the old file, from 1, if the patch has it.
     pub line: Option<usize>,
-    /// Lines above, each below the one before it; from the last one on it is looked for.
+    /// Context lines above, each below the previous one; the hunk is searched after the last.
     pub below: Vec<String>,
     /// Its lines: ` `, `-` or `+`, and the text.
     pub lines: Vec<(char, String)>,
-    /// How each of its lines ends in the patch; empty where the patch ends.
+    /// Line ends in the patch, one per line; empty at the end of the patch.
     pub ends: Vec<String>,
-    /// Whether it stands at the end of the file.
+    /// Whether it is at the end of the file.
     pub last: bool,
     /// Whether the last old line has no end.
     pub was_open: bool,
     /// Whether the last new line has no end.
     pub open: bool,
-    /// How its new lines end in a file that has no line end yet, where the patch tells it.
+    /// End of its new lines for a file without line ends, if the patch defines it.
     pub end: Option<&'static str>,
 }
 
 impl Hunk {
-    /// Has one more line.
+    /// Adds a line.
     pub(super) fn push(&mut self, sign: char, text: &str, end: &str) {
         self.lines.push((sign, text.to_owned()));
         self.ends.push(end.to_owned());
     }
 
-    /// Its lines that do not come, with their ends.
+    /// Returns its old lines with their ends.
     pub(super) fn old(&self) -> impl Iterator<Item = (&str, &str)> {
         self.with_sign(|sign| sign != '+')
     }
@@ -76,13 +76,13 @@ impl Hunk {
         lines.map(|((_, text), end)| (text.as_str(), end.as_str()))
     }
 
-    /// Whether its lines end in several ways: then the patch was not written over as a whole, and says how lines end.
+    /// Whether its lines have several kinds of ends: then the patch's ends were not normalized and count.
     pub(super) fn tells_ends(&self) -> bool {
         let mut ends = self.ends.iter().filter(|end| !end.is_empty());
         ends.next().is_some_and(|first| ends.any(|end| end != first))
     }
 
-    /// Whether a line goes and comes again with another end.
+    /// Whether it removes a line and adds it again with another end.
     pub(super) fn turns_ends(&self) -> bool {
         let differs = |one: &str, other: &str| one != other && !one.is_empty() && !other.is_empty();
         let comes = |(text, end): (&str, &str)| {
@@ -96,9 +96,9 @@ impl Hunk {
 /// Reads a patch.
 ///
 /// # Errors
-/// What is wrong with it, and at which of its lines.
+/// When the patch is malformed, with the error and its line.
 pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
-    // A carriage return within a line is the line's own.
+    // In a patch with LF, a carriage return within a line belongs to the line.
     let whole: Vec<&str> = match text.contains('\n') {
         true => text.split_inclusive('\n').collect(),
         false => split(text).collect(),
@@ -124,7 +124,7 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     Ok(files)
 }
 
-/// The line that ends what a line begins around a patch: a fence, or the text that a shell gives to a command.
+/// Returns the line that closes a wrapper around a patch: a code fence, or a shell's here-document.
 fn closing(line: &str) -> Option<&str> {
     let line = line.trim();
     let mark = line
@@ -221,7 +221,7 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, ended: &str, number: usize) -> Resu
     Ok(())
 }
 
-/// The last hunk, if it goes on, or else one that begins at a line of the patch.
+/// Returns the last hunk if it continues; otherwise adds one at a line of the patch.
 fn begun(hunks: &mut Vec<Hunk>, number: usize, goes_on: impl Fn(&Hunk) -> bool) -> &mut Hunk {
     if !hunks.last().is_some_and(goes_on) {
         hunks.push(Hunk {

@@ -1,20 +1,18 @@
-//! Names of files in unified diffs: in quotes where they need them, and behind the prefixes of the two sides or, as git has them with
-//! `--no-prefix`, without.
+//! File names in unified diffs: quoted if necessary, with the prefixes of both sides or, with git's `--no-prefix`, without.
 
 use super::miss;
 
-/// Prefixes of the old side and the new one: git's own, those of `diff.mnemonicPrefix` (commit, index, object, work tree) and of `--no-index`. With `-R`
-/// they stand the other way round.
+/// Prefixes of old and new side: git's own, those of `diff.mnemonicPrefix` (commit, index, object, work tree) and of `--no-index`. `-R` swaps them.
 const SIDES: [(&str, &str); 6] = [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/")];
 
-/// What stands in the place of a file that is not there.
+/// Name of a missing file.
 const NONE: &str = "/dev/null";
 
-/// The two names of a file, `None` where there is none, as `---` and `+++` have them at a line of the patch and at the next one; `told` is what
-/// `diff --git` has before them.
+/// Returns the old and new name of a file, `None` for a missing one, from the `---` and `+++` lines at `number` and the next line; `told` are the
+/// names of the `diff --git` line.
 pub(super) fn both(old: &str, new: &str, told: Option<&str>, number: usize) -> Result<(Option<String>, Option<String>), String> {
     let (old, new) = (path(old, number)?, path(new, number + 1)?);
-    // Of a file that is made or removed only that line has both.
+    // Only the `diff --git` line has both names of a created or deleted file.
     let git = match told {
         Some(told) if old == NONE || new == NONE => halves(told, number)?,
         told => told.map(|_| (old.clone(), new.clone())),
@@ -24,7 +22,7 @@ pub(super) fn both(old: &str, new: &str, told: Option<&str>, number: usize) -> R
         let bare = match (prefix, &git) {
             (Some(prefix), _) => name.strip_prefix(prefix),
             (None, Some(_)) => None,
-            // Whoever writes no such line may have one prefix and not the other.
+            // Without a `diff --git` line, a name may have one prefix and not the other.
             (None, None) => name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")),
         };
         (name != NONE).then(|| bare.unwrap_or(&name).to_owned())
@@ -33,7 +31,7 @@ pub(super) fn both(old: &str, new: &str, told: Option<&str>, number: usize) -> R
     Ok((bare(old, one), bare(new, other)))
 }
 
-/// The path that `diff --git` tells two times, as it does where nothing is moved.
+/// Returns the path that `diff --git` has twice, as for a file that is not moved.
 pub(super) fn twice(told: &str, number: usize) -> Result<String, String> {
     let own = halves(told, number)?.and_then(|(old, new)| match prefixes(&old, &new) {
         Some((one, other)) => (old[one.len()..] == new[other.len()..]).then(|| old[one.len()..].to_owned()),
@@ -42,20 +40,20 @@ pub(super) fn twice(told: &str, number: usize) -> Result<String, String> {
     own.ok_or_else(|| format!("line {number} of the patch: it does not name one file two times"))
 }
 
-/// The names that `diff --git` tells, where they are of one length.
+/// Splits the names of a `diff --git` line, if they have equal lengths.
 fn halves(told: &str, number: usize) -> Result<Option<(String, String)>, String> {
     let at = told.len() / 2;
     let both = told.get(..at).zip(told.get(at..).and_then(|rest| rest.strip_prefix(' ')));
     both.map(|(old, new)| Ok((path(old, number)?, path(new, number)?))).transpose()
 }
 
-/// The prefixes that two names have, if they are those of two sides.
+/// Returns the prefixes of two names, if they are those of two sides.
 fn prefixes(old: &str, new: &str) -> Option<(&'static str, &'static str)> {
     let ways = SIDES.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     ways.into_iter().find(|(one, other)| old.starts_with(one) && new.starts_with(other))
 }
 
-/// A path as git writes it, spaces and all: up to the tab that it puts behind one with spaces, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
+/// Parses a path as git writes it: up to the tab after a path with spaces, or quoted with C escapes and octal bytes (`core.quotePath` of git-config).
 pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
     let wrong = || {
         let found = miss::visible(text);
@@ -82,7 +80,7 @@ pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
     String::from_utf8(path).ok().filter(|_| is_all).ok_or_else(wrong)
 }
 
-/// The byte that stands behind a backslash.
+/// Returns the byte of an escape after the backslash.
 fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
     let digit = |byte: u8| (b'0'..=b'7').contains(&byte).then(|| byte - b'0');
     Some(match rest.next()? {

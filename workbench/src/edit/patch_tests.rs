@@ -1,4 +1,4 @@
-//! Patches as git makes them: what it says of two trees makes the one of the other.
+//! Patches that git writes: the difference of two trees turns the first into the second.
 
 use super::memory::Memory;
 use super::order::Order;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Names that git quotes, and others.
+/// Names that git quotes, and plain ones.
 const NAMES: [&str; 9] = [
     "a.cs",
     "\u{e4}/\u{65e5}\u{672c}.cs",
@@ -26,7 +26,7 @@ const NAMES: [&str; 9] = [
 /// Texts of files by their paths.
 type Tree = BTreeMap<&'static str, String>;
 
-/// What git answers in a folder, whatever its user has set.
+/// Runs git in a folder, independent of the user's settings.
 fn git(folder: &Path, args: &[&str]) -> String {
     let run = Command::new("git")
         .args(["-c", "core.autocrlf=false"])
@@ -40,7 +40,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(run.stdout).expect("UTF-8")
 }
 
-/// What git says that differs between two trees.
+/// Returns git's diff of two trees.
 fn difference(old: &Tree, new: &Tree, options: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("folder");
     let root = folder.path();
@@ -65,7 +65,7 @@ fn difference(old: &Tree, new: &Tree, options: &[&str]) -> String {
     git(root, &args)
 }
 
-/// The tree that `git apply` makes of another one, if it takes the patch.
+/// Applies a patch to a tree with `git apply`; `None` if it refuses.
 fn applied(old: &Tree, patch: &str) -> Option<Tree> {
     let folder = tempfile::tempdir().expect("folder");
     let (root, file) = (folder.path().join("tree"), folder.path().join("patch"));
@@ -87,7 +87,7 @@ fn applied(old: &Tree, patch: &str) -> Option<Tree> {
     run.status.success().then(|| NAMES.into_iter().filter_map(text).collect())
 }
 
-/// The tree after a patch of the other one.
+/// Applies a patch to a tree with cortex.
 fn patched(old: &Tree, patch: &str) -> Result<Tree, String> {
     let mut coder = Coder {
         files: Memory::default(),
@@ -105,7 +105,7 @@ fn patched(old: &Tree, patch: &str) -> Result<Tree, String> {
     Ok(NAMES.into_iter().filter_map(text).collect())
 }
 
-/// A patch as `git format-patch` mails it, with a message that has what diffs have.
+/// Formats a patch as `git format-patch` does, with diff-like lines in the message.
 fn mailed(patch: &str) -> String {
     let name = "0123456789".repeat(4);
     format!(
@@ -113,7 +113,7 @@ fn mailed(patch: &str) -> String {
     )
 }
 
-/// A text that git takes for another one's when it is moved.
+/// Returns a text long enough for git to detect a move.
 fn long(of: usize) -> String {
     (0..40).map(|line| format!("text {of}, line {line} of it\n")).collect()
 }
@@ -156,7 +156,7 @@ fn empty_files_quoted_paths_and_moves_are_as_git_writes_them() {
         assert!(patch.contains(says), "{patch}");
         assert_eq!(patched(&old, &patch), Ok(new), "{patch}");
     }
-    // A file that is not empty any more is not removed as one that is.
+    // The patch deletes an empty file; a file with content is refused.
     let gone = difference(&of(&[("a.cs", "")]), &of(&[]), &[]);
     let kept = patched(&of(&[("a.cs", "x")]), &gone).expect_err("refused");
     assert!(kept.contains("not all of its lines"), "{kept}");
@@ -239,7 +239,7 @@ fn what_a_mail_says_is_no_patch() {
     let both = Tree::from([("a.cs", "b\n".to_owned()), ("notes", String::new())]);
     assert_eq!(patched(&old, &format!("{other}{mail}")), Ok(both));
     assert!(patched(&old, &cover).is_err_and(|why| why.contains("the patch has no file")));
-    // What is no mail says what it is, and is refused where it is none of that.
+    // Other text before a patch is parsed as what it is, and refused if it is not a patch.
     assert!(patched(&old, &format!("Binary files x and y differ\n{}", difference(&old, &new, &[]))).is_err());
 }
 
@@ -315,7 +315,7 @@ fn byte_order_marks_stay_come_and_go_as_git_says() {
         let patch = difference(&of(old), &moved, &["--no-renames"]);
         assert_eq!(patched(&of(old), &patch), Ok(moved), "{patch}");
     }
-    // Whoever does not see it leaves it.
+    // A patch that omits the byte order mark keeps it.
     let patch = "--- a/a.cs\n+++ b/a.cs\n@@ -1,2 +1,2 @@\n-a\n+x\n b\n";
     assert_eq!(patched(&of(marked), patch), Ok(of("\u{feff}x\nb\nc\n")));
     assert!(patched(&of(plain), &difference(&of(marked), &of("\u{feff}x\n"), &[])).is_err());
@@ -369,7 +369,7 @@ proptest! {
         if old != new {
             let patch = difference(&old, &new, &["-B", "-M"]);
             let done = patched(&old, &patch);
-            // What git says so it does not always apply, where it names a file that goes nowhere.
+            // Diffs with copies, and those of git's own that `git apply` refuses, must be refused.
             match applied(&old, &patch) {
                 Some(tree) if !patch.contains("\ncopy from ") => prop_assert_eq!(done, Ok(tree), "{}", patch),
                 _ => prop_assert!(done.is_err(), "{}", patch),

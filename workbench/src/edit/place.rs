@@ -1,56 +1,56 @@
-//! Which file a path means, and whether it may be edited: inside the workspace whatever links lead there, and neither git's, nor cortex's own,
-//! nor the store's; the manifest only for whom it is allowed.
+//! Resolves paths and checks that a file may be edited: inside the workspace after following links, and not git's, cortex's own, or the store's; the
+//! manifest only by permission.
 
 use crate::location::MANIFEST;
 use os::info::FileInfo;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// Longest path that is looked at, in bytes.
+/// Longest accepted path, in bytes.
 const LONGEST: usize = 4096;
 
-/// Why a file is not edited, nor shown.
+/// Reason why a file is not edited or shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// There is no path.
+    /// The path is empty.
     #[error("no path is given")]
     Empty,
-    /// Its real place is elsewhere.
+    /// Its real path is outside the workspace.
     #[error("{0} leads out of the workspace")]
     Outside(String),
-    /// It lies in a folder `.git`, or is one.
+    /// It is in a folder `.git`, or is one.
     #[error("{0} belongs to git")]
     Git(String),
-    /// It lies in `.cortex`.
+    /// It is in `.cortex`.
     #[error("{0} belongs to cortex, which keeps it itself")]
     Own(String),
-    /// It is `cortex.toml`, or the file that this leads to, under whatever name.
+    /// It is `cortex.toml` or the target of its link, under any name.
     #[error("{0} is the manifest, which is edited only where that is allowed")]
     Manifest(String),
-    /// It lies in the store.
+    /// It is in the store.
     #[error("{0} belongs to the store")]
     Store(String),
-    /// A folder, a pipe, a device …
+    /// It is a folder, a pipe, a device …
     #[error("{0} is no regular file")]
     NoFile(String),
-    /// A part of it is a file.
+    /// A parent of the path is a file.
     #[error("{0} lies below something that is no folder")]
     BelowFile(String),
-    /// Bytes that are no text, or a control character.
+    /// The path has a control character or is not UTF-8.
     #[error("the path holds what no path of a source file holds: control characters, or bytes that are not UTF-8")]
     Odd,
-    /// The system does not say.
+    /// The operating system reports an error.
     #[error("{path} cannot be looked at: {reason}")]
     System {
-        /// Which.
+        /// The path.
         path: String,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
 }
 
 impl Refused {
-    /// What leads on.
+    /// Returns the next step for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Manifest(_) => "say that it is with `--manifest` (JSON: manifest); nothing was changed",
@@ -59,19 +59,19 @@ impl Refused {
     }
 }
 
-/// What may be edited.
+/// Permissions of edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guard {
     /// The store's folder, wherever it is.
     pub store: Option<PathBuf>,
-    /// Whether the manifest may be.
+    /// Whether the manifest may be edited.
     pub manifest: bool,
 }
 
-/// The path of the real file below the root, which is canonical: the one that every way to it has. The file may not be there yet.
+/// Returns the canonical path of the real file below the canonical root. The file may not exist yet.
 ///
 /// # Errors
-/// When it may not be edited.
+/// When the file must not be edited.
 pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refused> {
     if given.is_empty() {
         return Err(Refused::Empty);
@@ -79,7 +79,7 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
     if given.len() > LONGEST || given.chars().any(char::is_control) {
         return Err(Refused::Odd);
     }
-    // A name that ends so is a folder's, whether that is there or not.
+    // Such a path is a folder's, whether the folder exists or not.
     if given.ends_with('/') || given.ends_with("/.") {
         return Err(Refused::NoFile(given.to_owned()));
     }
@@ -89,7 +89,7 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
         return Err(Refused::NoFile(given.to_owned()));
     }
     let path = below.to_str().ok_or(Refused::Odd)?.to_owned();
-    // Names that a file system without regard to case takes for the same are meant, too.
+    // Compare without regard to case, as some file systems do.
     let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
     let first = parts.clone().next().unwrap_or_default();
     if parts.any(|part| part == ".git") {
@@ -111,19 +111,19 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
     Ok(path)
 }
 
-/// Whether two names are of one file, by links of either kind.
+/// Whether two paths refer to the same file, by symbolic or hard links.
 pub fn is_one(path: &Path, other: &Path) -> bool {
     let file = |path: &Path| FileInfo::of_target(path).ok().map(|found| found.identity());
     file(path).is_some_and(|own| file(other) == Some(own))
 }
 
-/// How many bytes the file at a path below the root has; `None` where there is none.
+/// Returns the size of the file at a path below the root; `None` if it does not exist.
 pub fn size(root: &Path, path: &str) -> Option<u64> {
     let found = std::fs::metadata(root.join(path)).ok()?;
     found.is_file().then_some(found.len())
 }
 
-/// Follows all links. What is not there yet lies in the real place of the nearest folder above that is.
+/// Follows all links. A missing file is resolved against its nearest existing folder.
 fn real(path: &Path, given: &str) -> Result<PathBuf, Refused> {
     let system = |error: &std::io::Error| Refused::System {
         path: given.to_owned(),
@@ -137,7 +137,7 @@ fn real(path: &Path, given: &str) -> Result<PathBuf, Refused> {
         },
         Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Refused::BelowFile(given.to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // A link that leads nowhere yet: who writes through it would make a file there.
+            // A dangling link: a write through it would create its target.
             if let Ok(target) = std::fs::read_link(path) {
                 let folder = path.parent().unwrap_or(path);
                 return path_not_found(&folder.join(target), given);
@@ -155,14 +155,14 @@ fn path_not_found(path: &Path, given: &str) -> Result<PathBuf, Refused> {
     loop {
         match above.components().next_back() {
             Some(Component::Normal(name)) => rest.push(name),
-            // `missing/..` is nowhere.
+            // `missing/..` does not exist.
             _ => return Err(outside()),
         }
         above = above.parent().ok_or_else(outside)?;
         match above.canonicalize() {
             Ok(folder) if folder.is_dir() => return Ok(rest.iter().rev().fold(folder, |path, name| path.join(name))),
             Ok(_) => return Err(Refused::BelowFile(given.to_owned())),
-            // What does not lead anywhere is not followed further.
+            // A dangling link is not followed further.
             Err(_) if above.is_symlink() => return Err(outside()),
             Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Why an operation does not go on with a file now, in words.
+//! Messages about operations that cannot continue with a file.
 
 use super::files::Files;
 use super::lines::{Ends, fit};
@@ -6,7 +6,7 @@ use super::run::{Run, Trouble};
 use super::state::{Mode, WorkflowState};
 use super::tools::Tool;
 
-/// Leaves out what may not be edited any more, and says so, where other files of the session can go on.
+/// Skips files that must no longer be edited, with a note, if the operation can continue with others.
 pub(super) fn leave_out<F: Files>(run: &mut Run<'_, F>, paths: &mut Vec<String>) {
     let (barred, free): (Vec<String>, Vec<String>) = paths.iter().cloned().partition(|path| run.is_barred(path));
     if !barred.is_empty() && !free.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn leave_out<F: Files>(run: &mut Run<'_, F>, paths: &mut Vec<String>)
     }
 }
 
-/// How a file stands that somebody else wrote where it is edited here.
+/// Describes the state of a file that another program wrote while it is edited here.
 pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let (base, seen) = (run.text_of(path, &document.now.base)?, run.text_of(path, &document.seen)?);
@@ -39,7 +39,7 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
     })
 }
 
-/// A tool that the state does not allow.
+/// Reports a tool that the document's state does not allow.
 pub(super) fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Trouble {
     let state = run
         .document(path)

@@ -1,5 +1,5 @@
-//! Declarations taken out of a text with what is their own: documentation, attributes, the comments behind them on their last line, and a blank line
-//! that parted them from others. Every other declaration is afterwards what it was.
+//! Removes declarations from a text with their documentation, attributes, comments at the end of their last line, and one separating blank line.
+//! Every other declaration stays the same.
 
 use super::brought::keeps_directives;
 use super::declared::{Declared, Place, declared, encloses};
@@ -15,14 +15,14 @@ use std::ops::Range;
 pub struct Removed {
     /// The text.
     pub text: String,
-    /// The bytes of the text before that are gone, in their order.
+    /// Removed ranges of the old text in bytes, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// Takes out all that a text declares of a symbol, as it is compiled under these symbols for `#if`; `None` where it declares nothing of it.
+/// Removes all declarations of a symbol, compiled with these `#if` symbols; `None` if there is none.
 ///
 /// # Errors
-/// When what comes out would not be what it was beside it.
+/// When the removal would change another declaration.
 pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
@@ -55,7 +55,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     Ok(Some(Removed { text: made, ranges }))
 }
 
-/// Refuses what cannot go without others.
+/// Refuses a declaration that cannot be removed without others.
 fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
     let name = &one.is.name;
     let hint = "edit what stands there with `replace`";
@@ -84,14 +84,14 @@ fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refu
     }
 }
 
-/// The bytes that go with a declaration.
+/// Returns the range of bytes to remove for a declaration.
 fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
     let line = line_start(text, one.range.start);
     let begins = text[line..one.range.start].trim().is_empty();
     let rest = &text[one.range.end..];
     let ended = match one.is.kind {
         "enum member" => comma(rest).unwrap_or(0),
-        // A semicolon may stand behind the brace of a type.
+        // A semicolon may follow the brace of a type.
         _ if one.owner.is_empty() => rest.trim_start().strip_prefix(';').map_or(0, |others| rest.len() - others.len()),
         _ => 0,
     };
@@ -103,7 +103,7 @@ fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
     }
 }
 
-/// Whole lines with the blank one that parted them from others: the one before them, or behind the first of a block.
+/// Extends whole lines by the blank line that separates them: the one before, or, at the start of a block, the one after.
 fn with_blank(text: &str, lines: Range<usize>) -> Range<usize> {
     let is_blank = |line: &str| body(line).trim().is_empty();
     let (before, behind) = (split(&text[..lines.start]).last(), split(&text[lines.end..]).next());
@@ -117,7 +117,7 @@ fn with_blank(text: &str, lines: Range<usize>) -> Range<usize> {
     }
 }
 
-/// The white space within a line that a text begins with.
+/// Returns the length of the leading spaces and tabs.
 fn spaces(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\t']).len()
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is beside a member stays byte for byte, whatever ends lines and wherever types stand.
+        /// Text outside the member keeps its bytes, with any line ends and any nesting of types.
         #[test]
         fn all_else_stays_byte_for_byte(
             members in proptest::collection::vec(0_usize..6, 1..6),

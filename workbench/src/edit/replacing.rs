@@ -1,4 +1,4 @@
-//! Where the text of an edit goes: in a declaration's place, or before or behind it on lines of its own.
+//! Inserts the new text of an edit: in place of a declaration, or before or after it on lines of its own.
 
 use super::indent::indented;
 use super::lines::{Ends, body, line_end, line_start, split};
@@ -8,16 +8,16 @@ use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Where a declaration stands.
+/// Place of a declaration.
 pub(super) struct Stand<'s> {
     /// Its own bytes.
     pub(super) own: &'s Range<usize>,
-    /// Those with the lines around it that are its own, too.
+    /// Its bytes with surrounding lines that belong to it.
     pub(super) around: &'s Range<usize>,
 }
 
-/// The text with the new one in its place, and what it took the place of. Before and behind a symbol it gets lines of its own, unless others share
-/// them, and where commas part what is declared, one.
+/// Returns the edited text and the replaced range. Text before or after a symbol gets lines of its own, unless other declarations share the line, and
+/// a comma where the declarations are separated by commas.
 pub(super) fn place_declaration(
     text: &str,
     stand: &Stand<'_>,
@@ -44,7 +44,7 @@ pub(super) fn place_declaration(
     match where_to {
         Where::Replace => {
             let new = if line_end(new).is_empty() { new } else { body(new) };
-            // Its first line begins where that of the old one did.
+            // The first line starts where the old one did.
             let indent = &text[start..around.start];
             let new = if indent.trim().is_empty() {
                 new.strip_prefix(indent).unwrap_or(new)
@@ -66,7 +66,7 @@ pub(super) fn place_declaration(
                 Some(at) => (at, usual, ""),
                 None => (behind, " ", ""),
             };
-            // Beside others on a line it begins where it is put.
+            // Beside other declarations on a line, it starts where it is inserted.
             let new = if before == " " { plain.as_str() } else { new };
             match parted {
                 Parted::Last { .. } => {
@@ -82,7 +82,7 @@ pub(super) fn place_declaration(
     }
 }
 
-/// What stands before the first line of a declaration, if nothing but white space does.
+/// Returns the white space before a declaration, if nothing else precedes it on its line.
 fn indent_of<'t>(text: &'t str, own: &Range<usize>) -> Option<&'t str> {
     let start = line_start(text, own.start);
     Some(&text[start..own.start]).filter(|indent| indent.trim().is_empty())
@@ -96,7 +96,7 @@ fn ends_blank(text: &str) -> bool {
     split(text).last().is_some_and(|line| body(line).trim().is_empty())
 }
 
-/// Whether a blank line parts a declaration from those beside it: from the one behind it, or of a last one from the one before it.
+/// Whether a blank line separates a declaration from the next one, or, for the last, from the previous one.
 fn gap(text: &str, own: &Range<usize>) -> bool {
     let behind: Vec<&str> = split(&text[own.end..]).skip(1).take(2).map(|line| body(line).trim()).collect();
     let is_last = behind.first().is_none_or(|line| line.starts_with('}'));
@@ -108,15 +108,15 @@ fn gap(text: &str, own: &Range<usize>) -> bool {
     }
 }
 
-/// How a declaration is parted from what stands behind it.
+/// Separator after a declaration.
 enum Parted {
-    /// It ends itself.
+    /// None: the declaration ends itself.
     Not,
-    /// By a comma, as a member of an enumeration or a parameter of a record is.
+    /// A comma, as for a member of an enumeration or a parameter of a record.
     Followed,
-    /// It would be by a comma, and is the last one.
+    /// None, because it is the last of a list with commas.
     Last {
-        /// Whether a comma may stand behind the last one.
+        /// Whether the list allows a trailing comma.
         may_end: bool,
     },
 }
@@ -133,7 +133,7 @@ impl Parted {
         }
     }
 
-    /// A text with the comma behind its code that it needs, or without the one that it may not have.
+    /// Adds the comma that a text needs after its code, or removes one that it must not have.
     fn fit(&self, new: &str, at: Where, defines: &BTreeSet<String>) -> String {
         let lexed = lex(&blank(new, defines)).tokens;
         let last = lexed
@@ -153,13 +153,13 @@ impl Parted {
     }
 }
 
-/// How many bytes there are up to the end of the comma that stands behind a declaration, if one does.
+/// Returns the length up to and including the comma after a declaration, if there is one.
 pub(super) fn comma(rest: &str) -> Option<usize> {
     rest.trim_start().strip_prefix(',').map(|others| rest.len() - others.len())
 }
 
-/// How many bytes behind a declaration are its own: comments that begin on its last line, and the end of the line. `None` where another one
-/// stands there, or its documentation.
+/// Returns the length of the text after a declaration that belongs to it: comments that begin on its last line, and the line end. `None` if another
+/// declaration or its documentation follows on the line.
 pub(super) fn tail(rest: &str) -> Option<usize> {
     let mut at = 0;
     loop {

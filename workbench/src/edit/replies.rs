@@ -1,9 +1,9 @@
-//! `[edit] replies` of the manifest: in which form edits answer unless they are told.
+//! `[edit] replies` of the manifest: the default level of detail of answers.
 
 use super::response::Level;
 use toml::Table;
 
-/// The level that a manifest wants. One that cannot be read wants none: edits mend it.
+/// Reads the level from a manifest. An unreadable manifest gives the default, so that edits can repair it.
 pub fn level_of_manifest(manifest: &[u8]) -> Level {
     let text = String::from_utf8_lossy(manifest);
     let table = text.parse::<Table>().unwrap_or_default();

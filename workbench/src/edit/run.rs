@@ -1,5 +1,5 @@
-//! One operation on a session, from the files as they are now to its answer: what the state machine asks for is carried out here, in the order
-//! in which a crash at any point loses nothing that was told.
+//! One operation on a session, from the present files to its answer. Carries out the effects of the state machine in an order such that a crash at
+//! any point loses nothing reported.
 
 use super::diagnostics::Met;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
@@ -14,23 +14,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
 
-/// Why an operation cannot be done.
+/// Failure of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What it came to.
+    /// Status of the answer.
     pub status: Status,
-    /// Why, on one line.
+    /// Reason, on one line.
     pub summary: String,
-    /// What to do instead; that of the state if nothing better is known.
+    /// Next step for the caller; `None` for that of the state.
     pub guidance: Option<String>,
-    /// Lines to look at.
+    /// Lines with details.
     pub detail: Option<String>,
-    /// The document that it is about.
+    /// The document concerned.
     pub path: Option<String>,
 }
 
 impl Trouble {
-    /// An exception.
+    /// Returns a failure with status `Exception`.
     pub fn new(summary: impl Into<String>, guidance: impl Into<String>) -> Self {
         Self {
             status: Status::Exception,
@@ -41,7 +41,7 @@ impl Trouble {
         }
     }
 
-    /// About a document.
+    /// Adds the document concerned.
     pub fn at(mut self, path: &str) -> Self {
         self.path = Some(path.to_owned());
         self
@@ -59,7 +59,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// What was seen of a file in this operation.
+/// Result of this operation's read of a file.
 pub(super) struct Looked {
     pub(super) stamp: Option<Stamp>,
     pub(super) bytes: Option<Rc<Vec<u8>>>,
@@ -67,40 +67,40 @@ pub(super) struct Looked {
     pub(super) content: Content,
 }
 
-/// A session in an operation.
+/// A session during an operation.
 pub struct Run<'f, F: Files> {
-    /// The world.
+    /// The files.
     pub files: &'f F,
     /// The session.
     pub session: Session,
-    /// When, in seconds.
+    /// Present time, in seconds.
     pub now: u64,
-    /// What happened besides, each a sentence.
+    /// Notes for the answer, one sentence each.
     pub notes: Vec<String>,
-    /// What it met, for the logs.
+    /// Events for the logs.
     pub met: Met,
-    /// What befell its documents, by path.
+    /// Changes of its documents, by path.
     pub(super) moves: Vec<(String, Moved)>,
-    /// Files that may not be edited, and why.
+    /// Files that must not be edited, with reasons.
     barred: BTreeMap<String, Refused>,
-    /// Whether candidates that had been offered count no more.
+    /// Whether pending candidates were dropped.
     pub(super) ended: bool,
-    /// By how many characters buffers grew.
+    /// Growth of the buffers in characters.
     pub delta: i64,
     pub(super) looked: BTreeMap<String, Looked>,
-    /// Whether what is being saved was written down.
+    /// Whether the running save is recorded in the journal.
     pub(super) is_saving: bool,
-    /// Bytes that are at hand.
+    /// Bytes in memory, by digest.
     contents: BTreeMap<String, Rc<Vec<u8>>>,
-    /// What they are as texts, where that was asked for: large files are decoded once.
+    /// Decoded texts by digest, so that large files are decoded once.
     texts: RefCell<BTreeMap<String, (Rc<String>, Encoding)>>,
 }
 
 impl<'f, F: Files> Run<'f, F> {
-    /// Begins one. Files of the session that may not be edited, or not any more, are neither read nor written.
+    /// Begins an operation. Session files that must not, or no longer, be edited are neither read nor written.
     pub fn start_run(files: &'f F, mut session: Session, now: u64) -> Self {
         let mut barred = BTreeMap::new();
-        // Whoever made the checkout may have made the session, too.
+        // The session file may come from the author of the checkout, so its paths are checked again.
         for path in session.paths() {
             match files.resolve(path) {
                 Ok(_) | Err(Refused::NoFile(_) | Refused::BelowFile(_) | Refused::System { .. }) => {}
@@ -124,20 +124,20 @@ impl<'f, F: Files> Run<'f, F> {
         }
     }
 
-    /// The manifest may be edited, whoever asks: what is finished was allowed when it was begun.
+    /// Allows the manifest for a recovery: the interrupted operation had permission.
     pub(super) fn allow_manifest(&mut self) {
         self.barred.retain(|_, why| !matches!(why, Refused::Manifest(_)));
     }
 
-    /// The name of this operation in the log.
+    /// Returns the operation's identifier in the log.
     pub fn id(&self) -> String {
         format!("{}-{}", self.session.id, self.session.operations)
     }
 
-    /// A document of the session.
+    /// Returns a document of the session.
     ///
     /// # Errors
-    /// When it is none of the session.
+    /// When the session has no such document.
     pub fn document(&self, path: &str) -> Result<&Document, Trouble> {
         self.session.documents.get(path).ok_or_else(|| {
             Trouble::new(
@@ -151,7 +151,7 @@ impl<'f, F: Files> Run<'f, F> {
         self.session.documents.get_mut(path).expect("invariant: it was opened")
     }
 
-    /// Lets something happen to a document; carries out what only concerns what is remembered of it.
+    /// Applies an event to a document, and those effects that concern only its notes; returns the rest.
     pub fn happen(&mut self, path: &str, event: Event) -> (Status, Vec<Effect>) {
         let mode = self.session.mode;
         let document = self.document_mut(path);
@@ -170,18 +170,18 @@ impl<'f, F: Files> Run<'f, F> {
         }
     }
 
-    /// Whether a file may be edited; it may have been otherwise when it was opened.
+    /// Whether a file must not be edited; that may have changed since it was opened.
     pub(super) fn is_barred(&self, path: &str) -> bool {
         self.barred.contains_key(path)
     }
 
-    /// That a document is the manifest, which this operation may not edit; as a file nothing became of it.
+    /// Returns the failure for the manifest if this operation must not edit it; the file itself is unchanged.
     pub(super) fn not_allowed(&self, path: &str) -> Option<Trouble> {
         let why = self.barred.get(path).filter(|why| matches!(why, Refused::Manifest(_)))?;
         Some(Trouble::new(why.to_string(), why.hint()).at(path))
     }
 
-    /// Reads a file and remembers how it looked.
+    /// Reads a file and remembers its stamp.
     pub(super) fn see(&mut self, path: &str) -> io::Result<Content> {
         let found = self.read(path)?;
         let (stamp, mode) = (found.as_ref().map(|found| found.stamp), found.as_ref().map(|found| found.mode));
@@ -197,7 +197,7 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(content)
     }
 
-    /// The content that some bytes are, which are at hand from now on.
+    /// Keeps bytes in memory; returns their digest.
     pub(super) fn at_hand(&mut self, bytes: Option<&Rc<Vec<u8>>>) -> Content {
         let content = content(bytes.map(|bytes| bytes.as_slice()));
         if let (Some(content), Some(bytes)) = (&content, bytes) {
@@ -206,10 +206,10 @@ impl<'f, F: Files> Run<'f, F> {
         content
     }
 
-    /// The file as it was seen, as a version; what is not there is written as `usual`.
+    /// Returns the file as read as a version; a missing file gets the encoding `usual`.
     ///
     /// # Errors
-    /// When it is no text.
+    /// When the file is not text.
     pub(super) fn seen(&self, path: &str, usual: Encoding) -> Result<Version, Trouble> {
         let encoding = match self.looked_text(path).transpose() {
             Ok(text) => text.map_or(usual, |(_, encoding)| encoding),
@@ -220,10 +220,10 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(Version::of(content, encoding, looked.and_then(|looked| looked.mode)))
     }
 
-    /// Makes a file a document of the session, if it is none yet.
+    /// Opens a file as a document of the session, if it is not one yet.
     ///
     /// # Errors
-    /// When it is no text, or not there.
+    /// When it is not text, or does not exist.
     pub fn open(&mut self, path: &str) -> Result<(), Trouble> {
         if self.session.documents.contains_key(path) {
             return Ok(());
@@ -240,7 +240,7 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(())
     }
 
-    /// Whether there is a text: in the buffer of a document, or else in the file.
+    /// Whether a text exists: in the buffer of a document, or else in the file.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -251,10 +251,10 @@ impl<'f, F: Files> Run<'f, F> {
         }
     }
 
-    /// Looks whether a new file would be the folder of another one: of a new one too, or of one that a buffer holds.
+    /// Checks that no new file's path is the parent of another new file's or a buffer's path, or vice versa.
     ///
     /// # Errors
-    /// When it would.
+    /// When one is.
     pub(super) fn apart(&self, new: &[String]) -> Result<(), Trouble> {
         let held = self.session.documents.iter().filter(|(_, document)| document.now.text.is_some());
         let all: BTreeSet<&String> = held.map(|(path, _)| path).chain(new).collect();
@@ -270,24 +270,24 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(())
     }
 
-    /// Looks whether a name is free for a new file.
+    /// Checks that a path is free for a new file.
     ///
     /// # Errors
-    /// When a file is there, or a document with a text is.
+    /// When a file or a document with a text has the path.
     pub(super) fn free(&mut self, path: &str) -> Result<(), Trouble> {
         let seen = self.see(path).map_err(|error| unread(path, &error))?;
         let is_free = match self.session.documents.get(path).map(|document| &document.now) {
-            // One whose removal is not saved yet is as good as gone.
+            // A file with an unsaved deletion counts as deleted.
             Some(now) => now.text.is_none() && (seen.is_none() || seen == now.base),
             None => seen.is_none(),
         };
         if is_free { Ok(()) } else { Err(path_taken(path)) }
     }
 
-    /// Makes a file that is not there yet a document of the session.
+    /// Opens a path without a file as a new document.
     ///
     /// # Errors
-    /// When it is there, or is a document already.
+    /// When the file exists, or is a document already.
     pub fn open_new(&mut self, path: &str) -> Result<(), Trouble> {
         self.free(path)?;
         self.apart(&[path.to_owned()])?;
@@ -298,7 +298,7 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(())
     }
 
-    /// Makes a file that is not there yet a document that is written as another one is, and may do what that one may.
+    /// Opens a path without a file as a new document with the encoding and permissions of another one.
     ///
     /// # Errors
     /// As [`Self::open_new`].
@@ -310,7 +310,7 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(())
     }
 
-    /// The bytes that a document held.
+    /// Returns the bytes of a document's version.
     pub(super) fn bytes(&self, path: &str, wanted: &Content) -> Result<Option<Rc<Vec<u8>>>, Trouble> {
         let Some(wanted) = wanted else { return Ok(None) };
         if let Some(bytes) = self.contents.get(wanted) {
@@ -333,10 +333,10 @@ impl<'f, F: Files> Run<'f, F> {
         })
     }
 
-    /// The text that a document held; `None` where there was no file.
+    /// Returns the text of a document's version; `None` where the file did not exist.
     ///
     /// # Errors
-    /// When it was lost.
+    /// When the stored bytes were lost.
     pub fn text_of(&self, path: &str, wanted: &Content) -> Result<Option<(Rc<String>, Encoding)>, Trouble> {
         let Some(content) = wanted else { return Ok(None) };
         if let Some(known) = self.texts.borrow().get(content) {
@@ -349,10 +349,10 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(Some(text))
     }
 
-    /// The text of a buffer.
+    /// Returns the text of a buffer.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the buffer has no text.
     pub fn text(&self, path: &str) -> Result<Rc<String>, Trouble> {
         let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
@@ -367,21 +367,21 @@ impl<'f, F: Files> Run<'f, F> {
         })
     }
 
-    /// Whether one of several matches is to be chosen.
+    /// Whether a choice between matches is pending.
     pub(super) fn offers(&self) -> bool {
         self.session.documents.values().any(|document| document.selection.is_some())
     }
 
-    /// Whether a document allows an operation now.
+    /// Whether a document's state allows a tool.
     pub(super) fn allows(&self, path: &str, tool: Tool) -> bool {
         let document = self.session.documents.get(path);
         document.is_some_and(|document| allows(document.state.workflow_state(), self.session.mode, tool))
     }
 
-    /// What can be asked of a document in such a state.
+    /// Returns the tools that a state allows.
     pub(super) fn possible(&self, state: WorkflowState) -> Vec<Tool> {
         let mut tools = allowed(state, self.session.mode);
-        // Other documents may have what is not saved, and one that is out of sync may have nothing.
+        // Closing depends on all documents: another one may be unsaved, and one out of sync may have no edits.
         tools.retain(|tool| *tool != Tool::Close);
         if self.session.is_saved() && state != WorkflowState::Refreshing {
             tools.push(Tool::Close);
@@ -389,14 +389,14 @@ impl<'f, F: Files> Run<'f, F> {
         tools
     }
 
-    /// Whether there is an edit of a document that can be taken back now.
+    /// Whether an edit of a document can be undone now.
     pub(super) fn has_undo(&self, path: &str) -> bool {
         let mut changes = self.session.done.iter().flat_map(|edit| &edit.changes);
         self.allows(path, Tool::Undo) && changes.any(|change| change.path == path)
     }
 
-    /// What leads on where the file of a document cannot be read, and the buffer had nothing that the file had not: what it held went with the
-    /// file. `None` where it holds something, or the file can be read.
+    /// Returns the guidance for a document whose file cannot be read and whose buffer had no edits, so that its text was lost with the file. `None`
+    /// if the buffer has text, or the file can be read.
     pub(super) fn went(&self, path: &str) -> Option<String> {
         let document = self.session.documents.get(path)?;
         let is_unread = document.state.ground() == (Ground::OutOfSync { conflict: false });
@@ -405,7 +405,7 @@ impl<'f, F: Files> Run<'f, F> {
         is_gone.then(|| format!("mend the file, then call `refresh`{close}: this session has edited nothing in it that could be lost"))
     }
 
-    /// What stands in the way of a file, told of its document: that has a buffer.
+    /// Adjusts a failure of a file to its document, which has a buffer.
     pub(super) fn of_document(&self, trouble: Trouble) -> Trouble {
         if let Some(guidance) = trouble.path.as_ref().and_then(|path| self.went(path)) {
             return Trouble {
@@ -424,10 +424,10 @@ impl<'f, F: Files> Run<'f, F> {
         }
     }
 
-    /// Buffers get other texts (`None` takes the file away), as one edit, and what is to be saved at once is. All are edited, or none.
+    /// Sets the texts of buffers (`None` deletes the file) as one edit, and saves those in immediate mode. All are edited, or none.
     ///
     /// # Errors
-    /// When a text cannot be written in the encoding of its file, or there is no room to keep it.
+    /// When a text cannot be encoded as its file is, or there is no room to store it.
     pub fn edit(&mut self, operation: &str, texts: Vec<(String, Option<Written>)>) -> Result<Status, Trouble> {
         let mut versions = Vec::new();
         for (path, written) in texts {
@@ -441,10 +441,10 @@ impl<'f, F: Files> Run<'f, F> {
         self.put_versions(operation, versions)
     }
 
-    /// Buffers become other versions, as [`Self::edit`] says.
+    /// Sets buffers to other versions, as [`Self::edit`] does with texts.
     ///
     /// # Errors
-    /// When there is no room to keep them.
+    /// When there is no room to store them.
     pub(super) fn put_versions(&mut self, operation: &str, versions: Vec<(String, Version)>) -> Result<Status, Trouble> {
         let changes = self.become_all(versions)?;
         self.remember(operation, changes.clone());
@@ -462,7 +462,7 @@ impl<'f, F: Files> Run<'f, F> {
         self.session.remember(edit);
     }
 
-    /// Buffers become other versions, whose bytes are at hand or kept. Those of before are kept with them.
+    /// Sets buffers to other versions, whose bytes are in memory or stored. The old versions are stored, too.
     pub(super) fn become_all(&mut self, versions: Vec<(String, Version)>) -> Result<Vec<Change>, Trouble> {
         let mut changes = Vec::new();
         for (path, to) in versions {
@@ -485,12 +485,12 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(changes)
     }
 
-    /// Tells documents that they were edited, and saves those that are to be saved.
+    /// Applies the edits to the documents' states, and saves as the states demand.
     pub(super) fn settle_all(&mut self, changes: &[Change]) -> Result<Status, Trouble> {
         let mut saves = Vec::new();
         for change in changes {
             let document = self.document(&change.path)?;
-            // Where the file is what the buffer became there is nothing to save.
+            // If the file already equals the buffer, there is nothing to save.
             let differs = document.is_edited();
             let (_, effects) = self.happen(&change.path, Event::Edited { differs });
             if effects.contains(&Effect::Save) {

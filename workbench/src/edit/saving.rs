@@ -1,5 +1,5 @@
-//! Saving buffers: all that an operation saves, or nothing. That it is being done is written down first, so that whoever comes after a crash in
-//! the midst of it finishes it, or takes it back.
+//! Saves buffers: all that an operation saves, or none. The save is recorded first, so that the next process after a crash finishes it or rolls it
+//! back.
 
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{Run, Trouble, unread};
@@ -9,13 +9,13 @@ use super::trail::{self, Moved};
 use serde_json::json;
 use std::io;
 
-/// So often a save is tried again that somebody else's write came between.
+/// Attempts of a save that foreign writes interrupt.
 const TRIES: usize = 3;
 
-/// Puts right what processes that were killed left half saved, in whatever session. What was done, in sentences.
+/// Recovers half-finished saves of killed processes, in all sessions. Returns sentences about the recovery.
 ///
 /// # Errors
-/// When what is kept cannot be read or written.
+/// When the notes cannot be read or written.
 pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
     for session in Session::interrupted(files)? {
@@ -26,9 +26,9 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
         let edit = run.session.done.last().filter(|edit| edit.id == id);
         let operation = edit.map_or("commit".to_owned(), |edit| edit.operation.clone());
         trail::follow(&mut run.session, moves, &operation, &id, now);
-        // Once the session is stored nobody comes to look any more.
+        // Once the session is stored, no process looks for the staged files again.
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
-        // The last one first: that an earlier one waits no more and a later one does says that it was saved.
+        // In reverse order: a missing staged file before an existing one marks a saved file.
         meant.rev().for_each(|saving| files.unstage(&saving.path));
         run.session.store(files)?;
         told.append(&mut run.notes);
@@ -37,25 +37,25 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     Ok(told)
 }
 
-/// How a file stands that was being saved when a process was killed.
+/// State of a file after its save was interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
-    /// It holds what it was to hold.
+    /// It has the new content.
     Saved,
-    /// It holds what it held.
+    /// It has the old content.
     Waits,
-    /// It holds some of both, as what is written in place does.
+    /// It has parts of both, after a write in place.
     Torn,
-    /// It was saved, and somebody else wrote it since.
+    /// It was saved, and another program wrote it since.
     Since,
-    /// Somebody else wrote it before, or it cannot be read.
+    /// Another program wrote it before, or it cannot be read.
     Lost,
 }
 
 impl<F: Files> Run<'_, F> {
-    /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, and so does what was only
-    /// written in part; where somebody else wrote one of them before it was saved, all are put back. What somebody wrote afterwards is his. Where
-    /// nothing was saved yet the edits wait in the buffer. What was being taken back is taken back.
+    /// Recovers an interrupted save. A file with its new content is saved; of several files, the others are saved, too, and torn ones completed. If
+    /// another program wrote one before it was saved, all are restored; a later foreign write stays. If nothing was saved yet, the edits wait in the
+    /// buffer. An interrupted rollback is completed.
     fn recover(&mut self) {
         let all = std::mem::take(&mut self.session.saving);
         if std::mem::take(&mut self.session.taking_back) {
@@ -93,7 +93,7 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    /// The rest of taking back what a process began to take back.
+    /// Completes an interrupted rollback.
     fn recover_taking_back(&mut self, all: &[Saving]) {
         let what = self.cut_short(all);
         if self.put_back(all) {
@@ -114,15 +114,15 @@ impl<F: Files> Run<'_, F> {
         format!("an operation that was cut short (session {id}: {})", paths.join(", "))
     }
 
-    /// Gives those files that were saved what they held before; whether that could be done.
+    /// Restores the old content of the saved files; returns whether that succeeded.
     fn put_back(&mut self, all: &[Saving]) -> bool {
         let is_written = |run: &mut Self, saving: &Saving| matches!(run.half(saving), Half::Saved | Half::Torn);
         let written: Vec<Saving> = all.iter().filter(|saving| is_written(self, saving)).cloned().collect();
         written.is_empty() || self.write_files(&written, |saving| &saving.from)
     }
 
-    /// Writes down that what was being saved is taken back from here on, so that after a death it is told from what somebody else reverted. Where
-    /// that cannot be written the files are taken back all the same.
+    /// Records the rollback, so that after a crash restored files differ from foreign reverts. If the record cannot be written, the rollback
+    /// continues all the same.
     fn note_taking_back(&mut self, all: &[Saving]) {
         self.session.saving = all.to_vec();
         self.session.taking_back = true;
@@ -131,9 +131,9 @@ impl<F: Files> Run<'_, F> {
         self.session.taking_back = false;
     }
 
-    /// How files stand that were being saved at once. They are made ready in their order, and saved in it: what waits no more, where a later one
-    /// does or any was saved, was saved; and so was all that stands before what was. Where such a file is what it was before, somebody reverted it;
-    /// but what one file holds by chance says nothing of the others, so that needs a later one that waits, or all of the others saved.
+    /// Returns the states of files saved together. They are staged and saved in order: a file without a staged file is saved if a later file is still
+    /// staged or any file was saved, and so is every file before a saved one. If such a file has its old content, another program reverted it. A
+    /// single file's content may be a coincidence, so that needs a later staged file, or all others saved.
     fn stand(&mut self, all: &[Saving]) -> Vec<Half> {
         let mut stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
         let waits: Vec<bool> = all.iter().map(|saving| self.files.is_staged(&saving.path)).collect();
@@ -155,7 +155,7 @@ impl<F: Files> Run<'_, F> {
         stand
     }
 
-    /// How a file stands that was being saved, looked at anew.
+    /// Returns the state of a file in an interrupted save, read again.
     fn half(&mut self, saving: &Saving) -> Half {
         let in_place = self.files.is_in_place(&saving.path);
         self.half_of(saving, in_place)
@@ -175,7 +175,7 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    /// Writes files that were looked at just now; whether all of them could be.
+    /// Writes files that were just checked; returns whether all succeeded.
     fn write_files(&mut self, files: &[Saving], which: impl Fn(&Saving) -> &Content) -> bool {
         let mut saves = Vec::new();
         for saving in files {
@@ -193,7 +193,7 @@ impl<F: Files> Run<'_, F> {
         self.files.save(&saves).is_ok()
     }
 
-    /// The file holds what the buffer held.
+    /// Records that the file now equals the buffer.
     fn settle(&mut self, saving: &Saving) {
         let Saving { path, from, to, .. } = saving;
         if let Some(document) = self.session.documents.get_mut(path) {
@@ -208,10 +208,10 @@ impl<F: Files> Run<'_, F> {
         self.looked.remove(path);
     }
 
-    /// Saves documents, all or none. That it is being done is written down first, so that a crash in the midst of it is seen afterwards.
+    /// Saves documents, all or none. Records the save first, so that a crash during it is detected.
     ///
     /// # Errors
-    /// When what the buffers hold was lost.
+    /// When the stored bytes of a buffer were lost.
     pub fn save(&mut self, paths: &[String]) -> Result<Status, Trouble> {
         self.try_save(paths, TRIES)
     }
@@ -263,7 +263,7 @@ impl<F: Files> Run<'_, F> {
                 Ok(status)
             }
             Ok(Err(SaveError::Moved { path })) if tries > 0 => {
-                // Somebody wrote it between looking and saving: as if he had written before.
+                // Another program wrote it between check and save; handle it like an earlier write.
                 self.looked.remove(&path);
                 match self.read_document_file(&path)? {
                     Reread::Conflict => Ok(Status::ExternalConflict),
@@ -274,11 +274,11 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    /// Something could not be saved. What was is taken back; where that fails, too, it is saved.
+    /// Handles a failed save: rolls back the saved files; those that cannot be restored count as saved.
     fn unsaved(&mut self, error: &SaveError, saving: &[Saving]) -> Result<Status, Trouble> {
         let paths: Vec<String> = saving.iter().map(|saving| saving.path.clone()).collect();
         self.notes.push(error.to_string());
-        // The one that could not be saved may hold all of it, or some, and not be known to last.
+        // The failed file may be written fully or in part, and not be durable.
         let tried = match error {
             SaveError::Io { saved, .. } => saving.len().min(saved + 1),
             _ => 0,
@@ -298,7 +298,7 @@ impl<F: Files> Run<'_, F> {
         Ok(status)
     }
 
-    /// Some files of `all` could not be taken back: those that are whole are saved, and one that is not is written whole by the next save.
+    /// Settles a failed rollback: complete files count as saved, and the next save rewrites a torn one.
     fn settle_some(&mut self, written: &[Saving], all: usize) {
         let mut whole = 0;
         for one in written {

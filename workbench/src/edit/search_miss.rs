@@ -1,20 +1,20 @@
-//! What a text is in which something was looked for in vain: the file, or the buffer with edits that the file has not. Whoever reads the file again
-//! would look for it in the wrong text.
+//! The text in which a search failed: the file, or the buffer with unsaved edits. The message names it, because reading the file again would not show
+//! the buffer.
 
 use super::files::Files;
 use super::run::Run;
 
-/// Which text it is.
+/// The searched text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// That of the file, which the buffer is.
+    /// The file, which equals the buffer.
     File,
-    /// That of the buffer, which is not saved.
+    /// The unsaved buffer.
     Buffer,
 }
 
 impl Held {
-    /// In a sentence.
+    /// Returns its name within a sentence.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::File => "the file",
@@ -22,7 +22,7 @@ impl Held {
         }
     }
 
-    /// Where something is not, as a sentence has it first.
+    /// Returns its name with the path, for the beginning of a sentence.
     pub(super) fn of(self, path: &str) -> String {
         match self {
             Self::File => path.to_owned(),
@@ -30,7 +30,7 @@ impl Held {
         }
     }
 
-    /// What leads to what is there.
+    /// Returns the way to read the text.
     pub(super) fn way(self) -> &'static str {
         match self {
             Self::File => "read the place again and give old_text exactly as it stands there",
@@ -42,7 +42,7 @@ impl Held {
 }
 
 impl<F: Files> Run<'_, F> {
-    /// Which text of a document is edited.
+    /// Returns which text of a document is edited.
     pub(super) fn held(&self, path: &str) -> Held {
         match self.session.documents.get(path).is_some_and(|document| document.is_edited()) {
             true => Held::Buffer,

@@ -1,4 +1,4 @@
-//! `replace` with a selector: the nodes of a syntax tree that a query selects are replaced (seed 004 §18.4).
+//! `replace` with a selector: replaces the syntax nodes that a query selects (seed 004 §18.4).
 
 use super::editing::{edited, note_ends, with_line_ends_of_file};
 use super::files::Files;
@@ -9,25 +9,25 @@ use super::state::{Event, Status};
 use producers::languages::selector::{SelectorError, select};
 use std::ops::Range;
 
-/// So many places of nodes are listed.
+/// Places of nodes that are listed.
 const LISTED: usize = 5;
 /// Characters of a line that are listed.
 const LONGEST: usize = 120;
 
-/// Which nodes are replaced.
+/// The nodes to replace.
 pub(super) struct Wanted<'w> {
     /// A query of tree-sitter.
     pub(super) selector: &'w str,
     /// The text that a node must have, if any.
     pub(super) old: Option<&'w str>,
-    /// Whether all of them are replaced; else there must be one.
+    /// Whether to replace all; otherwise there must be exactly one.
     pub(super) is_all: bool,
 }
 
-/// Puts a text in the place of the node that a selector selects, or of all of them.
+/// Replaces the node that a selector selects, or all of them.
 ///
 /// # Errors
-/// When the selector is wrong, or the file's language has no grammar.
+/// When the selector is invalid, or the file's language has no grammar.
 pub(super) fn replace_nodes<F: Files>(
     run: &mut Run<'_, F>,
     path: &str,
@@ -91,7 +91,7 @@ fn hint(why: &SelectorError) -> &'static str {
     }
 }
 
-/// Those of some ranges, sorted by beginning, the longer first, that lie in no other one.
+/// Returns the ranges not inside another one; the input is sorted by start, longer ones first.
 fn outermost(found: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut outer: Vec<Range<usize>> = Vec::new();
     for range in found {
@@ -102,7 +102,7 @@ fn outermost(found: &[Range<usize>]) -> Vec<Range<usize>> {
     outer
 }
 
-/// The text with another one in the place of each range.
+/// Replaces each range of a text.
 fn spliced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut at = 0;
@@ -115,7 +115,7 @@ fn spliced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     made
 }
 
-/// The first lines of nodes, with their numbers.
+/// Returns the first lines of nodes, with their numbers.
 fn places(text: &str, found: &[Range<usize>]) -> String {
     let mut listed = Vec::new();
     for range in found.iter().take(LISTED) {

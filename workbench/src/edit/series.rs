@@ -1,6 +1,5 @@
-//! What a patch makes of files. A series of mails is applied one after the other, as `git am` does it, and all of it is one edit; what one mail says is
-//! about how files are before it, so that one may take the name that another leaves. A file that it names once more is changed once more, as
-//! `git apply` does it.
+//! Applies a patch to files. A series of mails is applied in order, as by `git am`, and is one edit. The parts of one mail refer to the files before
+//! it, so that one file may take a path that another leaves. A second part for a file changes it again, as by `git apply`.
 
 use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
@@ -11,25 +10,25 @@ use super::search_miss::Held;
 use super::state::Status;
 use std::collections::BTreeMap;
 
-/// Permissions of a new file that can be run.
+/// Permissions of a new executable file.
 const PROGRAM: u32 = 0o755;
 
-/// What a patch says of one file, with the real paths that it means.
+/// A patch's part for one file, with resolved paths.
 struct Step<'p> {
     part: &'p FilePatch,
     path: String,
     to: Option<String>,
 }
 
-/// What a file is that is there after a patch.
+/// Origin of a file after a patch.
 #[derive(Clone)]
 enum Origin {
-    /// It was made.
+    /// The patch creates it.
     Made {
-        /// Whether it can be run.
+        /// Whether it is executable.
         executable: bool,
     },
-    /// It was this one before.
+    /// This file, edited or moved.
     File(String),
 }
 
@@ -38,7 +37,7 @@ impl Step<'_> {
         self.part.goes()
     }
 
-    /// The name under which the file is there after it.
+    /// Returns the path of the file after the step.
     fn name_after(&self) -> Option<&str> {
         match self.part.kind {
             Kind::Delete(_) => None,
@@ -46,12 +45,12 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the file is there before it and after it, under one name.
+    /// Whether the file exists before and after the step, under one path.
     fn stays(&self) -> bool {
         matches!(self.part.kind, Kind::Update(_)) && self.to.is_none()
     }
 
-    /// Whether another one behind it can be about the files that are there before both.
+    /// Whether a later step can refer to the same files as this one: those before both.
     fn goes_with(&self, other: &Self) -> bool {
         let is_after = |one: &Self, other: &Self| one.goes() && (other.goes() || other.stays()) && one.path == other.path;
         let meet = self.name_after().is_some_and(|end| other.name_after() == Some(end));
@@ -59,7 +58,7 @@ impl Step<'_> {
     }
 }
 
-/// The steps of a patch; those that are about the same files as they are before all of them stand together.
+/// Groups the steps of a patch; each group refers to the files before all of its steps.
 fn series<'p, F: Files>(
     run: &Run<'_, F>,
     parts: &'p [FilePatch],
@@ -82,15 +81,15 @@ fn series<'p, F: Files>(
 
 /// The files of a series.
 struct Course {
-    /// In the order in which it names them, with whether it takes them to be there.
+    /// Paths in the order of the series, with whether it expects them to exist.
     met: Vec<(String, bool)>,
-    /// What is under their names after it.
+    /// Origin of each path after the series.
     ends: BTreeMap<String, Option<Origin>>,
 }
 
 impl Course {
     /// # Errors
-    /// When the series contradicts itself: takes for there what it took away, or for new what it made.
+    /// When the series contradicts itself: uses a file that it deleted, or creates one that it created.
     fn of(series: &[Vec<Step<'_>>]) -> Result<Self, Trouble> {
         let mut met = Vec::new();
         let mut ends: BTreeMap<String, Option<Origin>> = BTreeMap::new();
@@ -134,10 +133,10 @@ impl Course {
     }
 }
 
-/// Makes the files of a patch documents of the session.
+/// Opens the files of a patch as documents of the session.
 ///
 /// # Errors
-/// When one may not be edited, or is not what the patch takes it for.
+/// When a file must not be edited, or is not what the patch expects.
 pub(super) fn open<F: Files>(
     run: &mut Run<'_, F>,
     parts: &[FilePatch],
@@ -158,7 +157,7 @@ pub(super) fn open<F: Files>(
             return Err(Trouble::new(why, format!("nothing was changed: name {} itself", step.path)));
         }
     }
-    // What others are made like comes first.
+    // Files whose properties others copy are opened first.
     for (path, is_there) in &met {
         match is_there {
             true => run.open(path)?,
@@ -181,7 +180,7 @@ pub(super) fn open<F: Files>(
     Ok(opened.filter(|path| run.session.documents.contains_key(path)).collect())
 }
 
-/// Looks whether a file can take the name of another that is there: what that one may and how it is written stays.
+/// Checks that a file can take the path of an existing one, whose permissions and encoding stay.
 fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
     let (own, other) = (&run.document(path)?.now, &run.document(to)?.now);
     let differs = match () {
@@ -193,10 +192,10 @@ fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble
     Err(Trouble::new(why, format!("move {to} away first, with a patch of its own")).at(path))
 }
 
-/// The texts of files after a patch, and how they are written.
+/// Returns the texts of files after a patch, with encodings.
 ///
 /// # Errors
-/// Which hunk fits nowhere, or not in one place.
+/// When a hunk matches nowhere, or in several places.
 pub(super) fn texts<F: Files>(
     run: &Run<'_, F>,
     parts: &[FilePatch],
@@ -212,15 +211,15 @@ pub(super) fn texts<F: Files>(
             now.extend(step.name_after().map(|end| (end.to_owned(), text)));
         }
     }
-    // What came and went in it never was.
+    // Drop files that the patch creates and deletes.
     now.retain(|path, _| run.session.documents.contains_key(path));
     Ok(now.into_iter().collect())
 }
 
-/// The files that a patch has changed so far.
+/// The files that the patch has changed so far.
 type Texts = BTreeMap<String, Option<Written>>;
 
-/// The text of a file after a step.
+/// Returns the text of a file after a step.
 fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Option<Written>, Trouble> {
     let path = &step.path;
     let after = |hunks: &[Hunk]| match now.get(path) {
@@ -233,7 +232,7 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
             Ok(Some(Written::of(text.clone(), None, encoding)))
         }
         Kind::Update(hunks) => after(hunks).map(Some),
-        // A patch of lines says what the file is that goes.
+        // A diff that deletes a file must cover all of its lines.
         Kind::Delete(hunks) if !hunks.is_empty() && !after(hunks)?.text.is_empty() => Err(Trouble {
             status: Status::NoMatch,
             summary: format!("{path}: the patch removes the file, and not all of its lines; nothing was changed"),
@@ -245,7 +244,7 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
     }
 }
 
-/// A text after hunks. Those of git tell the byte order mark with the line behind it; then it stays, comes or goes as they say.
+/// Applies hunks to a text. Hunks of git have the byte order mark in the first line; then they also decide whether it stays.
 fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: Held) -> Result<Written, Trouble> {
     let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
     if !(encoding.mark && tells) {

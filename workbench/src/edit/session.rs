@@ -1,6 +1,6 @@
-//! Sessions as they are kept between operations: documents, their versions by content, what was done and taken back. All of it lies in the
-//! checkout, none in the store: edits that nobody has saved are a person's, and no cache. A version is a file named by the digest of its bytes,
-//! so that a state of a session names all that it needs, and writing it is one step.
+//! Sessions as stored between operations: documents, their versions by content, edits and undone edits. All of it is in the checkout, none in the
+//! store: unsaved edits are a person's work, not a cache. A version is a file named by its digest, so a session's state names everything it needs,
+//! and one write stores it.
 
 use super::encoding::Encoding;
 use super::files::Files;
@@ -11,46 +11,46 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// A session ends so many seconds after it was last used: seven days.
+/// Seconds after its last use at which a session ends: seven days.
 pub const LIFETIME: u64 = 7 * 24 * 3600;
 /// The same in words.
 pub(super) const ENDS: &str = "the session ends seven days after it was last used";
-/// So many edits can be taken back.
+/// Most edits that can be undone.
 const REMEMBERED: usize = 200;
-/// So many tries that came to nothing are remembered.
+/// Most failed operations that are remembered.
 const FAILED: usize = 20;
-/// From so many sessions on old ones are looked for when one is opened.
+/// Number of sessions at which opening another one triggers a cleanup.
 const MANY: usize = 64;
-/// So many of those that nobody opened stay once all is saved: each is an edit without a handle.
+/// Most saved sessions kept that were not opened explicitly: each is an edit without a handle.
 const KEPT: usize = 256;
-/// Their versions take so many bytes at most.
+/// Most bytes of their versions.
 const ROOM: u64 = 256 << 20;
-/// So many of those that were ended to make room are named.
+/// Most ended sessions that a note names.
 const ENDED: usize = 5;
 
-/// What a file or a buffer holds: the digest of its bytes; `None` where there is no file.
+/// Content of a file or a buffer as the digest of its bytes; `None` for no file.
 pub type Content = Option<String>;
 
-/// The content that some bytes are.
+/// Returns the content of bytes.
 pub fn content(bytes: Option<&[u8]>) -> Content {
     bytes.map(|bytes| Digest::of(bytes).to_string())
 }
 
-/// A version of a document: what the buffer holds, and all that belongs to it. A version comes back as a whole or not at all.
+/// A version of a document: the buffer's content with its properties. A version is restored as a whole or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// What the buffer holds. Its line ends and its byte order mark are part of the bytes.
+    /// Content of the buffer; the bytes include line ends and byte order mark.
     pub text: Content,
-    /// What it was made of: what the file held when both were last known to agree. It is saved over nothing else.
+    /// Content of the file when it last equalled the buffer. A save overwrites no other content.
     pub base: Content,
-    /// How it is written.
+    /// Encoding of the file.
     pub encoding: Encoding,
-    /// Permissions of the file, where there was one.
+    /// Permissions of the file, if it existed.
     pub mode: Option<u32>,
 }
 
 impl Version {
-    /// That of a file as it is.
+    /// Returns the version of an unedited file.
     pub fn of(text: Content, encoding: Encoding, mode: Option<u32>) -> Self {
         Self {
             base: text.clone(),
@@ -60,35 +60,35 @@ impl Version {
         }
     }
 
-    /// Whether it has edits that its base has not.
+    /// Whether it differs from its base.
     pub fn is_edited(&self) -> bool {
         self.text != self.base
     }
 }
 
-/// Matches to choose from. Their numbers mean something as long as the document is at that version.
+/// Matches to choose from. Their numbers are valid only for this version of the document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Of the text in which they were found.
+    /// Content in which they were found.
     pub snapshot: Content,
-    /// What was looked for.
+    /// The searched text.
     pub needle: String,
-    /// What is to take its place, unless told otherwise.
+    /// The default replacement.
     pub replacement: String,
-    /// How many there are.
+    /// Number of matches.
     pub count: usize,
 }
 
 /// A document of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// How it stands.
+    /// State of the document.
     pub state: State,
-    /// What the buffer is.
+    /// Version in the buffer.
     pub now: Version,
-    /// What the file held when it was last looked at.
+    /// Content of the file when it was last read.
     pub seen: Content,
-    /// What is to be chosen from.
+    /// The pending choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
 }
@@ -96,55 +96,55 @@ pub struct Document {
 /// One file's part of an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Which file.
+    /// Path of the file.
     pub path: String,
-    /// What the buffer was.
+    /// Version before.
     pub from: Version,
-    /// What it was then.
+    /// Version after.
     pub to: Version,
 }
 
-/// A file that is being saved.
+/// A file in a running save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saving {
-    /// Which file.
+    /// Path of the file.
     pub path: String,
-    /// What it held.
+    /// Content before.
     pub from: Content,
-    /// What it is to hold.
+    /// Content to write.
     pub to: Content,
-    /// Its permissions, where it is made anew.
+    /// Permissions, if the file is created.
     pub mode: Option<u32>,
 }
 
-/// An edit that can be taken back as a whole.
+/// An edit, which can be undone as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     /// The operation.
     pub operation: String,
-    /// Its name in the log.
+    /// Its identifier in the log.
     pub id: String,
-    /// When, in seconds.
+    /// Time, in seconds.
     pub at: u64,
-    /// What orders the edits of one second.
+    /// Order of edits within one second.
     #[serde(default)]
     pub turn: u64,
-    /// What it changed.
+    /// The changes of its files.
     pub changes: Vec<Change>,
 }
 
-/// A try that came to nothing.
+/// A failed operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
     /// The operation.
     pub operation: String,
-    /// Its name in the log.
+    /// Its identifier in the log.
     pub id: String,
-    /// When, in seconds.
+    /// Time, in seconds.
     pub at: u64,
-    /// With which file.
+    /// Path of the file.
     pub path: String,
-    /// Why, in a sentence.
+    /// Reason, as a sentence.
     pub why: String,
 }
 
@@ -155,54 +155,54 @@ pub struct Session {
     pub id: String,
     /// When edits are saved.
     pub mode: Mode,
-    /// Whether somebody opened it, and did not only edit without a handle. Nobody else's edits end it.
+    /// Whether it was opened explicitly, not created by an edit without a handle. Other sessions' edits never end it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opened: bool,
-    /// When it was last used, in seconds.
+    /// Time of the last use, in seconds.
     pub used: u64,
-    /// How many operations it has seen.
+    /// Number of operations so far.
     pub operations: u64,
-    /// By path of the real file below the workspace.
+    /// Documents, by path of the real file below the workspace.
     pub documents: BTreeMap<String, Document>,
-    /// Edits, the last one last.
+    /// Edits, oldest first.
     pub done: Vec<Edit>,
-    /// Those that were taken back, the last one last.
+    /// Undone edits, oldest first.
     pub undone: Vec<Edit>,
-    /// What was tried and came to nothing, the last one last.
+    /// Failed operations, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
-    /// What became of its documents, the last step last.
+    /// Steps of its documents, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trail: Vec<Step>,
-    /// What is being saved just now: after a crash some of it may be.
+    /// Files of a running save; after a crash some of them may be saved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saving: Vec<Saving>,
-    /// Whether that is being taken back: what of it holds again what it held was not reverted by somebody else.
+    /// Whether that save is being rolled back: a file with its old content was not reverted by another program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub taking_back: bool,
-    /// What was noticed since the last answer, for the next one: sentences.
+    /// Sentences about events since the last answer, for the next one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<String>,
 }
 
-/// Why there is no session of a handle.
+/// Reason why a handle has no session.
 #[derive(Debug, thiserror::Error)]
 pub enum NoSession {
-    /// Nobody opened it here, or it was closed.
+    /// No such session was opened here, or it was closed.
     #[error("there is no session {0} in this checkout")]
     Unknown(String),
-    /// It was not used for long.
+    /// It expired.
     #[error("the session {0} was not used for seven days and has ended")]
     Expired(String),
-    /// It is not of our making.
+    /// Its file is damaged.
     #[error("the session {id} cannot be read: {why}")]
     Damaged {
-        /// Which.
+        /// The handle.
         id: String,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// The disk does not answer.
+    /// The disk reports an error.
     #[error("sessions cannot be read or written: {0}")]
     Io(#[from] io::Error),
 }
@@ -220,7 +220,7 @@ fn blob(content: &str) -> String {
 }
 
 impl Session {
-    /// A new one.
+    /// Returns a new session.
     pub fn new(id: String, mode: Mode, now: u64) -> Self {
         Self {
             id,
@@ -239,10 +239,10 @@ impl Session {
         }
     }
 
-    /// That of a handle, as it was last stored.
+    /// Loads the session of a handle, as last stored.
     ///
     /// # Errors
-    /// When there is none that can be used.
+    /// When there is no usable session.
     pub fn load(files: &impl Files, id: &str, now: u64) -> Result<Self, NoSession> {
         let is_handle = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let unknown = || NoSession::Unknown(id.chars().filter(|c| !c.is_control()).take(40).collect());
@@ -261,15 +261,15 @@ impl Session {
         now > self.used.saturating_add(LIFETIME)
     }
 
-    /// Keeps it as it is.
+    /// Stores the session.
     ///
     /// # Errors
-    /// When it cannot be written; then it is kept as it was.
+    /// When it cannot be written; the old state then stays.
     pub fn store(&self, files: &impl Files) -> io::Result<()> {
         files.write_note(&note(&self.id), &serde_json::to_vec(self)?)
     }
 
-    /// Keeps it as it is beside what it was, with what it is saving: whoever comes after a crash finds it by [`Self::interrupted`].
+    /// Writes a journal with the running save beside the stored session; after a crash, [`Self::interrupted`] finds it.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -277,15 +277,15 @@ impl Session {
         files.write_note(&journal(&self.id), &serde_json::to_vec(self)?)
     }
 
-    /// Nothing is being saved any more, and that it is so was stored.
+    /// Drops the journal; call once the finished state is stored.
     ///
     /// # Errors
-    /// When that cannot be written down.
+    /// When it cannot be removed.
     pub fn end_saving(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&journal(&self.id))
     }
 
-    /// Sessions that were saving when their process was killed, before that could be stored.
+    /// Returns the sessions with a journal: their process was killed during a save.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -304,27 +304,27 @@ impl Session {
             };
             match session {
                 Some(session) if !later(&session)? => all.push(session),
-                // It was stored, or nobody can know what was meant.
+                // The state was stored, or the journal is unreadable.
                 _ => files.drop_note(&format!("saving/{name}"))?,
             }
         }
         Ok(all)
     }
 
-    /// Ends it.
+    /// Ends the session.
     ///
     /// # Errors
-    /// When that cannot be written down.
+    /// When its note cannot be removed.
     pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&note(&self.id))
     }
 
-    /// Whether nothing would be lost with it.
+    /// Whether ending it loses no edits.
     pub fn is_saved(&self) -> bool {
         self.saving.is_empty() && !self.documents.values().any(Document::is_edited)
     }
 
-    /// Remembers an edit. What was taken back before cannot be made again after it.
+    /// Remembers an edit. Edits undone before can no longer be redone.
     pub fn remember(&mut self, edit: Edit) {
         self.done.push(edit);
         if self.done.len() > REMEMBERED {
@@ -333,7 +333,7 @@ impl Session {
         self.undone.clear();
     }
 
-    /// Remembers a try that came to nothing.
+    /// Remembers a failed operation.
     pub fn remember_failed(&mut self, failed: Failed) {
         self.failed.push(failed);
         if self.failed.len() > FAILED {
@@ -341,7 +341,7 @@ impl Session {
         }
     }
 
-    /// All files that it names.
+    /// Returns all files that the session names.
     pub fn paths(&self) -> BTreeSet<&String> {
         let edits = self.done.iter().chain(&self.undone).flat_map(|edit| &edit.changes);
         let changes = edits.map(|change| &change.path);
@@ -365,12 +365,12 @@ impl Session {
 }
 
 impl Document {
-    /// Whether the buffer has edits that the file had not.
+    /// Whether the buffer differs from the file.
     pub fn is_edited(&self) -> bool {
         self.now.is_edited()
     }
 
-    /// A document whose buffer is the file.
+    /// Returns a document without edits.
     pub fn of(now: Version) -> Self {
         Self {
             state: State::On(Ground::Idle),
@@ -381,7 +381,7 @@ impl Document {
     }
 }
 
-/// Keeps bytes.
+/// Stores the bytes of a content.
 ///
 /// # Errors
 /// When they cannot be written.
@@ -392,7 +392,7 @@ pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io:
     }
 }
 
-/// Bytes that were kept; `None` when they are not there, or not what they were.
+/// Reads stored bytes; `None` when they are missing or damaged.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -404,7 +404,7 @@ pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option
     Ok(bytes.filter(|bytes| Digest::of(bytes).to_string() == content))
 }
 
-/// All sessions that can be read, the last used first.
+/// Returns all readable sessions, the last used first.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -422,10 +422,10 @@ pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
     Ok(all)
 }
 
-/// Where there are many sessions, or large versions: see [`collect`].
+/// Runs [`collect`] if there are many sessions or large versions.
 ///
 /// # Errors
-/// When the disk does not answer.
+/// When the disk reports an error.
 pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     let large = || -> io::Result<bool> { Ok(files.notes("versions")?.iter().map(|(_, length)| length).sum::<u64>() > ROOM) };
     match files.notes("sessions")?.len() >= MANY || large()? {
@@ -434,12 +434,11 @@ pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     }
 }
 
-/// Ends sessions that have expired, and the oldest of those that nobody opened and that have nothing unsaved, where these are too many, or their
-/// versions too large: what was ended to make room is told in sentences. Drops versions that no session names. A session that cannot be read stays,
-/// and so do all versions then.
+/// Ends expired sessions, and the oldest saved ones that were not opened explicitly, above the limits of number and bytes; returns sentences about
+/// the latter. Drops versions that no session names. An unreadable session stays, and then all versions stay.
 ///
 /// # Errors
-/// When the disk does not answer.
+/// When the disk reports an error.
 pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     let ended = collect_beyond(files, now, KEPT, ROOM)?;
     let shown = ended.iter().take(ENDED).cloned().collect::<Vec<_>>().join(", ");
@@ -451,7 +450,7 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     Ok(if ended.is_empty() { Vec::new() } else { vec![told] })
 }
 
-/// As [`collect`], with `most` sessions that nobody opened and so many bytes of their versions, but for the last of them. Handles of those ended.
+/// As [`collect`], with `most` unopened sessions and `room` bytes of versions; the last one always stays. Returns the ended handles.
 pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
     let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
     let names = files.notes("sessions")?;

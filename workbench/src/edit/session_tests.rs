@@ -1,4 +1,4 @@
-//! Sessions as whoever edits sees them: orders in, answers and files out.
+//! Sessions from a client's point of view: orders in, answers and files out.
 
 use super::diagnostics::Category;
 use super::files::Files;
@@ -11,13 +11,13 @@ use super::state::{Mode, Status, WorkflowState};
 use super::symbol;
 use super::tools::{Tool, tools_in_text};
 
-/// Somebody who edits.
+/// A client that edits.
 pub struct Coder {
-    /// The world.
+    /// The files.
     pub files: Memory,
     /// The session.
     pub session: Option<String>,
-    /// The present, in seconds.
+    /// Present time, in seconds.
     pub now: u64,
 }
 
@@ -75,14 +75,14 @@ impl Coder {
     }
 }
 
-/// What an answer tells to do next is what it says is allowed.
+/// Checks that the guidance of an answer names only allowed tools.
 pub fn leads_on(response: &Response) {
     let named = tools_in_text(response.guidance.as_deref().unwrap_or_default());
     let is_allowed = |tool: &Tool| response.allowed.contains(tool) || response.session.is_none();
     assert!(named.iter().all(is_allowed), "{named:?} in {response:?}");
 }
 
-/// Its status and its state.
+/// Returns status and state of an answer.
 pub fn stands(response: &Response) -> (Status, WorkflowState) {
     (response.status, response.workflow_state)
 }
@@ -179,7 +179,7 @@ fn one_of_several_matches_is_chosen() {
     assert_eq!(stands(&coder.select(0)), (Status::Exception, WorkflowState::SelectionPending));
     let chosen = coder.select(7);
     assert_eq!(stands(&chosen), (Status::Success, WorkflowState::PersistPending));
-    // Numbers end with the text, and it is said when they do.
+    // Numbers of candidates end with the text, and the answer says so.
     assert!(
         chosen
             .guidance
@@ -191,7 +191,7 @@ fn one_of_several_matches_is_chosen() {
     assert!(stale.summary.contains("no selection"), "{stale:?}");
     coder.ask(Order::Commit);
     assert_eq!(coder.text(), format!("{}x = 2;\n", "x = 1;\n".repeat(6)));
-    // A new search takes the place of the old one, and discarding drops it alone.
+    // A new search replaces the old one, and discarding drops only the search.
     coder.replace("x", "y");
     coder.replace("1", "3");
     let other = coder.ask(Order::Select {
@@ -202,7 +202,7 @@ fn one_of_several_matches_is_chosen() {
     coder.replace("x", "y");
     assert_eq!(stands(&coder.ask(Order::Discard)), (Status::Success, WorkflowState::PersistPending));
     assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+x = 4;")));
-    // Also a search that finds nothing, or changes nothing, and it is said.
+    // So does a search that finds or changes nothing, and the answer says so.
     for (old, new) in [("nowhere", "z"), ("x = 4", "x = 4")] {
         coder.replace("x", "y");
         let missed = coder.replace(old, new);
@@ -210,7 +210,7 @@ fn one_of_several_matches_is_chosen() {
         assert!(missed.guidance.is_some_and(|words| words.contains("have ended")));
         assert_eq!(coder.select(1).status, Status::Exception);
     }
-    // What somebody else writes ends a selection, too.
+    // A foreign write ends a selection, too.
     coder.ask(Order::Commit);
     coder.replace("x", "y");
     coder.files.write("a.cs", "x x");
@@ -322,7 +322,7 @@ fn several_files_are_one_edit() {
     let missing = coder.ask(Order::Batch(vec![part("a.cs", "one", "1"), part("b.cs", "zwei", "2")]));
     assert_eq!(missing.status, Status::NoMatch);
     assert_eq!(coder.text(), "one\n");
-    // One of them cannot be saved: neither is.
+    // One of them cannot be saved, so neither is.
     coder.files.fill(Some("b.cs"));
     assert_eq!(stands(&coder.ask(batch)), (Status::PersistFailure, WorkflowState::PersistPending));
     assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "two\n"));
@@ -347,7 +347,7 @@ fn a_file_that_is_made_and_one_that_is_written_over_are_told_apart() {
     assert!(again.summary.contains("b.cs is there already"), "{}", again.summary);
     assert!(again.guidance.is_some_and(|guidance| guidance.contains("`write`")));
     assert_eq!(coder.session, None, "nothing came to be");
-    // Written over, said with what was there, and taken back.
+    // A foreign text is overwritten, reported, and restored by undo.
     let written = coder.ask_with(Order::Write(text("three\n")), Some("a.cs"), None);
     assert!(
         written
@@ -550,7 +550,7 @@ fn a_byte_order_mark_that_comes_with_a_text_is_the_files() {
         Status::Exception,
         "two files, and none is named"
     );
-    // A file without one gets it, and `undo` takes it away.
+    // A file without the mark gets it, and `undo` removes it.
     coder.files.write("c.cs", "one\n");
     coder.session = None;
     assert_eq!(coder.ask_with(write("\u{feff}one\n"), Some("c.cs"), None).status, Status::Success);
@@ -560,7 +560,7 @@ fn a_byte_order_mark_that_comes_with_a_text_is_the_files() {
     coder.ask(Order::Undo);
     assert_eq!(coder.ask(Order::Undo).status, Status::Success);
     assert_eq!(held(&coder, "c.cs"), "one\n");
-    // One that has two keeps both, also elsewhere.
+    // A file with two marks keeps both, also after an edit elsewhere.
     coder.files.write("d.cs", "\u{feff}\u{feff}one\n");
     coder.session = None;
     coder.ask_with(Order::Open, Some("d.cs"), None);
@@ -586,7 +586,7 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
         "{refused:?}"
     );
     assert_eq!(coder.files.file("../a.cs"), None);
-    // Whoever finds it can get rid of it.
+    // A client can get rid of a damaged session.
     assert_eq!(coder.ask(Order::Discard).status, Status::Success);
     assert_eq!(coder.ask(Order::Close).status, Status::Success);
     assert_eq!((coder.files.count_notes("sessions"), coder.text().as_str()), (0, "one"));

@@ -1,5 +1,5 @@
-//! What directives set for all that stands below them, until another one sets it again: `#nullable`, `#pragma warning` and `#line` (C# language
-//! reference, "Preprocessor directives"). A declaration may have such lines to itself.
+//! Compiler settings that directives change for the lines below, until the next change: `#nullable`, `#pragma warning` and `#line` (C# language
+//! reference, "Preprocessor directives"). Such lines may belong to one declaration.
 
 use super::directives::{Directive, directives};
 use super::replacing::{comma, tail};
@@ -8,30 +8,30 @@ use producers::csharp::preprocess::{active, blank};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What can be set.
+/// A compiler setting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Setting {
-    /// Whether types without `?` are never null.
+    /// Whether reference types without `?` are non-nullable.
     Annotations,
-    /// Whether what may be null is warned of.
+    /// Whether the compiler warns about possible nulls.
     NullWarnings,
-    /// All warnings that are not named.
+    /// All warnings without a setting of their own.
     Warnings,
-    /// The warning of this name.
+    /// One warning, by name.
     Warning(String),
-    /// Which lines of which file the compiler speaks of.
+    /// File and line numbers in messages.
     Lines,
 }
 
-/// What is set at a place, and by which directive.
+/// Settings at a place, each with value and directive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings<'t>(BTreeMap<Setting, (&'t str, Directive<'t>)>);
 
-/// The value that everything has where no directive stands.
+/// Value of a setting without any directive.
 const USUAL: &str = "";
 
 impl<'t> Settings<'t> {
-    /// What is set behind these directives.
+    /// Returns the settings after these directives.
     pub(super) fn with_directives<'d>(&self, directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Self
     where
         't: 'd,
@@ -53,7 +53,7 @@ impl<'t> Settings<'t> {
         self.0.get(setting).or_else(every)
     }
 
-    /// The directives by which something is set otherwise than there, in their order.
+    /// Returns the directives of settings that differ from `other`, in their order.
     pub(super) fn unlike(&self, other: &Self) -> Vec<Directive<'t>> {
         let all: BTreeSet<&Setting> = self.0.keys().chain(other.0.keys()).collect();
         let value = |set: &Self, setting| set.of(setting).map_or(USUAL, |(value, _)| *value);
@@ -66,7 +66,7 @@ impl<'t> Settings<'t> {
     }
 }
 
-/// What a directive sets.
+/// Returns the settings that a directive changes.
 fn sets<'t>(directive: &Directive<'t>) -> Vec<(Setting, &'t str)> {
     let (word, rest) = directive.parts();
     let plain = rest.split("//").next().unwrap_or_default();
@@ -93,25 +93,25 @@ fn sets<'t>(directive: &Directive<'t>) -> Vec<(Setting, &'t str)> {
     }
 }
 
-/// A warning by its whole name: the compiler's own are also told by their numbers.
+/// Returns the full name of a warning: a number is one of the compiler's own.
 fn warning(name: &str) -> String {
     name.parse::<u32>()
         .map_or_else(|_| name.to_owned(), |number| format!("CS{number:04}"))
 }
 
-/// The lines around a declaration that set something for it alone: those right before it, and those right behind it that give back what was.
+/// Directives around one declaration only: those directly before it, and those directly after it that restore the old values.
 #[derive(Clone, Debug)]
 struct Around<'t> {
-    /// Bytes of the declaration with them.
+    /// Bytes of the declaration with the directives.
     range: Range<usize>,
-    /// Those before it; none, where they are inside of it.
+    /// Directives before it; empty if they are inside it.
     above: Vec<Directive<'t>>,
-    /// Those behind it.
+    /// Directives after it.
     below: Vec<Directive<'t>>,
 }
 
 impl<'t> Around<'t> {
-    /// Of a declaration, among the directives of a text that are compiled; `None` where it has no such lines.
+    /// Finds the directives of a declaration among the compiled ones of a text; `None` if it has none.
     fn of(text: &str, compiled: &[Directive<'t>], own: &Range<usize>) -> Option<Self> {
         let all: Vec<Directive<'t>> = compiled.iter().filter(|one| !sets(one).is_empty()).copied().collect();
         let is_free = |from: usize, to: usize| text[from..to].trim().is_empty();
@@ -142,7 +142,7 @@ impl<'t> Around<'t> {
         })
     }
 
-    /// Whether a text that is to stand in the declaration's place brings these lines itself: it begins and ends with them.
+    /// Whether a replacement has these directives itself, at its start and its end.
     fn is_in(&self, new: &str, directives: &[Directive<'_>]) -> bool {
         let meanings = |some: &[Directive<'_>]| some.iter().map(Directive::meaning).collect::<Vec<_>>();
         let all = meanings(directives);
@@ -152,8 +152,8 @@ impl<'t> Around<'t> {
     }
 }
 
-/// Where a declaration stands with the lines around it that are its own, if an edit is about them, too: what is inserted does not come between, and a
-/// text that brings these lines itself takes their place.
+/// Returns the range of a declaration with its directives, if an edit includes them: an insertion goes outside of them, and a text with the same
+/// directives replaces them.
 pub(super) fn around(text: &str, own: &Range<usize>, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Option<Range<usize>> {
     let active = active(text, defines);
     let mut compiled = directives(text, &active.text);
@@ -166,7 +166,7 @@ pub(super) fn around(text: &str, own: &Range<usize>, asked: &SymbolEdit, defines
     is_meant.then_some(around.range)
 }
 
-/// How many bytes behind a declaration are its own: a comma, comments, and the end of the line.
+/// Returns the length of the text after a declaration that belongs to it: a comma, comments and the line end.
 fn tail_of_item(rest: &str) -> Option<usize> {
     let comma = comma(rest).unwrap_or(0);
     tail(&rest[comma..]).map(|tail| comma + tail)
@@ -212,7 +212,7 @@ mod tests {
             assert_eq!(edit(&text, "A.M", Where::Replace, &with(other)), setting_as_written(line, 3));
             let made = text.replace("M.<", "Other.<").replace("int M", "long M");
             assert_eq!(edit(&text, "A.M", Where::Replace, &with(line)), Ok(made));
-            // Where it stands above it is no part of the declaration.
+            // A directive above documentation is not part of the declaration.
             let above = format!("class A {{\n{line}\n    /// <summary>M.</summary>\n    int M;\n    int N;\n}}\n");
             let made = above.replace("/// <summary>M.</summary>\n    int M", "long M");
             assert_eq!(edit(&above, "A.M", Where::Replace, "    long M;"), Ok(made));
@@ -280,7 +280,7 @@ mod tests {
         );
         let after = edit(text, "A.M", Where::After, new);
         assert_eq!(after, Ok(text.replace("restore X\n", "restore X\n    int B;\n")));
-        // Whoever brings them gives them in their place.
+        // A replacement with the directives replaces them.
         let own = "#pragma warning disable X\n#nullable disable\n    void M() => N();\n#nullable restore\n#pragma warning restore X\n";
         let (start, end) = (text.find("#pragma").expect("there"), text.find("    int N").expect("there"));
         let made = [&text[..start], own, &text[end..]].concat();
@@ -291,7 +291,7 @@ mod tests {
         let inside = "    void M() {\n#pragma warning disable Y\n#pragma warning restore Y\n    }";
         let made = text.replace("    /// <summary>M.</summary>\n    void M() { }", inside);
         assert_eq!(edit(text, "A.M", Where::Replace, inside), Ok(made));
-        // With documentation above them, too; and of several declarations they are of none alone.
+        // Documentation may precede them; directives around several declarations belong to none.
         let documented = "class A {\n    /// <summary>M.</summary>\n#pragma warning disable X\n    int M;\n#pragma warning restore X\n}";
         let own = "    /// <summary>M.</summary>\n#pragma warning disable X\n    long M;\n#pragma warning restore X";
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Files that are ready to be saved: what is to take a file's place lies whole beside it first, with the mode, the owner and the attributes of the
-//! old one. Of several files each has something beside it until it is saved, which tells whoever comes after a crash how far it came.
+//! Staged files of a save: the complete new file is first written beside the old one, with its mode, owner and attributes. In a save of several files
+//! each has a staged file until it is saved, which shows the next process after a crash how far the save got.
 
 use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};
@@ -12,41 +12,40 @@ use os::info::FileInfo;
 use os::{disks, modes};
 use std::io::{self, ErrorKind};
 
-/// A file that waits to be saved.
+/// A file ready to be saved.
 pub(super) struct Staged<'s> {
     folder: Folder,
     name: &'s str,
-    /// What it is to become.
+    /// The file to write.
     pub(super) save: &'s Save,
     how: How,
-    /// What lies beside it until it is saved.
+    /// Name of the staged file, until it is saved.
     beside: Option<String>,
 }
 
 enum How {
-    /// What lies beside it, which is whole, takes its name.
+    /// Rename the complete staged file over the old one.
     Replace,
-    /// The file is written where it is.
+    /// Write the file in place.
     InPlace,
-    /// The file goes.
+    /// Delete the file.
     Remove,
 }
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
         if let (Some(beside), Ok(())) = (&self.beside, kill::check_killed()) {
-            // Where it took the file's name there is none; else nothing more can be done about one that stays.
+            // After the rename the staged file no longer exists; a failed removal has no remedy.
             let _ = self.folder.remove(beside);
         }
     }
 }
 
-/// Files that wait to be saved at once. The last one is given up first: whoever finds that one waits and an earlier one does not knows that that
-/// was saved.
+/// Files staged for one save. They are dropped last to first: a missing staged file before an existing one marks a saved file.
 pub(super) struct Batch<'s>(pub(super) Vec<Staged<'s>>);
 
 impl Batch<'_> {
-    /// Lets what waits lie beside the files: what was saved of them is yet to be taken back.
+    /// Keeps the staged files on disk: the saved files still have to be restored.
     pub(super) fn leave(&mut self) {
         self.0.iter_mut().for_each(|staged| staged.beside = None);
     }
@@ -59,10 +58,10 @@ impl Drop for Batch<'_> {
 }
 
 impl<'s> Staged<'s> {
-    /// Makes a file ready, one of several that are saved at once where that is so.
+    /// Stages a file, with a staged file in every case if it is one of several.
     ///
     /// # Errors
-    /// When it cannot be, or is not what it was.
+    /// When it cannot be staged, or its stamp changed.
     pub(super) fn stage_file(disk: &Disk, save: &'s Save, several: bool) -> Result<Self, SaveError> {
         let failed = |error: io::Error| SaveError::Io {
             path: save.path.clone(),
@@ -102,15 +101,15 @@ impl<'s> Staged<'s> {
         })
     }
 
-    /// Whether the file looks as it did.
+    /// Whether the file's stamp is unchanged.
     pub(super) fn is_as_seen(&self) -> bool {
         stat_if_exists(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
     }
 
-    /// Saves it.
+    /// Saves the file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(super) fn save(&self) -> io::Result<()> {
         kill::check_killed()?;
         match &self.how {
@@ -119,7 +118,7 @@ impl<'s> Staged<'s> {
             How::InPlace => {
                 let bytes = self.save.bytes.as_ref().map_or(&[][..], |bytes| bytes);
                 let mut file = self.folder.open_to_write(self.name)?;
-                // What it needs is asked for first: a full disk leaves it as it was.
+                // Reserve the space first: a full disk then leaves the file unchanged.
                 if let Err(error) = disks::keep_room(&file, bytes.len().max(1) as u64)
                     && matches!(error, SystemError::NO_SPACE | SystemError::QUOTA)
                 {
@@ -139,14 +138,14 @@ impl<'s> Staged<'s> {
     }
 }
 
-/// The name of the file that is to take the place of one.
+/// Returns the name of the staged file of a file.
 pub(super) fn staged(name: &str) -> String {
     format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16])
 }
 
-/// Writes a new file beside the one whose place it is to take.
+/// Writes the staged file beside the old one.
 fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<&FileInfo>) -> io::Result<How> {
-    // Nobody else edits here.
+    // The lock excludes other editing processes.
     let new = staged(name);
     let mut file = fresh(folder, &new)?;
     let written = (|| {
@@ -167,14 +166,14 @@ fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<
         }
         kill::write(&mut file, bytes)?;
         if let Some(before) = before {
-            // Of what is written the system takes the right to run as its owner.
+            // A write clears the set-user-ID bits, so set the mode after it.
             modes::set_mode_of(&file, before.mode & 0o7777)?;
         }
         kill::sync(&file)?;
         Ok::<_, io::Error>(true)
     })();
     if !matches!(written, Ok(true)) && kill::check_killed().is_ok() {
-        // As above.
+        // A failed removal has no remedy, as above.
         let _ = folder.remove(&new);
     }
     Ok(if written? { How::Replace } else { How::InPlace })

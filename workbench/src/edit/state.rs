@@ -1,5 +1,5 @@
-//! The states of an edited document and the one function that makes every transition: (state, event) → (state, status, effects). It knows no
-//! disk and no text; whoever runs it carries the effects out and reports how they went as further events.
+//! States of an edited document, and the one transition function: (state, event) → (state, status, effects). It accesses neither disk nor text; the
+//! caller carries out the effects and reports their results as further events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,17 +17,17 @@ pub enum Mode {
     Disabled,
 }
 
-/// How buffer and file stand to each other.
+/// Relation of buffer and file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ground {
-    /// Both are the same.
+    /// Both are equal.
     Idle,
-    /// The buffer was edited, and the file is what it was made of.
+    /// The buffer was edited; the file equals its base.
     PersistPending,
-    /// The file is not what the buffer was made of any more.
+    /// The file no longer equals the buffer's base.
     OutOfSync {
-        /// Whether somebody else wrote where the buffer was edited; else the file cannot be read.
+        /// Whether another program changed an edited place; otherwise the file cannot be read.
         conflict: bool,
     },
 }
@@ -36,11 +36,11 @@ pub enum Ground {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Nothing is under way.
+    /// Nothing is pending.
     On(Ground),
-    /// One of several matches is to be chosen; the buffer is as it was.
+    /// A choice between several matches is pending; the buffer is unchanged.
     SelectionPending(Ground),
-    /// The file is being read; nothing may be written.
+    /// The file is being read; no write is allowed.
     Refreshing(Ground),
 }
 
@@ -78,80 +78,80 @@ pub enum Status {
     Exception,
 }
 
-/// What happened to a document.
+/// An event of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The buffer has another text.
+    /// The buffer has a new text.
     Edited {
-        /// Whether it differs from what it was made of.
+        /// Whether it differs from its base.
         differs: bool,
     },
-    /// The text to replace stands in several places.
+    /// The text to replace occurs in several places.
     Several,
-    /// It stands nowhere.
+    /// It occurs nowhere.
     Nowhere,
-    /// There was nothing to do.
+    /// The operation had no effect.
     Nothing,
-    /// A selection does not fit the buffer any more.
+    /// A selection no longer matches the buffer.
     Stale,
     /// The buffer was saved.
     Saved,
-    /// It could not be saved; the file is as it was.
+    /// It could not be saved; the file is unchanged.
     Unsaved,
-    /// It was not saved, because the file is not what the buffer was made of.
+    /// It was not saved, because the file no longer equals its base.
     Moved,
-    /// The edits, or the selection, are not wanted.
+    /// The edits, or the selection, are discarded.
     Discarded,
-    /// The file was found not to be what the buffer was made of, outside of any refresh.
+    /// The file was found to differ from the buffer's base, outside a refresh.
     Outside(Reread),
-    /// The file is to be read anew.
+    /// A reread of the file begins.
     RefreshBegun,
-    /// It was.
+    /// The reread ended.
     Refreshed(Reread),
-    /// It cannot be read as text.
+    /// The file cannot be read as text.
     Unread,
-    /// The operation cannot be done for another reason, or may not be in this state.
+    /// The operation is refused, for another reason or because of the state.
     Refused,
 }
 
-/// What reading the file anew came to.
+/// Result of rereading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reread {
-    /// It is what the buffer was made of.
+    /// It equals the buffer's base.
     Same {
         /// Whether the buffer differs from it.
         differs: bool,
     },
-    /// The buffer is the file's text now.
+    /// The buffer took over the file's text.
     Taken,
-    /// The edits stand on the new text: nobody touched their places.
+    /// The edits were carried to the new text: the foreign write left their places unchanged.
     Carried,
-    /// Both changed the same place.
+    /// Both sides changed the same place.
     Conflict,
 }
 
-/// What whoever runs it has to carry out.
+/// Effect for the caller to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Write the buffer to the file.
     Save,
-    /// Numbers of candidates mean nothing any more.
+    /// Drop the candidates; their numbers are invalid.
     ForgetSelection,
 }
 
-/// What a step came to.
+/// Result of a transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The state after it.
     pub state: State,
-    /// What the operation came to, as far as this event tells.
+    /// Status of the operation after this event.
     pub status: Status,
-    /// What is to be carried out, in order.
+    /// Effects to carry out, in order.
     pub effects: Vec<Effect>,
 }
 
 impl State {
-    /// As it is told.
+    /// Returns the state as reported in answers.
     pub fn workflow_state(self) -> WorkflowState {
         match self {
             Self::On(Ground::Idle) => WorkflowState::Idle,
@@ -162,7 +162,7 @@ impl State {
         }
     }
 
-    /// How buffer and file stand to each other.
+    /// Returns the relation of buffer and file.
     pub fn ground(self) -> Ground {
         match self {
             Self::On(ground) | Self::SelectionPending(ground) | Self::Refreshing(ground) => ground,
@@ -182,7 +182,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// The one transition.
+/// Returns the transition of an event.
 pub fn transition(state: State, mode: Mode, event: Event) -> Step {
     let to = |state: State, status: Status, effects: &[Effect]| Step {
         state,
@@ -193,7 +193,7 @@ pub fn transition(state: State, mode: Mode, event: Event) -> Step {
     let conflict = Ground::OutOfSync { conflict: true };
     let forget = &[Effect::ForgetSelection];
     match (state, event) {
-        // While the file is being read nothing else happens.
+        // While the file is being read, no other event is allowed.
         (State::Refreshing(_), Event::Refreshed(found)) => match found {
             Reread::Same { differs: false } => on(Ground::Idle, Status::NoOp, &[]),
             Reread::Same { differs: true } => on(Ground::PersistPending, Status::NoOp, &[]),
@@ -210,12 +210,12 @@ pub fn transition(state: State, mode: Mode, event: Event) -> Step {
         (_, Event::Edited { differs }) => match (state.ground(), mode) {
             (Ground::OutOfSync { .. }, _) => on(state.ground(), Status::Success, forget),
             (_, _) if !differs => on(Ground::Idle, Status::Success, forget),
-            // It is pending until the file has it.
+            // The edit is pending until the file has it.
             (_, Mode::Immediate) => on(Ground::PersistPending, Status::Success, &[Effect::ForgetSelection, Effect::Save]),
             (_, Mode::Manual | Mode::Disabled) => on(Ground::PersistPending, Status::Success, forget),
         },
         (_, Event::Several) => to(State::SelectionPending(state.ground()), Status::MultiMatch, &[]),
-        // Whatever a new search comes to, it takes the place of what an older one offered.
+        // A new search replaces the candidates of an older one, whatever its result.
         (_, Event::Nowhere) => on(state.ground(), Status::NoMatch, forget),
         (_, Event::Nothing) => on(state.ground(), Status::NoOp, forget),
         (_, Event::Refused) => to(state, Status::Exception, &[]),
@@ -226,7 +226,7 @@ pub fn transition(state: State, mode: Mode, event: Event) -> Step {
         (State::On(Ground::PersistPending), Event::Moved) => on(conflict, Status::ExternalConflict, &[]),
         (_, Event::Saved | Event::Unsaved | Event::Moved) => to(state, Status::Exception, &[]),
 
-        // What was offered goes first; the edits stay until they are discarded themselves.
+        // Candidates are dropped first; the edits stay until a second discard.
         (State::SelectionPending(ground), Event::Discarded) => on(ground, Status::Success, forget),
         (State::On(Ground::Idle), Event::Discarded) => on(Ground::Idle, Status::NoOp, &[]),
         (State::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[]),
@@ -254,7 +254,7 @@ mod tests {
     const ALL: [State; 7] = [IDLE, PENDING, OUT, DEAF, CHOOSING, CHOOSING_MORE, READING];
     const EDITED: Event = Event::Edited { differs: true };
 
-    /// An event and then, as whoever runs it does, that the save which it asks for went well.
+    /// Applies an event and, as the caller does, a successful save if the effects demand one.
     fn ran(state: State, mode: Mode, event: Event) -> (State, Status) {
         let done = transition(state, mode, event);
         match done.effects.contains(&Effect::Save) {
@@ -271,7 +271,7 @@ mod tests {
     fn the_contract_of_transitions() {
         use Mode::{Disabled, Immediate, Manual};
         let table = [
-            // One match, chosen or alone.
+            // One match, chosen or unique.
             (IDLE, Immediate, EDITED, Status::Success, IDLE),
             (PENDING, Immediate, EDITED, Status::Success, IDLE),
             (IDLE, Manual, EDITED, Status::Success, PENDING),
@@ -283,7 +283,7 @@ mod tests {
             (OUT, Manual, EDITED, Status::Success, OUT),
             (OUT, Immediate, EDITED, Status::Success, OUT),
             (State::SelectionPending(OUT.ground()), Manual, EDITED, Status::Success, OUT),
-            // An edit that takes the last one back.
+            // An edit that reverts the last one.
             (PENDING, Manual, Event::Edited { differs: false }, Status::Success, IDLE),
             // Saving.
             (PENDING, Manual, Event::Saved, Status::Success, IDLE),
@@ -296,7 +296,7 @@ mod tests {
             (OUT, Manual, Event::Discarded, Status::Success, IDLE),
             (CHOOSING, Manual, Event::Discarded, Status::Success, IDLE),
             (CHOOSING_MORE, Manual, Event::Discarded, Status::Success, PENDING),
-            // Somebody else's writes.
+            // Foreign writes.
             (IDLE, Manual, Event::Outside(Reread::Taken), Status::Success, IDLE),
             (PENDING, Manual, Event::Outside(Reread::Carried), Status::Success, PENDING),
             (PENDING, Manual, Event::Outside(Reread::Conflict), Status::ExternalConflict, OUT),
@@ -309,7 +309,7 @@ mod tests {
             ),
             (CHOOSING, Manual, Event::Outside(Reread::Taken), Status::Success, IDLE),
             (PENDING, Manual, Event::Unread, Status::Exception, DEAF),
-            // Reading anew.
+            // Rereading.
             (
                 READING,
                 Manual,
@@ -334,14 +334,14 @@ mod tests {
         }
         for mode in [Immediate, Manual, Disabled] {
             for state in ALL.into_iter().filter(|state| *state != READING) {
-                // Several matches, from anywhere: what was pending stays so.
+                // Several matches, from any state: pending edits stay pending.
                 assert_eq!(
                     ran(state, mode, Event::Several),
                     (State::SelectionPending(state.ground()), Status::MultiMatch)
                 );
                 assert_eq!(ran(state, mode, Event::RefreshBegun).0, State::Refreshing(state.ground()));
                 assert_eq!(ran(state, mode, Event::Refused), (state, Status::Exception));
-                // A new search that comes to nothing drops what was offered before it, and nothing else.
+                // A failed new search drops the older candidates, and nothing else.
                 for (event, status) in [
                     (Event::Nowhere, Status::NoMatch),
                     (Event::Nothing, Status::NoOp),

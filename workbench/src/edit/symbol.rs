@@ -1,6 +1,6 @@
-//! Edits of a type or a member by its name. Where it stands is told by a parse of the buffer itself; after the edit the text is parsed again, and
-//! must still have that symbol, once, and every other one with its documentation, attributes and kind: otherwise nothing is changed. A symbol is not
-//! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
+//! Edits of a type or a member by name. A parse of the buffer finds the declaration; after the edit the text is parsed again, and must still declare
+//! that symbol once, and every other one with its documentation, attributes and kind, or nothing is changed. Such an edit neither renames nor removes
+//! a symbol; a member with other parameters is the same member, and a type with other members the same type.
 
 use super::brought::{keeps_directives, only_declares};
 pub use super::conditional::declares;
@@ -17,40 +17,40 @@ use producers::csharp::parse;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 
-/// Where the new text goes.
+/// Position of the new text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
-    /// In the symbol's place.
+    /// In place of the symbol.
     Replace,
     /// Before it.
     Before,
-    /// Behind it.
+    /// After it.
     After,
 }
 
-/// What is asked.
+/// An edit by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolEdit {
     /// A type or a member: `NodeStore`, `Core.NodeStore`, `NodeStore#Get`, `NodeStore.Get(int)`.
     pub symbol: String,
-    /// Where the new text goes.
+    /// Position of the new text.
     pub at: Where,
     /// The new text.
     pub new: String,
-    /// What becomes of documentation and attributes of a symbol that is replaced.
+    /// Treatment of the documentation and attributes of a replaced symbol.
     pub head: Head,
-    /// The symbols for `#if` that the file is compiled under, where they are known.
+    /// The `#if` symbols of the file's compilation, if known.
     pub defines: Option<BTreeSet<String>>,
 }
 
-/// Why it cannot be done.
+/// Reason why an edit is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// In a sentence's end.
+    /// Reason, as the end of a sentence.
     pub why: String,
-    /// What to do instead.
+    /// Next step for the caller.
     pub hint: String,
-    /// Symbols that could be meant.
+    /// Candidate symbols.
     pub candidates: Vec<String>,
 }
 
@@ -64,10 +64,10 @@ impl Refused {
     }
 }
 
-/// Refuses a file that is not C#: its text would be read as C# all the same.
+/// Refuses a file that is not C#; the parser would accept its text.
 ///
 /// # Errors
-/// When its name has another ending.
+/// When its name has another extension.
 pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     match path.ends_with(".cs") {
         true => Ok(()),
@@ -78,10 +78,10 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     }
 }
 
-/// The text after the edit, and what was done in words.
+/// Returns the edited text and a description of the edit.
 ///
 /// # Errors
-/// When the symbol is not there once, or what comes out is not to be.
+/// When the symbol is not declared exactly once, or the result is not allowed.
 pub fn edited(text: &str, asked: &SymbolEdit) -> Result<(String, String), Refused> {
     if asked.at != Where::Replace {
         stands_alone(asked)?;
@@ -95,7 +95,7 @@ pub fn edited(text: &str, asked: &SymbolEdit) -> Result<(String, String), Refuse
     Ok((made, what))
 }
 
-/// An edit of what is compiled under some symbols: the text after it, what was done in words, and where.
+/// An edit under some `#if` symbols: the new text, a description, and the place.
 #[derive(PartialEq)]
 struct EditedText {
     made: String,
@@ -109,7 +109,7 @@ impl AsRef<str> for EditedText {
     }
 }
 
-/// The edit of what is compiled under these symbols, and its place.
+/// Applies the edit under these `#if` symbols.
 fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
@@ -159,7 +159,7 @@ fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Resul
     Ok(EditedText { made, what, place })
 }
 
-/// An insertion is no part of the symbol that it stands beside, and takes none of it.
+/// Refuses an insertion that would join the adjacent symbol, or take a part of it.
 fn stands_alone(asked: &SymbolEdit) -> Result<(), Refused> {
     let lexed = lex(&asked.new);
     let last = lexed.tokens.last();
@@ -177,12 +177,12 @@ fn stands_alone(asked: &SymbolEdit) -> Result<(), Refused> {
 }
 
 pub(super) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
-    // As every reader of sources has it.
+    // Normalize line ends, as every reader of sources does.
     let plain = super::lines::fit(text, "\n");
     parse::read(&plain, defines, "").0
 }
 
-/// Whether more of a text is not understood than before.
+/// Whether the parser understands less of a text than before.
 pub(super) fn worse(before: &Syntax, after: &Syntax) -> bool {
     let rank = |tier: Tier| match tier {
         Tier::Whole | Tier::Repaired => 0,
@@ -376,7 +376,7 @@ mod tests {
         ] {
             assert_eq!(behind(text, "E.A", new).as_deref(), Ok(made));
         }
-        // What others share the line with stays theirs.
+        // Text of other declarations on the line stays theirs.
         for rest in ["int Y; // of Y", "/** <summary>Y.</summary> */ int Y;", "/* of X */ int Y;"] {
             let text = format!("class A {{\n    int X; {rest}\n}}\n");
             let made = text.replacen(rest, &format!("int B; {rest}"), 1);
@@ -586,7 +586,7 @@ mod tests {
         let receiver = "extension(int s) { public bool Is => true; }";
         let extended = "static class E { int A; extension(string s) { public bool Is => true; } }\n";
         assert_eq!(insert(extended, "E.A", Where::After, receiver), Ok(()));
-        // What was there twice before is nobody's fault now.
+        // A duplicate that existed before does not block the edit.
         assert_eq!(insert("class A { int X; int X; int Y; }", "A.Y", Where::After, "int Z;"), Ok(()));
         let types = "#if X\nclass A { int Y; }\n#else\nclass A {\n    int Z;\n}\n#endif\n";
         assert_eq!(insert(types, "A.Z", Where::After, "    int Y;"), Ok(()));

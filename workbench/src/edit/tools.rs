@@ -1,4 +1,4 @@
-//! Which operations a document allows in which state. The list of tools never varies: one that is blocked answers with those that are not.
+//! Operations that a document allows in each state. The list of tools never varies: a blocked operation answers with the allowed ones.
 
 use super::state::{Mode, WorkflowState};
 use schemars::JsonSchema;
@@ -49,7 +49,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All of them, in the order in which they are told.
+    /// All operations, in the order of answers.
     pub const ALL: [Self; 19] = [
         Self::Replace,
         Self::ReplaceSelection,
@@ -72,7 +72,7 @@ impl Tool {
         Self::Close,
     ];
 
-    /// Its name.
+    /// Returns the operation's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Replace => "replace",
@@ -98,7 +98,7 @@ impl Tool {
     }
 }
 
-/// Whether a state allows it.
+/// Whether a state allows an operation.
 pub fn allows(state: WorkflowState, mode: Mode, tool: Tool) -> bool {
     use Tool::*;
     use WorkflowState::*;
@@ -113,19 +113,19 @@ pub fn allows(state: WorkflowState, mode: Mode, tool: Tool) -> bool {
         (_, Append | ReplaceSymbol | InsertBefore | InsertAfter | Patch | Batch | Create | Write | Undo | Redo) => {
             matches!(state, Idle | PersistPending)
         }
-        // What is not saved would be lost.
+        // Closing would lose unsaved edits.
         (_, Close) => matches!(state, Idle | SelectionPending),
-        // What cannot be saved where it belongs can be saved elsewhere.
+        // An edit that cannot be saved to its own file can be saved to another.
         (_, PersistAs) => state != SelectionPending && mode != Mode::Disabled,
     }
 }
 
-/// Those that it allows.
+/// Returns the operations that a state allows.
 pub fn allowed(state: WorkflowState, mode: Mode) -> Vec<Tool> {
     Tool::ALL.into_iter().filter(|tool| allows(state, mode, *tool)).collect()
 }
 
-/// The operations that a text names, between backticks.
+/// Returns the operations that a text names between backticks.
 #[cfg(test)]
 pub(super) fn tools_in_text(text: &str) -> Vec<Tool> {
     let of_word = |word: &str| Tool::ALL.into_iter().find(|tool| tool.name() == word);
@@ -137,7 +137,7 @@ mod tests {
     use super::super::guidance::by_state;
     use super::*;
 
-    /// Seed 004 §7.2 line by line: replace, replace_selection, append, commit, discard, refresh, diff; then what is of this program.
+    /// Seed 004 §7.2 row by row: replace, replace_selection, append, commit, discard, refresh, diff; then this program's own operations.
     #[test]
     fn the_matrix() {
         use Tool::*;
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(line(SelectionPending, Manual), "YY--YYY---YY-------");
         assert_eq!(line(PersistPending, Manual), "Y-YYYYYYYY--YYYYYYY");
         assert_eq!(line(PersistPending, Disabled), "Y-Y-YYYYY---YYYYYYY");
-        // An edit that could not be saved at once can be saved later.
+        // An edit whose immediate save failed can be saved later.
         assert_eq!(line(PersistPending, Immediate), "Y-YYYYYYYY--YYYYYYY");
         assert_eq!(line(OutOfSync, Manual), "Y---YYY--Y---------");
         for mode in [Immediate, Manual, Disabled] {

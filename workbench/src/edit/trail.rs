@@ -1,57 +1,57 @@
-//! The trail of a session: what became of its documents by each operation, taking back and making again included, for who looks on.
+//! Trail of a session: the change of its documents by each operation, including undo and redo, for a live view.
 
 use super::session::{Content, Session};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The steps of so many operations are remembered of each document.
+/// Most operations per document whose steps are remembered.
 const REMEMBERED: usize = 32;
 
-/// What became of a document by an operation.
+/// Change of a document by an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The operation.
     pub operation: String,
-    /// Its name in the log: the session's handle and its number.
+    /// Its identifier in the log: the session's handle and a number.
     pub id: String,
-    /// When, in seconds.
+    /// Time, in seconds.
     pub at: u64,
-    /// Which document.
+    /// Path of the document.
     pub path: String,
-    /// What the buffer held before.
+    /// Content of the buffer before.
     pub from: Content,
-    /// What it holds since.
+    /// Content of the buffer after.
     pub to: Content,
-    /// Whether the file was written with it.
+    /// Whether the step's content was saved to the file.
     pub saved: bool,
-    /// What the file held until it was: what others made of it is theirs.
+    /// Content of the file before that save; other programs' changes in it are not the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Content,
-    /// Whether it is what somebody else did to the file, which the buffer took over.
+    /// Whether the step is a foreign write that the buffer took over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
 }
 
-/// What befell a document in the midst of an operation.
+/// Event of a document during an operation.
 #[derive(Clone, Debug)]
 pub(super) enum Moved {
     /// The session changed its buffer.
     Own { from: Content, to: Content },
-    /// Its buffer took over what somebody else did to the file.
+    /// Its buffer took over a foreign write.
     Foreign { from: Content, to: Content },
     /// The file was written.
     Saved { over: Content, to: Content },
 }
 
-/// The steps of one document, and whether earlier ones may be forgotten.
+/// Returns the steps of one document, and whether earlier ones may be forgotten.
 pub fn of<'s>(session: &'s Session, path: &str) -> (Vec<&'s Step>, bool) {
     let steps: Vec<&Step> = session.trail.iter().filter(|step| step.path == path).collect();
     let operations = steps.chunk_by(|one, other| one.id == other.id).count();
     (steps, operations >= REMEMBERED)
 }
 
-/// Adds what befell documents in an operation, in its order. What the session and others did are steps of their own; a save belongs to the
-/// session's step that it saves.
+/// Adds the events of an operation in their order. Session edits and foreign writes are separate steps; a save belongs to the session's step that it
+/// saves.
 pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operation: &str, id: &str, now: u64) {
     for (path, moved) in moves {
         let step = |from: Content, to: Content, foreign: bool| Step {
@@ -71,7 +71,7 @@ pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operati
             Moved::Foreign { from, to } => (from, to, true, None),
             Moved::Saved { over, to } => (to.clone(), to, false, Some(over)),
         };
-        // What was noticed between two operations.
+        // A foreign write detected between two operations.
         if let Some(noticed) = last.map(|at| session.trail[at].to.clone()).filter(|noticed| *noticed != from) {
             session.trail.push(step(noticed, from.clone(), true));
         }
@@ -91,7 +91,7 @@ pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operati
     forget(session);
 }
 
-/// Of each document the steps of the last operations stay, each with all of its steps.
+/// Keeps the steps of each document's last operations, complete for each operation.
 fn forget(session: &mut Session) {
     let mut operations: BTreeMap<String, (usize, String)> = BTreeMap::new();
     session.trail.reverse();

@@ -1,5 +1,5 @@
-//! What all files of a workspace hold, told without reading again what was read before. Files that ignore files leave out are not among them, nor
-//! those in folders whose names begin with a dot, nor those of the store.
+//! Contents of all files of a workspace, without rereading unchanged ones. Excluded are ignored files, folders whose names begin with a dot, and the
+//! store.
 
 use super::place::Guard;
 use engine::files::disk::Disk;
@@ -12,18 +12,18 @@ use std::path::Path;
 /// The digests of files by path.
 pub type Tree = BTreeMap<String, Digest>;
 
-/// The note of what was read before.
+/// Name of the note with the files read before.
 pub(super) const KNOWN: &str = "tree/known";
 
-/// Bytes of a length.
+/// Bytes of an encoded length.
 const WORD: usize = 4;
-/// Bytes of the digest that begins the note.
+/// Bytes of the digest at the start of the note.
 const DIGEST: usize = 32;
 
-/// What the files below a root hold, and the note that spares reading them again, where it is not that of before.
+/// Returns the digests of the files below a root, and a new note if it changed since `known`.
 ///
 /// # Errors
-/// When the root cannot be looked at.
+/// When the root cannot be read.
 pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io::Result<(Tree, Option<Vec<u8>>)> {
     let rows = known.and_then(rows).unwrap_or_default();
     let mut sources = sources(root, rows.clone());
@@ -44,10 +44,10 @@ pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io:
     Ok((tree, Some(note(&rows))))
 }
 
-/// Whether a file of that path is one of these.
+/// Whether [`read_tree`] includes a file of that path.
 ///
 /// # Errors
-/// When the root cannot be looked at.
+/// When the root cannot be read.
 pub(super) fn contains_file(root: &Path, guard: &Guard, path: &str) -> io::Result<bool> {
     let held = sources(root, Rows::new()).would_hold(&[all(root, guard)], &[path]);
     Ok(held.map_err(io_error)?.iter().any(|sets| *sets != 0))
@@ -72,7 +72,7 @@ fn all(root: &Path, guard: &Guard) -> SetDef {
     }
 }
 
-/// The glob that a path alone matches.
+/// Escapes a path to a glob that matches only this path.
 fn literal(path: &str) -> String {
     path.chars()
         .flat_map(|c| "\\*?[]{}!".contains(c).then_some('\\').into_iter().chain([c]))
@@ -91,7 +91,7 @@ fn note(rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// The rows of a note; `None` when it is damaged.
+/// Parses a note; `None` when it is damaged.
 fn rows(bytes: &[u8]) -> Option<Rows> {
     let (digest, mut rest) = bytes.split_at_checked(DIGEST)?;
     if Digest::of(rest).0 != digest {
@@ -161,7 +161,7 @@ mod tests {
         let (moved, again) = read_tree(&root, &guard, Some(&known)).expect("a tree");
         assert!(again.is_some_and(|again| again != known));
         assert_eq!((moved["a.cs"], moved.contains_key("src/b.json")), (Digest::of(b"other"), false));
-        // Whatever becomes of the note, what is told is what is there.
+        // With any damage to the note, the result is the true tree.
         for cut in 0..known.len() {
             assert!(rows(&known[..cut]).is_none(), "{cut}");
         }

@@ -1,4 +1,4 @@
-//! What stands in the way of one file, or of one operation: told as what it is, and none of the others is held up by it.
+//! Failures of one file or one operation: each is reported as what it is, and does not block the other files.
 
 use super::diagnostics::Category;
 use super::order::{EditRequest, Order, Part};
@@ -16,7 +16,7 @@ fn replace(old: &str, new: &str) -> Order {
     }
 }
 
-/// Three files, each with an edit that is not saved.
+/// Returns a session with three files, each with an unsaved edit.
 fn edited() -> Coder {
     let mut coder = Coder::opened("one\n", Mode::Manual);
     for name in ["b.cs", "c.cs"] {
@@ -63,7 +63,7 @@ fn a_file_that_leads_away_holds_up_no_other() {
         alone.status == Status::Exception && alone.summary.contains("leads out"),
         "{alone:?}"
     );
-    // What is edited there is not lost.
+    // Its edits can be saved to another path.
     assert_eq!(
         coder.ask_with(Order::PersistAs("d.cs".to_owned()), Some("b.cs"), None).status,
         Status::Success
@@ -123,7 +123,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
     let redone = unkept(&mut coder, Order::Redo);
     assert!(redone.starts_with("nothing was made again: "), "{redone}");
     assert!(coder.ask(Order::Redo).summary.starts_with("made again: replace"));
-    // Where the file was saved already it is said, and the next operation knows it.
+    // An answer reports an already saved file, and the next operation knows it.
     coder.files.fill(Some("sessions/"));
     let saved = coder.ask(Order::Commit);
     coder.files.fill(None);
@@ -136,7 +136,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
         (coder.text().as_str(), coder.ask(Order::Diff).workflow_state),
         ("two more\n", WorkflowState::Idle)
     );
-    // No room for anything: the file is not written either.
+    // With a full disk, the file is not written either.
     coder.replace("two", "2");
     for (order, nothing) in [(Order::Commit, "nothing was saved: "), (Order::Undo, "nothing was taken back: ")] {
         coder.files.fill(Some("s"));
@@ -146,7 +146,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
         assert!(failed.summary.starts_with(nothing), "{failed:?}");
     }
     assert_eq!(coder.text(), "two more\n");
-    // A session that is not there yet has nothing that waits.
+    // A new session without stored state has no pending edits.
     let mut coder = Coder::with("one");
     coder.files.fill(Some("s"));
     let failed = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
@@ -154,7 +154,7 @@ fn what_cannot_be_kept_was_not_done_and_is_not_told() {
         (stands(&failed), failed.session),
         ((Status::PersistFailure, WorkflowState::Idle), None)
     );
-    // A session that cannot be ended stands.
+    // A session that cannot be ended stays.
     let mut coder = Coder::opened("one\n", Mode::Manual);
     coder.files.die_after(Some(0));
     let closed = coder.ask(Order::Close);
@@ -200,7 +200,7 @@ fn what_is_possible_is_named_as_it_is_called() {
             .1
             .starts_with("`insert_before` is not possible now")
     );
-    // What was offered has ended with the session.
+    // The candidates ended with the session.
     let closed = coder.ask(Order::Close);
     assert_eq!(stands(&closed), (Status::Success, WorkflowState::Idle));
     assert_eq!((closed.guidance, closed.allowed), (None, Vec::new()));
@@ -572,13 +572,13 @@ fn a_document_without_edits_whose_file_went_leads_on() {
         assert_eq!(coder.ask(Order::Diff).workflow_state, WorkflowState::OutOfSync);
         assert_eq!(coder.ask(Order::Close).status, Status::Success);
     }
-    // What never was edited is not to be had back.
+    // A file that was never edited cannot be recovered.
     let mut coder = Coder::opened("one\n", Mode::Manual);
     coder.files.remove("a.cs");
     let gone = coder.ask(Order::PersistAs("b.cs".to_owned()));
     assert!(gone.summary.contains("there is nothing to save"), "{gone:?}");
     assert!(!gone.guidance.unwrap_or_default().contains("undo"));
-    // What was saved is kept.
+    // A saved version stays available.
     let mut coder = Coder::opened("one\n", Mode::Immediate);
     coder.replace("one", "1");
     coder.files.write("a.cs", "<folder>");

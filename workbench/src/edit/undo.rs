@@ -1,6 +1,6 @@
-//! Edits taken back and made again. An edit goes from one version of a document to another, and a version is put back as a whole: text, base,
-//! encoding and mode. Where others wrote since, what the edit did is carried past it as a refresh does; where both touch one place the version
-//! comes back over the base that it had, out of sync, and is not saved over what others wrote.
+//! Undo and redo. An edit leads from one version of a document to another, and a version is restored as a whole: text, base, encoding and mode. Past
+//! a later foreign write the edit's inverse is carried over, as by a refresh. If both touch one place, the version is restored over its own base, out
+//! of sync, and never overwrites the foreign write.
 
 use super::files::Files;
 use super::run::{Run, Trouble};
@@ -8,26 +8,26 @@ use super::session::{Change, Content, Edit, Version};
 use super::state::{Event, Reread, Status};
 use super::tools::Tool;
 
-/// What became of an edit that was taken back or made again.
+/// Result of an undo or redo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Again {
-    /// The operation that had made it.
+    /// The operation of the undone edit.
     pub(super) operation: String,
     /// Its files.
     pub(super) paths: Vec<String>,
-    /// What it came to.
+    /// Status of the answer.
     pub(super) status: Status,
 }
 
-/// The version that a change is taken back to.
+/// The version that an undo restores.
 enum Back {
-    /// It stands on the file as it is.
+    /// It is based on the file as it is now.
     On(Version),
-    /// Others changed the same place.
+    /// Another program changed the same place.
     Conflict(Version),
 }
 
-/// What the inverse of a change has to be told from: what it led to, or, where it took another file's content for its base, what it began with.
+/// Returns the common ancestor for the inverse of a change: its result or, if the change adopted another file content as base, its start.
 fn ancestor(change: &Change) -> &Content {
     match change.from.base == change.to.base {
         true => &change.to.text,
@@ -35,7 +35,7 @@ fn ancestor(change: &Change) -> &Content {
     }
 }
 
-/// What makes `own` again after it was taken back by `change`: where somebody else had taken it back before, what it had made.
+/// Returns the change that redoes `own` after the undo `change`; if a foreign write had already reverted it, with the result of `own`.
 fn inverse(change: &Change, own: &Change) -> Change {
     let mut inverse = change.clone();
     if change.from.text == change.to.text {
@@ -44,16 +44,16 @@ fn inverse(change: &Change, own: &Change) -> Change {
     inverse
 }
 
-/// `a.cs was`, `a.cs, b.cs were`.
+/// Formats `a.cs was`, `a.cs, b.cs were`.
 fn were(paths: &[String]) -> String {
     format!("{} {}", paths.join(", "), if paths.len() == 1 { "was" } else { "were" })
 }
 
 impl<F: Files> Run<'_, F> {
-    /// Takes the last edit back, or makes it again; of one file alone, if it is named: the last that it had a part in.
+    /// Undoes the last edit, or redoes it; with `only`, the part of one file in its last edit.
     ///
     /// # Errors
-    /// When there is none, or others changed its place and there is more that would be lost.
+    /// When there is none, or foreign writes changed its place and more edits would be lost.
     pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<Again, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
         let meant = |change: &Change| only.is_none_or(|only| change.path == only);
@@ -100,7 +100,7 @@ impl<F: Files> Run<'_, F> {
             stack.remove(at);
         }
         if conflicts {
-            // It lies in the buffer, and what is done about it is remembered.
+            // The result is in the buffer, and later operations on it are remembered.
             self.session.undone.retain(|edit| !edit.changes.iter().any(of_it));
             let mut status = Status::ExternalConflict;
             for change in &changes {
@@ -133,7 +133,7 @@ impl<F: Files> Run<'_, F> {
         Ok(done(self.settle_all(&changes)?))
     }
 
-    /// Why an edit cannot be taken back (`again`: made again) as a whole, and of which files it can be.
+    /// Explains why an edit cannot be undone (`again`: redone) as a whole, and lists the files for which it can.
     fn barred(&self, barred: &[String], free: &[String], again: bool) -> Trouble {
         let (first, own) = (&barred[0], if again { "redo" } else { "undo" });
         let why = format!(
@@ -173,11 +173,11 @@ impl<F: Files> Run<'_, F> {
         Ok(Back::On(Version { text, ..now }))
     }
 
-    /// What somebody else did as unsaved edits of a file did is his, and is not taken back: the edits are what remains of them when they are made
-    /// of what he wrote, as a rebase of commits has it; with `all`, nothing.
+    /// Treats a foreign write equal to unsaved edits as foreign: undo does not revert it. The edits of the file are rebased onto the foreign text, as
+    /// git rebases commits; with `all`, they are dropped.
     ///
     /// # Errors
-    /// When a text of them was lost, or there is no room.
+    /// When one of the texts was lost, or there is no room.
     pub(super) fn concede(&mut self, path: &str, base: &Content, theirs: &Version, all: bool) -> Result<(), Trouble> {
         let mut done = self.session.done.clone();
         let made_of_it = |change: &&mut Change| change.path == path && change.from.base == *base && change.to.base == *base;
@@ -190,7 +190,7 @@ impl<F: Files> Run<'_, F> {
                 };
                 sides.extend(text.map(|(text, _)| Version { text, ..theirs.clone() }));
             }
-            // What meets his elsewhere is told when it is taken back.
+            // An edit that conflicts elsewhere stays, and the conflict is reported at its undo.
             if let [from, to] = &sides[..] {
                 self.keep_text(path, &from.text)?;
                 self.keep_text(path, &to.text)?;

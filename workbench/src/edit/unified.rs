@@ -1,31 +1,31 @@
-//! Unified diffs, read: plain ones, and those of git with what it says of a file besides its lines, and with its quoted paths. What is not applied
-//! is refused by name: binary files, copies, links, and changes of modes.
+//! Parser of unified diffs: plain ones, and those of git with extended headers and quoted paths. Unsupported changes are refused by name: binary
+//! files, copies, links, and mode changes.
 
 use super::lines::{Ends, body, line_end};
 use super::miss;
 use super::patch::{FilePatch, Hunk, Kind};
 use super::patch_names::{both, path, twice};
 
-/// Names of an empty blob of git's, by SHA-1 and by SHA-256.
+/// Git's names of the empty blob, by SHA-1 and by SHA-256.
 const EMPTY: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
 
-/// What git says of a file before its lines.
+/// Git's extended header of a file.
 #[derive(Default)]
 struct Head<'p> {
-    /// Its two names, and their line of the patch.
+    /// Its two names, and their line in the patch.
     names: Option<(&'p str, usize)>,
-    /// What it is or was, and at which line that is told.
+    /// Its mode, and the line of the patch.
     mode: Option<(Mode, usize)>,
-    /// Whether it is made, or removed.
+    /// Whether the file is created or deleted.
     change: Option<Change>,
     /// Names of its blobs.
     index: Option<(&'p str, &'p str)>,
-    /// Where it is moved from, and to.
+    /// Paths of a move, from and to.
     moved: (Option<String>, Option<String>),
-    /// The number of the mail that it stands in.
+    /// Number of its mail.
     mail: usize,
 }
 
@@ -35,13 +35,13 @@ enum Change {
     Removed,
 }
 
-/// What git says that a file is.
+/// File mode in git's notation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Plain,
     Executable,
     Link,
-    /// A submodule, or what git does not write.
+    /// A submodule, or a mode that git does not write.
     Other,
 }
 
@@ -56,10 +56,10 @@ impl Mode {
     }
 }
 
-/// Reads the lines of a patch, without and with their ends.
+/// Parses the lines of a patch, given without and with their ends.
 ///
 /// # Errors
-/// What is wrong with it, and at which of its lines.
+/// When the patch is malformed, with the error and its line.
 pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
     let mut head = Head::default();
@@ -92,18 +92,18 @@ pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, Str
     Ok(files)
 }
 
-/// Whether a mail of `git format-patch` begins with a line.
+/// Whether a line begins a mail of `git format-patch`.
 fn begins_mail(line: &str) -> bool {
     let name = line.strip_prefix("From ").and_then(|rest| rest.split(' ').next());
     name.is_some_and(|name| matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether a line is of the head of such a mail.
+/// Whether a line is a header of such a mail.
 fn of_mail(line: &str) -> bool {
     ["From: ", "Subject: ", "Date: "].iter().any(|begin| line.starts_with(begin))
 }
 
-/// The line behind the message of a mail that begins at a line. The message may say anything; as for git, a diff begins where more than one line says so.
+/// Returns the line after the message of a mail that begins at `at`. The message is free text; as in git, a diff needs more than one header line.
 fn behind_message(lines: &[&str], at: usize) -> usize {
     let heads = [
         "index ",
@@ -126,7 +126,7 @@ fn behind_message(lines: &[&str], at: usize) -> usize {
 }
 
 impl<'p> Head<'p> {
-    /// What is said of one file; the next one stands in the same mail.
+    /// Takes the finished header; the next one is in the same mail.
     fn take(&mut self) -> Self {
         let next = Self {
             mail: self.mail,
@@ -135,7 +135,7 @@ impl<'p> Head<'p> {
         std::mem::replace(self, next)
     }
 
-    /// A line of git's, or prose.
+    /// Parses a header line of git, or skips prose.
     fn meets(&mut self, line: &'p str, number: usize) -> Result<(), String> {
         if line.starts_with("@@ ") {
             return Err(format!("line {number} of the patch: no file is named before it"));
@@ -153,7 +153,7 @@ impl<'p> Head<'p> {
             self.change = Some(Change::Removed);
             self.mode = Some((Mode::of(mode), number));
         } else if let Some(index) = line.strip_prefix("index ") {
-            // `index 1234567..89abcde 100644` where the mode stays.
+            // `index 1234567..89abcde 100644` if the mode stays.
             let (blobs, mode) = index.split_once(' ').map_or((index, None), |(blobs, mode)| (blobs, Some(mode)));
             if let Some(blobs) = blobs.split_once("..") {
                 self.index = Some(blobs);
@@ -167,7 +167,7 @@ impl<'p> Head<'p> {
         Ok(())
     }
 
-    /// What becomes of a file of which no line is shown: one that is empty, or that only moves.
+    /// Returns the change of a file without hunks: an empty file, or a pure move.
     fn without_lines(self) -> Result<Option<FilePatch>, String> {
         let Some((names, number)) = self.names else { return Ok(None) };
         let is_empty = |blob: &str| EMPTY.iter().any(|empty| empty.starts_with(blob));
@@ -185,7 +185,7 @@ impl<'p> Head<'p> {
             (None, _) => return lost(),
             (Some(Change::Made), _) => (twice(names, number)?, None, Kind::Add(String::new())),
             (Some(Change::Removed), _) => {
-                // No line may be left where none is taken.
+                // An empty hunk that must cover the file: it matches only an empty one.
                 let nothing = Hunk {
                     at: number,
                     line: Some(1),
@@ -204,7 +204,7 @@ impl<'p> Head<'p> {
         }))
     }
 
-    /// Whether a file can be run, which is a regular one.
+    /// Whether the file is executable; refuses irregular files.
     fn is_executable(&self, path: &str) -> Result<bool, String> {
         match self.mode {
             Some((mode @ (Mode::Link | Mode::Other), number)) => {
@@ -218,18 +218,18 @@ impl<'p> Head<'p> {
     }
 }
 
-/// The file whose `---` stands at a line of the patch, and the line behind its last hunk.
+/// Parses a file from its `---` line on; returns it with the line after its last hunk.
 fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Result<(FilePatch, usize), String> {
     let old = lines[at].strip_prefix("--- ").unwrap_or_default();
     let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
     let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;
     let told = head.names.map(|(told, _)| told);
     let (old, new) = match &head.moved {
-        // These are told without prefixes.
+        // Paths of a move have no prefixes.
         (Some(from), Some(to)) => (Some(from.clone()), Some(to.clone())),
         _ => both(old, new, told, at + 1)?,
     };
-    // A patch whose own lines all end in CRLF does not say how those of the file do.
+    // A patch that itself uses CRLF everywhere does not define the file's line ends.
     let tells = whole[at + 1].ends_with('\n') && !whole[at + 1].ends_with("\r\n");
     let first = at + 2;
     let mut at = first;
@@ -272,7 +272,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     ))
 }
 
-/// New lines among those of hunks, with their own ends if the patch `tells` them, else with LF.
+/// Joins the added lines of hunks, with their own ends if the patch `tells` them, else with LF.
 fn added(whole: &[&str], tells: bool) -> String {
     let lines = whole.iter().filter_map(|line| line.strip_prefix('+'));
     let ended = lines.flat_map(|line| match tells && line.ends_with('\n') {
@@ -282,7 +282,7 @@ fn added(whole: &[&str], tells: bool) -> String {
     ended.collect()
 }
 
-/// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
+/// Parses the hunk at a line of the patch; returns it with the next line. Its header gives the number of its lines.
 fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
     let wrong = || {
         let found = miss::visible(lines[at]);
@@ -302,7 +302,7 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
     };
     let (start, mut olds) = numbers(old, '-').ok_or_else(wrong)?;
     let (_, mut news) = numbers(new.trim_end(), '+').ok_or_else(wrong)?;
-    // Where nothing is taken away, the number is that of the line before.
+    // For a pure insertion, the number is that of the line before.
     let line = if olds == 0 { start + 1 } else { start };
     let mut hunk = Hunk {
         at: at + 1,
@@ -317,7 +317,7 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
         let (sign, rest) = match text.chars().next() {
             None => (' ', ""),
             Some(sign @ (' ' | '-' | '+')) => (sign, &text[1..]),
-            // It is about one of the two texts: the other one goes on.
+            // The marker applies to one of the two texts: the other one continues.
             Some('\\') => {
                 opened(&mut hunk, next + 1, olds, news)?;
                 next += 1;
@@ -347,8 +347,8 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
     Ok((hunk, next))
 }
 
-/// A line of the patch says that the one before it has no end: so it is the last one of the old text, of the new one, or of both, of which so many lines
-/// are still to come.
+/// Applies the marker that the previous line has no end: that line is then the last of the old text, the new text, or both, of which so many lines
+/// remain.
 fn opened(hunk: &mut Hunk, number: usize, olds: usize, news: usize) -> Result<(), String> {
     let sign = hunk.lines.last().map(|(sign, _)| *sign);
     let (is_old, is_new) = (matches!(sign, Some(' ' | '-')), matches!(sign, Some(' ' | '+')));

@@ -1,4 +1,4 @@
-//! Versions of documents among what others do to the files: what is taken, carried, told, taken back, and put right after a crash.
+//! Versions of documents and foreign writes: take over, carry over, report, undo, and recovery after a crash.
 
 use super::diagnostics::Category;
 use super::order::{Order, Part};
@@ -9,7 +9,7 @@ use super::state::{Mode, Status, WorkflowState};
 fn writes_of_others_are_taken_carried_or_told() {
     let base = "one\ntwo\nthree\nfour\n";
     let mut coder = Coder::opened(base, Mode::Manual);
-    // Nothing was edited: taken.
+    // Without edits, the file is taken over.
     coder.files.write("a.cs", format!("zero\n{base}"));
     let taken = coder.replace("two", "2");
     assert_eq!(stands(&taken), (Status::Success, WorkflowState::PersistPending));
@@ -19,21 +19,21 @@ fn writes_of_others_are_taken_carried_or_told() {
             .starts_with("a.cs was changed by somebody else: the content is updated"),
         "{taken:?}"
     );
-    // The same bytes written again are no change, whatever the date.
+    // Writing the same bytes again is not a change, whatever the time stamp.
     coder.files.write("a.cs", format!("zero\n{base}"));
     assert!(!coder.ask(Order::Diff).summary.contains("somebody"));
-    // Elsewhere: carried.
+    // A change elsewhere: the edit is carried over.
     coder.files.write("a.cs", format!("zero\n{base}five\n"));
     let carried = coder.ask(Order::Commit);
     assert_eq!(stands(&carried), (Status::Success, WorkflowState::Idle));
     assert!(carried.summary.contains("carried over"), "{carried:?}");
     assert_eq!(coder.text(), "zero\none\n2\nthree\nfour\nfive\n");
-    // Between looking and saving, elsewhere.
+    // A change elsewhere, between check and save.
     coder.replace("four", "4");
     coder.files.sneak("a.cs", b"ZERO\none\n2\nthree\nfour\nfive\n");
     assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
     assert_eq!(coder.text(), "ZERO\none\n2\nthree\n4\nfive\n");
-    // At the same place: told with both sides.
+    // A change at the same place is reported with both sides.
     coder.replace("three", "3");
     coder.files.write("a.cs", "ZERO\none\n2\ndrei\n4\nfive\n");
     let out = coder.replace("one", "1");
@@ -48,7 +48,7 @@ fn writes_of_others_are_taken_carried_or_told() {
     let other = coder.ask(Order::PersistAs("b.cs".to_owned()));
     assert_eq!(other.status, Status::Success, "{other:?}");
     assert_eq!(coder.files.text("b.cs"), "ZERO\n1\n2\n3\n4\nfive\n");
-    // Reading anew takes theirs, and ours can be had back.
+    // A refresh takes over the file, and undo restores the edits.
     let refreshed = coder.ask_with(Order::Refresh, Some("a.cs"), None);
     assert_eq!(stands(&refreshed), (Status::Success, WorkflowState::Idle), "{refreshed:?}");
     let undone = coder.ask(Order::Undo);
@@ -91,7 +91,7 @@ fn a_conflict_that_goes_away_is_none() {
     coder.files.write("a.cs", "one\ntwo\n");
     assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
     assert_eq!(coder.text(), "1\ntwo\n");
-    // Somebody else writes just what was edited here.
+    // Another program writes exactly the edited text.
     coder.replace("two", "2");
     coder.files.write("a.cs", "1\n2\n");
     assert_eq!(stands(&coder.ask(Order::Commit)), (Status::NoOp, WorkflowState::Idle));
@@ -127,7 +127,7 @@ fn files_that_go_or_turn_into_something_else() {
     );
     assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
     assert_eq!(coder.replace("1", "2").status, Status::Exception);
-    // That it went is what somebody else did: it is not undone, but what was edited can be saved elsewhere.
+    // The deletion is foreign: undo does not revert it, but the edits can be saved elsewhere.
     assert_eq!(
         stands(&coder.ask(Order::Undo)),
         (Status::ExternalConflict, WorkflowState::OutOfSync)
@@ -148,7 +148,7 @@ fn a_file_that_cannot_be_read_any_more_is_discarded_and_closed() {
         assert_eq!(coder.ask(Order::Close).status, Status::Exception, "there is something to lose");
         assert_eq!(coder.ask(Order::Discard).status, Status::Success);
         assert_eq!(coder.ask(Order::Discard).status, Status::NoOp);
-        // What is readable again has the edits back.
+        // Once the file is readable again, undo works.
         let back = coder.session.clone();
         coder.files.write("a.cs", "one\ntwo\n");
         let undone = coder.ask(Order::Undo);
@@ -168,7 +168,7 @@ fn a_version_comes_back_in_its_own_encoding() {
     coder.files.write("a.cs", &b"caf\xe9\none\n"[..]);
     coder.ask_with(Order::Open, Some("a.cs"), Some(Mode::Manual));
     coder.replace("one", "1");
-    // Others write it as UTF-8, with another text at the place of the edit.
+    // Another program writes the file as UTF-8, with a change at the edited place.
     coder.files.write("a.cs", "café\neins\n");
     coder.ask(Order::Refresh);
     assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
@@ -182,7 +182,7 @@ fn a_version_comes_back_in_its_own_encoding() {
     coder.files.write("a.cs", &b"caf\xe9\none\n"[..]);
     assert_eq!(coder.ask_with(Order::Commit, Some("a.cs"), None).status, Status::Success);
     assert_eq!(coder.files.file("a.cs").as_deref(), Some(&b"caf\xe9\n2\n"[..]));
-    // What is carried over is written as the file is now.
+    // Carried edits use the file's present encoding.
     coder.files.write("a.cs", "café\n2\nthree\n");
     coder.ask_with(Order::Undo, None, None);
     let undone = coder.ask_with(Order::Undo, None, None);
@@ -200,7 +200,7 @@ fn permissions_go_with_the_version() {
     assert_eq!((coder.files.mode("a.cs"), coder.files.mode("b.cs")), (None, Some(0o750)));
     assert_eq!(coder.ask(Order::Undo).status, Status::Success);
     assert_eq!((coder.files.mode("a.cs"), coder.files.mode("b.cs")), (Some(0o750), None));
-    // Those of the moment when it went.
+    // The permissions at the time of the deletion.
     coder.files.allow("a.cs", 0o600);
     let patch = "*** Begin Patch\n*** Delete File: a.cs\n*** End Patch\n";
     assert_eq!(coder.ask(Order::Patch(patch.to_owned())).status, Status::Success);
@@ -284,7 +284,7 @@ fn edits_are_taken_back_and_made_again() {
         (coder.text().as_str(), coder.ask(Order::Undo).status),
         ("one two three", Status::NoMatch)
     );
-    // Beneath somebody else's edit, if that is elsewhere.
+    // Under a foreign edit elsewhere.
     let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Immediate);
     coder.replace("one", "1");
     coder.files.write("a.cs", "1\ntwo\ndrei\n");
@@ -345,7 +345,7 @@ fn of_a_batch_each_file_is_taken_back_alone() {
     let parts = vec![part("a.cs", "one", "1"), part("b.cs", "two", "2"), part("c.cs", "three", "3")];
     assert_eq!(coder.ask(Order::Batch(parts)).status, Status::Success);
     coder.files.write("b.cs", "zwei\n");
-    // The one that others touched is named, and those that can be taken back.
+    // The answer names the file with the foreign write, and those that can be undone.
     let refused = coder.ask(Order::Undo);
     assert_eq!(stands(&refused), (Status::Exception, WorkflowState::Idle), "{refused:?}");
     assert!(
@@ -363,12 +363,12 @@ fn of_a_batch_each_file_is_taken_back_alone() {
     }
     assert_eq!(coder.ask_with(Order::Redo, Some("a.cs"), None).status, Status::Success);
     assert_eq!((coder.text().as_str(), coder.files.text("c.cs").as_str()), ("1\n", "three\n"));
-    // Of the one that others touched both sides are shown, and nothing is written.
+    // For the file with the foreign write both sides are shown, and nothing is written.
     let both = coder.ask_with(Order::Undo, Some("b.cs"), None);
     assert_eq!(stands(&both), (Status::ExternalConflict, WorkflowState::OutOfSync), "{both:?}");
     assert!(both.detail.is_some_and(|both| both.contains("+two\n") && both.contains("+zwei\n")));
     assert_eq!(coder.files.text("b.cs"), "zwei\n");
-    // What was taken back of another file can still be made again.
+    // The other file's undo can still be redone.
     assert_eq!(coder.ask_with(Order::Redo, Some("c.cs"), None).status, Status::Success);
     assert_eq!(coder.files.text("c.cs"), "3\n");
     let unknown = coder.ask_with(Order::Undo, Some("d.cs"), None);
@@ -385,7 +385,7 @@ fn what_a_file_held_that_went_is_saved_elsewhere() {
     coder.files.remove("a.cs");
     coder.ask(Order::Refresh);
     assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
-    // The buffer took over that it went: the answer leads to where its text is.
+    // The buffer took over the deletion; the guidance leads to the edits.
     let refused = coder.ask(Order::PersistAs("b.cs".to_owned()));
     assert!(
         refused.status == Status::Exception && refused.summary.starts_with("there is nothing to save"),
@@ -396,7 +396,7 @@ fn what_a_file_held_that_went_is_saved_elsewhere() {
     coder.ask(Order::Undo);
     assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
     assert_eq!((coder.files.text("b.cs").as_str(), coder.files.file("a.cs")), ("1\n", None));
-    // What was taken back is made again by what made it.
+    // `refresh`, not `redo`, takes over the deletion again.
     let redo = coder.ask_with(Order::Redo, Some("a.cs"), None);
     assert_eq!(stands(&redo), (Status::Exception, WorkflowState::OutOfSync));
     assert!(redo.guidance.is_some_and(|words| words.starts_with("`refresh`")));

@@ -1,4 +1,4 @@
-//! Names outside of every type: using directives, attributes of the assembly, statements of a program.
+//! Names outside of every type: using directives, attributes of the assembly, top-level statements.
 
 use super::Planning;
 use super::family::Family;
@@ -12,7 +12,7 @@ use producers::csharp::model::Syntax;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 
-/// Changes the using directives that name a type; whatever else names it there is in the way.
+/// Changes the using directives that name the type; any other such use blocks the rename.
 pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
     let Planning {
         outputs,
@@ -69,10 +69,10 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     Ok(())
 }
 
-/// The words of a name that stand in no type.
+/// Returns the occurrences of a name outside of every type.
 fn outside(text: &str, tokens: &[Token], tree: &Syntax, name: &str) -> Vec<usize> {
     let is_name = |token: &Token| token.kind == Kind::Word && token.text(text).trim_start_matches('@') == name;
-    // Lines of the tree are those of the text whatever its line ends are.
+    // Line numbers of the tree do not depend on the kind of line ends.
     let is_outside = |token: &Token| {
         let before = fit(&text[..token.start as usize], "\n");
         let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
@@ -87,7 +87,7 @@ fn outside(text: &str, tokens: &[Token], tree: &Syntax, name: &str) -> Vec<usize
     found.map(|(at, _)| at).collect()
 }
 
-/// The dotted name up to a word, where it stands in a using directive behind its alias.
+/// Returns the dotted name up to a word in a using directive, after its alias.
 fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
     let word = |at: usize| tokens[at].text(text);
     let begin = (0..=at).rev().take_while(|at| !matches!(word(*at), ";" | "{" | "}")).last()?;
@@ -109,10 +109,10 @@ fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
     Some(path.strip_prefix("global::").unwrap_or(&path).replace('@', ""))
 }
 
-/// What stands for the name that a directive gives by itself.
+/// Placeholder path for the alias name that a directive declares.
 const ALIAS: &str = "=";
 
-/// Whether a dotted name means the type; `None` where that cannot be told.
+/// Whether a dotted name refers to the type; `None` if that is undecided.
 fn names_family<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family, path: &str) -> Result<Option<bool>, O::Error> {
     let key = family.paths.first().map(String::as_str).unwrap_or_default();
     let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");

@@ -1,4 +1,4 @@
-//! What gets a new name together: a type, or a member with all that override or implement it.
+//! The family of symbols that a rename changes together: a type, or a member with all that override or implement it.
 
 use super::{InTheWay, RenameRequest};
 use crate::symbols::calls::counterparts;
@@ -21,20 +21,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kinds of members that have a name of their own.
 pub(super) const NAMED: [&str; 6] = ["method", "property", "event", "field", "constant", "enum member"];
 
-/// What gets a new name together.
+/// Symbols that are renamed together.
 pub(super) struct Family {
-    /// Paths: of a type its key, of members key and member.
+    /// Paths: the key of a type, or key and member.
     pub(super) paths: BTreeSet<String>,
-    /// The name.
+    /// The old name.
     pub(super) old: String,
     /// Whether it is a type.
     pub(super) is_type: bool,
 }
 
-/// Refuses what cannot be a name, and what has none that could be another.
+/// Refuses an invalid new name, and a symbol without a changeable name.
 pub(super) fn check_name(symbols: &Symbols, asked: RenameRequest<'_>, way: &mut InTheWay) {
     let (candidate, new) = (asked.candidate, asked.new);
-    // What C# reads as the name of a field is one.
+    // A new name is valid if C# parses it as the name of a field.
     let source = format!("class C__ {{ int {new}; }}");
     let (read, _) = parse::read(&source, &BTreeSet::new(), "");
     let is_name = !new.contains(char::is_whitespace) && read.tier == Tier::Whole && {
@@ -71,7 +71,7 @@ pub(super) fn check_name(symbols: &Symbols, asked: RenameRequest<'_>, way: &mut 
 }
 
 impl Family {
-    /// Of a symbol.
+    /// Collects the family of a symbol.
     pub(super) fn of<O: Outputs>(outputs: &mut O, symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) -> Result<Self, O::Error> {
         let Some(name) = candidate.member_name() else {
             return Ok(Self {
@@ -95,7 +95,7 @@ impl Family {
         Ok(family)
     }
 
-    /// What overrides or implements a member, and what it overrides or implements.
+    /// Returns the members that override or implement a member, and those that it overrides or implements.
     fn beside<O: Outputs>(&self, outputs: &mut O, symbols: &Symbols, path: &str, way: &mut InTheWay) -> Result<Vec<String>, O::Error> {
         let Some((key, member)) = halves(path) else { return Ok(Vec::new()) };
         let damaged = |_| SymbolError::damaged();
@@ -128,7 +128,7 @@ impl Family {
         Ok(found)
     }
 
-    /// Bases outside of the workspace must not declare the member: it would not be theirs any more.
+    /// Refuses a member that bases outside of the workspace declare, too.
     fn check_bases<O: Outputs>(
         &self,
         outputs: &mut O,
@@ -151,7 +151,7 @@ impl Family {
         Ok(())
     }
 
-    /// Refuses a name that something there has.
+    /// Refuses a new name that another symbol there already has.
     pub(super) fn check_clashes<O: Outputs>(
         &self,
         outputs: &mut O,
@@ -217,7 +217,7 @@ impl Family {
         let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
         for (other, mut rows) in others.iter().zip(rows) {
             rows.retain(|one| one.name == new || short_of(&one.name) == Some(new));
-            // Another overload of a method's name is none of it.
+            // Another overload of a method's name does not clash.
             let is_apart = own
                 .as_ref()
                 .is_some_and(|own| own.kind == "method" && counterparts(own, &rows).is_empty());
@@ -228,7 +228,7 @@ impl Family {
         Ok(())
     }
 
-    /// The paths before and after.
+    /// Returns the new paths by old path.
     pub(super) fn renamed(&self, new: &str) -> BTreeMap<String, String> {
         let renamed = |path: &String| match halves(path) {
             None => renamed_key(path, new),
@@ -243,13 +243,13 @@ impl Family {
     }
 }
 
-/// What overrides or implements a member, at any distance.
+/// Returns the members that override or implement a member, at any distance.
 fn carried_on<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<BTreeSet<String>, O::Error> {
     let found = implementations(outputs, symbols, &Candidate::of(path, &[]), true)?;
     Ok(found.into_iter().map(|one| one.path).collect())
 }
 
-/// Whether a type, or a base of it in the workspace, names a base that is not known.
+/// Whether a type, or a base of it in the workspace, has an unknown base.
 fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
     let levels = {
         let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
@@ -275,7 +275,7 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
             let Some(bytes) = output.bytes else { return Ok(true) };
             let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
             let parts = tree.types.into_iter().filter(|decl| decl.symbol() == symbol_of(&base));
-            // What an enumeration is made of is no base.
+            // The underlying type of an enumeration is not a base.
             written.extend(parts.filter(|decl| decl.kind != TypeKind::Enum).flat_map(|decl| decl.bases));
         }
         if written.len() > known {
@@ -285,7 +285,7 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
     Ok(false)
 }
 
-/// A type's key with another name. The mark behind `@` goes: it tells types of one name apart, and no other type has the new name.
+/// Returns a type's key with another name, without the `@` mark: it distinguishes types of one name, and no other type has the new name.
 fn renamed_key(key: &str, new: &str) -> String {
     let (old, symbol) = (simple_name(key), symbol_of(key));
     let at = symbol.rfind(old).unwrap_or(0);

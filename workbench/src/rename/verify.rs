@@ -1,4 +1,4 @@
-//! Whether a renamed workspace means the same: what used the symbols uses them still, and nothing else does.
+//! Verifies a renamed workspace: the uses of the symbols are the same as before.
 
 use super::{InTheWay, Plan, Spot};
 use crate::symbols::index::Symbols;
@@ -8,10 +8,10 @@ use crate::symbols::usages::{Subject, Why, usages};
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
-/// Looks at the workspace with a plan's texts in the place of its files.
+/// Checks the workspace with a plan's texts in place of its files.
 ///
 /// # Errors
-/// Outside, when outputs cannot be read; inside, what is not as it was.
+/// Outer: when outputs cannot be read; inner: the uses that changed.
 pub fn verify<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -47,7 +47,7 @@ pub fn verify<O: Outputs>(
     for ((file, line, column), why) in possible {
         let is_known = plan.expected.contains(&(file.clone(), line, column));
         let is_other = match &why {
-            // A name that stood there before could not mean it.
+            // The name that was there before cannot have referred to it.
             Why::UnknownValue | Why::UnknownValueNear(_) => true,
             Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
             Why::ByName | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,

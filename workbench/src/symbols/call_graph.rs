@@ -1,7 +1,7 @@
-//! Who calls a member, and what a member calls, over several steps.
+//! Call graph of members over several steps: callers and callees.
 //!
-//! Callers are the members that the places of [`super::usages`] stand in; callees are what the `:usages` of a type say of the places in a member.
-//! Only what is certain is followed further.
+//! Callers are the members around the places that [`super::usages`] reports. Callees come from the rows of a type's `:usages` for the places in a
+//! member. Only certain uses are followed further.
 
 use super::calls::possible;
 use super::index::Symbols;
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Members that are followed; what more there are is said.
+/// Most members that a walk follows; the answer reports how many it skips.
 const MOST_FOLLOWED: usize = 100;
 
 /// How a member uses another.
@@ -60,9 +60,9 @@ pub struct Edge {
 pub struct Walk {
     /// The edges: nearest first, certain ones before others, then in the order of places.
     pub edges: Vec<Edge>,
-    /// Labels of the targets that could not be made.
+    /// Labels of targets that could not be built.
     pub unread: BTreeSet<String>,
-    /// What was not looked at, each one sentence.
+    /// Gaps of the search, one sentence each.
     pub unseen: BTreeSet<String>,
 }
 
@@ -89,7 +89,7 @@ impl Walk {
         });
     }
 
-    /// Takes from a level of members those that are followed.
+    /// Takes the members to follow from one level, up to the limit.
     fn follow(&mut self, level: BTreeSet<String>, followed: &mut usize) -> Vec<String> {
         let room = MOST_FOLLOWED.saturating_sub(*followed);
         if level.len() > room {
@@ -105,7 +105,7 @@ impl Walk {
 /// The members that use a member, in at most `depth` steps; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn callers<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -155,7 +155,7 @@ pub fn callers<O: Outputs>(
 /// The members that members use, in at most `depth` steps.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate], depth: u32) -> Result<Walk, O::Error> {
     let mut walk = Walk::default();
     let mut seen: BTreeSet<String> = of.iter().map(|one| one.path.clone()).collect();
@@ -182,10 +182,10 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
     Ok(walk)
 }
 
-/// A member that is used, the place, and why that is not certain.
+/// A used member, the place of the use, and the reason when the use is only possible.
 type UsedMember = (String, Place, Option<String>);
 
-/// What a member uses, where, and why that is not certain.
+/// Returns the members that a member uses, with places and reasons.
 fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
     let Some((key, _)) = halves(path) else { return Ok(Vec::new()) };
     let label = type_label(key, "usages");
@@ -245,7 +245,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
     Ok(found)
 }
 
-/// The path of the type or member around a place of a file.
+/// Returns the path of the type or member around a place in a file.
 pub(super) fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
     let Some(around) = around else { return file.to_owned() };
     let is_of_file = |at: &usize| symbols.row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
@@ -266,7 +266,7 @@ pub(super) fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) 
     }
 }
 
-/// Members and types as what is looked for, those left out that are none any more.
+/// Resolves paths of members and types to search subjects; skips paths that no longer resolve.
 pub(super) fn subjects_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, paths: &[String]) -> Result<Vec<Subject>, O::Error> {
     let mut subjects = Vec::with_capacity(paths.len());
     overloads::read_ahead(outputs, paths)?;
@@ -338,7 +338,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
         assert!(deep.contains(&"1 A#Größe() calls A#Three(int) 4:55".to_owned()), "{deep:?}");
         assert!(deep.contains(&"2 A#One() calls A#Two() 3:21".to_owned()), "{deep:?}");
         assert!(deep.contains(&"3 A#Three(int) calls A#One() 5:28".to_owned()), "{deep:?}");
-        // What was met before is not gone through again.
+        // A member that was already visited is not visited again.
         assert_eq!(callers_of("A#Three(int)", 3), callers_of("A#Three(int)", 9));
         assert_eq!(callers_of("A.Count", 1), ["1 A#One() uses A#Count 3:28", "1 B#n uses A#Count 9:35"]);
     }

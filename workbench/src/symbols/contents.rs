@@ -1,7 +1,7 @@
-//! What is in a folder, a file, a namespace or a project: its types, and of a file their members, each with the place of its declaration.
+//! Contents of a folder, file, namespace or project: its types, and the members of a file, each with the place of its declaration.
 //!
-//! Of much only the next level is listed: namespaces inside a namespace, folders inside a folder, namespaces of a project, each with the number of its
-//! types, and the types that stand directly in it. Nested types stand in the lists of files alone.
+//! Above [`FEW`] types, only the next level is listed: sub-namespaces, subfolders or the namespaces of a project, each with its number of types, and
+//! the types directly in the container. Nested types appear in the lists of files only.
 
 use super::index::{Symbols, is_within, simple_name};
 use super::locations::{SourceLocation, declarations};
@@ -18,10 +18,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Types up to which all of them are listed rather than the next level.
+/// Up to this number of types, all are listed; above it, only the next level.
 pub const FEW: usize = 100;
 
-/// What has types in it.
+/// Something that contains types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Container {
     /// A folder by its path; `""` is the workspace.
@@ -35,7 +35,7 @@ pub enum Container {
 }
 
 impl Container {
-    /// The word for it.
+    /// Returns the word for the kind of container.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Folder(_) => "folder",
@@ -45,7 +45,7 @@ impl Container {
         }
     }
 
-    /// Its name as it can be asked for.
+    /// Returns the container's name as a request can give it.
     pub fn name(&self) -> String {
         match self {
             Self::Folder(path) if path.is_empty() => ".".to_owned(),
@@ -77,15 +77,15 @@ pub struct Listed {
 /// A list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// How many types there are, those in parts included.
+    /// Number of types, including those in parts.
     pub types: usize,
-    /// The lines that were asked for.
+    /// The requested lines.
     pub listed: Vec<Listed>,
-    /// How many lines there are.
+    /// Total number of lines.
     pub total: usize,
 }
 
-/// Which files and projects there are.
+/// Files and projects of the workspace.
 #[derive(Debug, Default)]
 pub struct Layout {
     files: BTreeMap<String, FileRow>,
@@ -96,7 +96,7 @@ impl Layout {
     /// Reads `//index:files` and `//index:projects`.
     ///
     /// # Errors
-    /// When they cannot be read or are not of our making.
+    /// When the outputs cannot be read or are damaged.
     pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut layout = Self::default();
         let damaged = |label: &str| SymbolError::damaged().at_label(label);
@@ -114,12 +114,12 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether a source generator wrote a file, as its project says.
+    /// Whether the project marks a file as written by a source generator.
     pub fn is_generated(&self, file: &str) -> bool {
         self.files.get(file).is_some_and(|row| row.generated)
     }
 
-    /// The file or folder of a path; with `\` or `/` between its names.
+    /// Finds the file or folder of a path; accepts `\` and `/` as separators.
     pub fn path(&self, text: &str) -> Option<Container> {
         let path = text.replace('\\', "/");
         let path = path.trim_start_matches("./").trim_end_matches('/');
@@ -139,10 +139,10 @@ impl Layout {
             .then(|| Container::Folder(path.to_owned()))
     }
 
-    /// The project of a name: of its file, with or without the ending.
+    /// Finds the project by the name of its file, with or without the extension.
     ///
     /// # Errors
-    /// When several projects have it.
+    /// When several projects share the name.
     pub fn project(&self, name: &str) -> Result<Option<Container>, SymbolError> {
         let is_named = |path: &&String| {
             let file = path.rsplit('/').next().unwrap_or(path);
@@ -172,10 +172,10 @@ impl Layout {
     }
 }
 
-/// What is in a container: of its lines `limit` behind the first `offset`.
+/// Lists `limit` lines of a container's contents after the first `offset`.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn contents<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -205,7 +205,7 @@ pub fn contents<O: Outputs>(
         true => next_level(container, types),
         false => (Vec::new(), types),
     };
-    // Of a folder or project the declarations in it are told.
+    // For a folder or project, list only declarations inside it.
     let files_in = |row: &TypeRow| -> Vec<String> {
         let inside = row.files.iter().filter(|file| match container {
             Container::Folder(path) => is_below(file, path),
@@ -259,7 +259,7 @@ fn listed_type(key: &str, row: &TypeRow) -> Listed {
     }
 }
 
-/// The parts one level down with the number of their types, and the types that are in none of them.
+/// Groups types by the parts one level down; returns the parts with their type counts and the types outside every part.
 fn next_level<'k>(container: &Container, types: Vec<(&'k str, TypeRow)>) -> (Vec<Listed>, Vec<(&'k str, TypeRow)>) {
     let mut parts: BTreeMap<String, usize> = BTreeMap::new();
     let mut direct = Vec::new();
@@ -305,7 +305,7 @@ fn next_level<'k>(container: &Container, types: Vec<(&'k str, TypeRow)>) -> (Vec
     (listed.collect(), direct)
 }
 
-/// The types and members that a file declares, as they stand in it.
+/// Returns the types and members of a file in the order of their declarations.
 fn of_file<O: Outputs>(outputs: &mut O, file: &str, types: &[(&str, TypeRow)]) -> Result<Vec<Listed>, O::Error> {
     let files = [file.to_owned()];
     let keys: Vec<&str> = types.iter().map(|(key, _)| *key).collect();

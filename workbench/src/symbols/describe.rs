@@ -1,4 +1,4 @@
-//! What hits say once the outputs of their types were read.
+//! Completes search hits with facts from the outputs of their types.
 
 use super::outputs::Outputs;
 use super::overloads;
@@ -6,8 +6,8 @@ use super::search::Hit;
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
-/// The hits with what `//types/T:members` says of the members among them: each overload, with its identifier, accessibility and file. What stands in
-/// the header of its type (a primary constructor, a delegate's `Invoke`) has the path of the type.
+/// Adds the facts of `//types/T:members` to hits that are members: one hit per overload, with identifier, accessibility and file. Members declared in
+/// the header of their type (a primary constructor, a delegate's `Invoke`) get the path of the type.
 ///
 /// # Errors
 /// When the outputs cannot be read.

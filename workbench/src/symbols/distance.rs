@@ -1,12 +1,12 @@
-//! How many edits lie between two names, as far as it matters.
+//! Edit distance between two names, up to a small limit.
 
 use engine::values::fold::{fold, folded};
 use std::borrow::Cow;
 
-/// Most edits between a name and one that may have been meant.
+/// Most edits between a name and a suggested one.
 pub const MOST_EDITS: usize = 2;
 
-/// Longest name that is compared, in characters: nobody mistypes longer ones.
+/// Longest name that is compared, in characters; longer names get no suggestions.
 const LONGEST: usize = 100;
 
 /// A name that others are compared with.
@@ -17,7 +17,7 @@ pub struct Word {
 }
 
 impl Word {
-    /// Reads a name; letters count in any case.
+    /// Reads a name; case is ignored.
     pub fn new(name: &str) -> Self {
         let name: String = name.chars().take(LONGEST + 1).map(fold).collect();
         Self {
@@ -26,19 +26,19 @@ impl Word {
         }
     }
 
-    /// Edits that a name of this length may be away: one in three characters, no more than [`MOST_EDITS`].
+    /// Returns the edits allowed for a name of this length: one per three characters, at most [`MOST_EDITS`].
     pub fn allowed(&self) -> usize {
         (self.chars.len() / 3).min(MOST_EDITS)
     }
 
-    /// The edits (insertions, deletions, replacements, swaps of neighbours) that make `name` of this, if no more than allowed.
+    /// Returns the number of edits (insertions, deletions, replacements, swaps of neighbours) from this word to `name`, if within the limit.
     pub fn edits(&self, name: &str) -> Option<usize> {
         let allowed = self.allowed();
         let name = match name.is_ascii() {
             true => Cow::Borrowed(name),
             false => Cow::Owned(folded(name)),
         };
-        // One edit takes at most one letter away and brings one.
+        // One edit removes at most one letter class and adds at most one.
         if allowed == 0 || (self.letters ^ letters(&name)).count_ones() as usize > 2 * allowed {
             return None;
         }
@@ -69,7 +69,7 @@ impl Word {
     }
 }
 
-/// Which letters occur, by class: one bit for each letter, however many bytes it has.
+/// Returns the set of letter classes in a name, one bit each.
 fn letters(name: &str) -> u64 {
     name.chars()
         .fold(0, |seen, letter| seen | 1 << (u32::from(letter.to_ascii_lowercase()) & 63))

@@ -1,5 +1,5 @@
-//! Files by their paths, whole or some lines of them, in the form in which the sources of symbols are given. Lines that a file does not have are
-//! corrected, and the correction is said.
+//! Reads files by path, whole or by line range, in the form of symbol sources. A range outside the file is clamped, and the answer reports the
+//! correction.
 
 use super::source::{Part, Source};
 use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
@@ -10,29 +10,29 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::path::Path;
 
-/// Endings of files that are no part of a symbol's name; those of the workspace's own files are meant besides.
+/// Extensions that mark a file rather than a symbol's name; the workspace's own files add theirs.
 pub const ENDINGS: [&str; 24] = [
     "bat", "config", "cs", "csproj", "cshtml", "css", "csv", "htm", "html", "js", "json", "log", "md", "props", "ps1", "py", "resx", "sh",
     "sln", "slnx", "toml", "txt", "xml", "yml",
 ];
 
-/// A file that is asked for.
+/// A requested file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
-    /// Its path, as it was given.
+    /// Its path, as the request gave it.
     pub path: String,
-    /// First and last line as they were given; `None` for the last where the rest of the file is meant.
+    /// First and last line, as the request gave them; the last is `None` for the rest of the file.
     pub lines: Option<(u64, Option<u64>)>,
 }
 
 impl FileRequest {
-    /// Of `PATH`, `PATH:LINE`, `PATH:FROM-TO` and `PATH:FROM-`.
+    /// Parses `PATH`, `PATH:LINE`, `PATH:FROM-TO` and `PATH:FROM-`.
     pub fn of(text: &str) -> Self {
         let whole = || Self {
             path: text.to_owned(),
             lines: None,
         };
-        // No file has a line of a number that is too large.
+        // A number too large to parse is past the end of every file.
         let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let number = |digits: &str| is_number(digits).then(|| digits.parse().unwrap_or(u64::MAX));
         let Some((path, range)) = text.rsplit_once(':') else {
@@ -52,7 +52,7 @@ impl FileRequest {
         }
     }
 
-    /// What is meant by a text where files are: a file of that very name before lines of another one.
+    /// Parses a text; a file of that exact name takes precedence over lines of another file.
     pub fn among(text: &str, root: &Path) -> Self {
         let asked = Self::of(text);
         match asked.lines.is_some() && place::size(root, text).is_some() {
@@ -64,23 +64,23 @@ impl FileRequest {
         }
     }
 
-    /// Whether it can be nothing but a path.
+    /// Whether the text can only be a path.
     pub fn is_path(&self) -> bool {
         !self.path.starts_with("//") && (self.path.contains('/') || self.path.starts_with('.'))
     }
 
-    /// The path below the workspace's root of what is meant, and whether a file is there on the disk.
+    /// Returns the path below the workspace's root, and whether the file exists on disk.
     ///
     /// # Errors
-    /// When something is there, or the path leads somewhere, that is not shown.
+    /// When the path leads to something that must not be shown.
     pub fn path_in_workspace(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
-        // Of a folder that is not there a file may be meant.
+        // A path below a missing folder may still refer to a file.
         let path = place::resolve(root, self.path.trim_end_matches('/'), &readable_files(store))?;
         let is_there = place::size(root, &path).is_some();
         Ok((path, is_there))
     }
 
-    /// The lines that are meant of a file of so many, and what was corrected.
+    /// Clamps the requested range to a file of `last` lines; returns the range and the correction.
     fn clamp_lines(&self, last: usize) -> ((usize, usize), Option<String>) {
         let Some((from, to)) = self.lines else { return ((1, last), None) };
         let clip = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).clamp(1, last);
@@ -104,7 +104,7 @@ impl FileRequest {
     }
 }
 
-/// What is not shown: what is not edited, except the manifest.
+/// Guard of readable files: the same as for editing, but the manifest is allowed.
 fn readable_files(store: Option<&Path>) -> Guard {
     Guard {
         store: store.map(Path::to_owned),
@@ -112,10 +112,10 @@ fn readable_files(store: Option<&Path>) -> Guard {
     }
 }
 
-/// The lines of a file that are asked for, at most so many.
+/// Reads the requested lines of a file, at most `most`.
 ///
 /// # Errors
-/// When it cannot be read or is no text.
+/// When the file cannot be read or is not text.
 pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, most: usize) -> Result<Source, Box<Diagnostic>> {
     let large = place::size(root, path).filter(|size| *size > LARGEST as u64);
     if let Some(bytes) = large {
@@ -161,7 +161,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, mo
     Ok(found)
 }
 
-/// Why a file is not shown, and what can be done about it.
+/// Explains why a file is not shown, with a hint.
 pub fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
     let (code, hint) = match why {
         Unreadable::Large { .. } => (

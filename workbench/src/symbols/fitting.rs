@@ -1,15 +1,15 @@
-//! Sources within the room of an answer: long parts lose their last lines, and it is said with which the reader goes on.
+//! Fits sources into the budget of an answer: long parts lose their last lines, and a note gives the range to read next.
 
 use super::source::{Part, Source};
 use crate::edit::lines::{body, split};
 use crate::live::budget::Room;
 
-/// What the note on a part that was cut takes, about.
+/// Approximate cost of the note on a cut part.
 const NOTE: usize = 150;
-/// No text has more bytes than that for a token, or hardly any: a longer one need not be counted.
+/// Most bytes per token in practice; a text above this bound is over the budget without counting.
 const BYTES: usize = 8;
 
-/// Cuts parts until all fit. Each has an equal share of the room, and what short ones leave over goes to longer ones.
+/// Cuts parts until all fit. Each part has an equal share of the budget; unused shares go to longer parts.
 pub fn fit(sources: &mut [Source], room: Room) {
     let whole = |part: &Part| cost(&part.text, part, room);
     let mut parts: Vec<(usize, usize, usize)> = Vec::new();
@@ -33,7 +33,7 @@ pub fn fit(sources: &mut [Source], room: Room) {
     }
 }
 
-/// What so much of a part takes, its lines with their numbers.
+/// Returns the cost of a text of a part, including its line numbers.
 fn cost(text: &str, part: &Part, room: Room) -> usize {
     if text.len() / BYTES > room.most {
         return usize::MAX;
@@ -45,7 +45,7 @@ fn cost(text: &str, part: &Part, room: Room) -> usize {
     (room.taken)(&shown.numbered())
 }
 
-/// As many lines from the first on as fit, or else the beginning of the first.
+/// Keeps as many leading lines as fit, or else the beginning of the first line.
 fn cut_part(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) {
     let lines: Vec<&str> = split(&part.text).collect();
     let fits = |text: &str| cost(text, part, room) <= share;
@@ -84,7 +84,7 @@ fn cut_part(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) 
     (part.text, part.end) = (text, end);
 }
 
-/// The largest of 1 to `last` that fits, if what is larger fits no better; 0 when not even 1 does.
+/// Finds by bisection the largest number from 1 to `last` that fits; 0 when not even 1 fits. `fits` must be monotonic.
 fn most(last: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut least, mut over) = (0, last + 1);
     while least + 1 < over {
@@ -183,7 +183,7 @@ mod tests {
             let mut sources: Vec<Source> = texts.iter().map(|text| source(part("a", 1, text, None))).collect();
             fit(&mut sources, room(most));
             let taken: usize = sources.iter().map(|one| cost(&one.parts[0].text, &one.parts[0], room(usize::MAX))).sum();
-            // Of what has no room at all a number is left.
+            // Even a text without any budget keeps a number of tokens.
             prop_assert!(taken <= most.max(4 * texts.len()), "{sources:?}");
             for (one, text) in sources.iter().zip(&texts) {
                 prop_assert!(text.starts_with(&one.parts[0].text));

@@ -1,4 +1,4 @@
-//! Text in sources, found line by line as ripgrep finds it, each hit with the type or member that it stands in.
+//! Searches text in sources line by line, as ripgrep does; each hit reports the type or member around it.
 
 use super::call_graph::path_of;
 use super::index::Symbols;
@@ -20,16 +20,16 @@ use serde::{Deserialize, Serialize};
 /// Characters of a line that are shown around a hit.
 const SHOWN: usize = 160;
 
-/// What is looked for.
+/// A text search.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'q> {
-    /// A regular expression, or the text itself.
+    /// A regular expression, or literal text.
     pub pattern: &'q str,
-    /// Whether it is the text itself.
+    /// Whether the pattern is literal text.
     pub fixed: bool,
     /// Whether case is ignored.
     pub ignore_case: bool,
-    /// Whether it must stand there as a whole word.
+    /// Whether only whole words match.
     pub word: bool,
 }
 
@@ -49,20 +49,20 @@ pub struct Hit {
     pub within: Option<String>,
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// Lines in the order of files and lines, without what they stand in.
+    /// Matching lines in the order of files and lines, without the enclosing symbols.
     pub hits: Vec<Hit>,
-    /// Files that are no text.
+    /// Number of files that are not text.
     pub unread: usize,
 }
 
 impl Query<'_> {
-    /// What finds it.
+    /// Returns the matcher of the query.
     ///
     /// # Errors
-    /// When the pattern is empty or no regular expression.
+    /// When the pattern is empty or not a regular expression.
     pub fn matcher(&self) -> Result<RegexMatcher, SymbolError> {
         let wrong = |why: String, hint: &str| {
             let found: String = self.pattern.chars().take(120).collect();
@@ -93,7 +93,7 @@ impl Query<'_> {
     }
 }
 
-/// The lines of files that match. `world` has the files as they are asked about, unsaved documents included.
+/// Returns the matching lines of files. `world` supplies the current text, including unsaved documents.
 pub fn grep(world: &dyn World, files: &[String], matcher: &RegexMatcher) -> Hits {
     let of_file = |file: &String| -> Option<Vec<Hit>> {
         let bytes = world.read_at_most(file, LARGEST).ok()?;
@@ -110,7 +110,7 @@ pub fn grep(world: &dyn World, files: &[String], matcher: &RegexMatcher) -> Hits
 
 fn in_text(file: &str, text: &str, matcher: &RegexMatcher) -> Vec<Hit> {
     let mut hits = Vec::new();
-    // Lines end as C# has it, also by CR alone.
+    // Split lines as C# does, also at a lone CR.
     let plain = match text.contains('\r') {
         true => std::borrow::Cow::Owned(crate::edit::lines::fit(text, "\n")),
         false => std::borrow::Cow::Borrowed(text),
@@ -129,12 +129,12 @@ fn in_text(file: &str, text: &str, matcher: &RegexMatcher) -> Vec<Hit> {
         });
         Ok(true)
     });
-    // A text in memory fails at nothing.
+    // Searching a text in memory cannot fail.
     let _ = searcher.search_slice(matcher, plain.as_bytes(), sink);
     hits
 }
 
-/// A line around a match.
+/// Returns the part of a line around a match.
 fn excerpt(line: &str, at: usize) -> String {
     let line_start = line.len() - line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
     let trimmed = line[line_start..].trim_end();
@@ -148,10 +148,10 @@ fn excerpt(line: &str, at: usize) -> String {
     format!("{start}{cut}…")
 }
 
-/// Finds what hits stand in: of C# files alone.
+/// Fills in the enclosing type or member of each hit in a C# file.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, hits: &mut [Hit]) -> Result<(), O::Error> {
     let is_csharp = |hit: &Hit| hit.file.ends_with(".cs");
     let place = |hit: &Hit| Place {

@@ -6,7 +6,7 @@
 
 use engine::values::fold::fold;
 
-/// Longest part of a name that is looked at, in characters.
+/// Most characters of a name that are compared.
 const LONGEST: usize = 128;
 
 /// A pattern of humps.
@@ -14,7 +14,7 @@ const LONGEST: usize = 128;
 pub struct Humps {
     /// Each character without its case, and whether it begins a hump for certain.
     chars: Vec<(char, bool)>,
-    /// Whether other characters may begin one, too.
+    /// Whether other characters may begin a hump, too.
     loose: bool,
 }
 
@@ -27,14 +27,14 @@ impl Humps {
         }
     }
 
-    /// Whether it stands for a name.
+    /// Whether the pattern matches a name.
     pub fn matches(&self, name: &str) -> bool {
         self.lies_on(name, |starts, reach| {
             starts & u128::MAX.checked_shl(reach.trailing_zeros() + 1).unwrap_or(0)
         })
     }
 
-    /// Whether it stands for humps of a name that follow one another: none between two of them is left out.
+    /// Whether the pattern matches consecutive humps of a name.
     pub fn matches_without_gaps(&self, name: &str) -> bool {
         self.lies_on(name, |starts, reach| {
             let next_of = |at: u32| starts & u128::MAX.checked_shl(at + 1).unwrap_or(0);
@@ -43,8 +43,8 @@ impl Humps {
         })
     }
 
-    /// Whether it stands for a name, when `next_humps` tells which of the beginnings of humps may come next after any of these places. One pass
-    /// over the name and then a few steps for each character of the pattern.
+    /// Matches the pattern; `next_humps` returns the starts of humps that may follow any of the given positions. One pass over the name, then a few
+    /// steps per character of the pattern.
     fn lies_on(&self, name: &str, next_humps: impl Fn(u128, u128) -> u128) -> bool {
         if self.chars.is_empty() || self.chars.len() > LONGEST {
             return false;
@@ -58,7 +58,7 @@ impl Humps {
             before = Some(c);
             length += 1;
         }
-        // Where the last matched character may stand, as a set of bits.
+        // Possible positions of the last matched character, as a set of bits.
         let mut reach: Option<u128> = None;
         for &(wanted, capital) in &self.chars {
             let here = (0..length).filter(|&at| text[at] == wanted).fold(0_u128, |set, at| set | 1 << at);
@@ -134,7 +134,7 @@ mod tests {
         assert!(Humps::new(&"A".repeat(128)).matches_without_gaps(&"A".repeat(128)));
     }
 
-    /// By its definition: every way to lay the pattern over the name.
+    /// Reference definition: tries every way to lay the pattern over the name.
     fn naive(pattern: &[(char, bool)], loose: bool, name: &[char], last: Option<usize>) -> bool {
         let Some(((wanted, capital), more)) = pattern.split_first() else {
             return true;

@@ -1,8 +1,8 @@
-//! What a change of members reaches: the members that use them, over several steps, those that carry them on, and the tests among all of these.
+//! Impact of changed members: the members that use them over several steps, their overriding and implementing members, and the tests among these.
 //!
-//! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. What is reached only by way of a
-//! possible use is possible itself. A test is a method with an attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of
-//! them. The step behind the last one is looked at, so that the answer can say how much lies beyond its depth.
+//! Certain uses and uses through a base or an interface are followed; other possible uses are only reported. A member reached only through a possible
+//! use is possible. A test is a method with an attribute of xUnit, NUnit or MSTest; a method that runs before each test of a class reaches all of
+//! them. The walk looks one step past its depth, to report how much lies beyond.
 
 use super::call_graph::{path_of, subjects_of};
 use super::hierarchy::{Relation, implementations};
@@ -22,12 +22,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Members that are followed; what more there are is said.
+/// Most members that a walk follows; the answer reports how many it skips.
 const MOST_FOLLOWED: usize = 200;
 
-/// The ends of names of attributes that make a method a test: also those of extensions, as `SkippableFact`.
+/// Endings of attribute names that mark a test, including extensions such as `SkippableFact`.
 const TESTS: [&str; 6] = ["Fact", "Theory", "Test", "TestCase", "TestCaseSource", "TestMethod"];
-/// The names of attributes of what runs before or behind each test.
+/// Attribute names of methods that run before or after each test.
 const AROUND: [&str; 8] = [
     "SetUp",
     "TearDown",
@@ -58,7 +58,7 @@ pub enum Reached {
 }
 
 impl Reached {
-    /// The word for it.
+    /// Returns the word for the relation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -98,21 +98,21 @@ pub struct Affected {
     pub why: Option<String>,
 }
 
-/// What a change reaches.
+/// Members and types that a change reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impact {
-    /// The nearest first; what carries on a change and uses it, too, has a row for each.
+    /// The nearest first; a member that both overrides or implements and uses a change has a row for each.
     pub affected: Vec<Affected>,
-    /// Labels of the targets that could not be made.
+    /// Labels of targets that could not be built.
     pub unread: BTreeSet<String>,
-    /// What was not looked at, each one sentence.
+    /// Gaps of the search, one sentence each.
     pub unseen: BTreeSet<String>,
-    /// How many members and types one step more would reach; none of them has a row.
+    /// Number of members and types that one more step would reach; none of them has a row.
     pub beyond: usize,
 }
 
 impl Impact {
-    /// What selects the tests that are reached, for `dotnet test --filter`.
+    /// Returns the selector of the reached tests for `dotnet test --filter`.
     pub fn filter(&self) -> String {
         let tests = self.affected.iter().filter(|one| one.test);
         let names: BTreeSet<String> = tests.map(|one| format!("FullyQualifiedName~{}", full_name(&one.path))).collect();
@@ -120,12 +120,12 @@ impl Impact {
     }
 }
 
-/// Why something is possible that is reached by way of a member which is.
+/// Explains a member that is reached only through a possible one.
 fn only_through(path: &str) -> String {
     format!("reached only through {path}, which is itself possible")
 }
 
-/// The name of a method as test runners have it.
+/// Returns the name of a method as test runners write it.
 fn full_name(path: &str) -> String {
     let plain = path.split('(').next().unwrap_or(path);
     let (key, member) = halves(plain).unwrap_or((plain, ""));
@@ -134,10 +134,10 @@ fn full_name(path: &str) -> String {
     format!("{key}.{member}")
 }
 
-/// The members and types that stand at lines.
+/// Finds the members and types at the given lines.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn at_lines<O: Outputs>(outputs: &mut O, symbols: &Symbols, lines: &ChangedLines) -> Result<BTreeSet<String>, O::Error> {
     let files: Vec<(&String, &Vec<(u32, u32)>)> = lines.iter().filter(|(file, _)| file.ends_with(".cs")).collect();
     let labels: Vec<String> = files.iter().map(|(file, _)| file_label(file, "syntax")).collect();
@@ -155,13 +155,13 @@ pub fn at_lines<O: Outputs>(outputs: &mut O, symbols: &Symbols, lines: &ChangedL
             }
         }
     }
-    // A type around a member that changed is changed by nothing else.
+    // When a member changed, its type does not count as changed.
     let of_member: BTreeSet<String> = found.iter().filter_map(|path| Some(halves(path)?.0.to_owned())).collect();
     found.retain(|path| halves(path).is_some() || !of_member.contains(path));
     Ok(found)
 }
 
-/// The members at a line of the innermost type there, or that type.
+/// Returns the members at a line of the innermost type there, or that type.
 fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
     let holds = |span: &Span| (span.first..=span.last).contains(&line);
     let Some(decl) = tree.types.iter().rfind(|decl| holds(&decl.span)) else {
@@ -177,10 +177,10 @@ fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
     if members.is_empty() { vec![of(None)] } else { members }
 }
 
-/// What a change of these members and types reaches in at most `depth` steps, and how much one step more would reach; `gaps` as for [`super::usages::usages`].
+/// Returns what the changes reach in at most `depth` steps, and the count of one more step; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn impact<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -251,7 +251,7 @@ struct Walk<'w> {
     gaps: &'w BTreeSet<String>,
     impact: Impact,
     seen: BTreeSet<String>,
-    /// Those of the seen that are reached only by way of a use that is possible.
+    /// The visited members that are reached only through a possible use.
     doubtful: BTreeSet<String>,
     trees: BTreeMap<String, Syntax>,
 }
@@ -261,7 +261,7 @@ impl Walk<'_> {
         self.impact.affected.push(one);
     }
 
-    /// What uses members and types; those that are to be followed further.
+    /// Adds the users of members and types; returns those to follow further.
     fn users<O: Outputs>(&mut self, outputs: &mut O, of: &[String], distance: u32) -> Result<BTreeSet<String>, O::Error> {
         let subjects = subjects_of(outputs, self.symbols, of)?;
         let found = usages_of_all(outputs, self.symbols, &subjects, self.gaps)?;
@@ -283,7 +283,7 @@ impl Walk<'_> {
             let why = why.map(|why| why.to_string());
             let why = why.or_else(|| self.doubtful.contains(used).then(|| only_through(used)));
             let is_news = goes_on && self.seen.insert(user.clone());
-            // What was only possible before is reached for certain: also what uses it is.
+            // A user known as possible is now reached for certain, and so are its own users.
             let is_surer = why.is_none() && self.doubtful.remove(&user);
             if is_news || is_surer {
                 self.impact.affected.retain(|one| one.path != user || one.how != Reached::Uses);
@@ -306,7 +306,7 @@ impl Walk<'_> {
         Ok(next)
     }
 
-    /// Counts what one step more would reach, without rows for it.
+    /// Counts the members that one more step would reach, without adding rows.
     fn look_beyond<O: Outputs>(&mut self, outputs: &mut O, here: &[String], distance: u32) -> Result<(), O::Error> {
         let before = self.impact.clone();
         self.users(outputs, here, distance)?;
@@ -317,7 +317,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether a use is certain because all overloads that it may mean are reached.
+    /// Whether a use is certain because every overload that it may refer to is reached.
     fn reaches_all(&self, used: &str, why: &Why) -> bool {
         let (Why::Overloads(others), Some((key, _))) = (why, halves(used)) else {
             return false;
@@ -325,7 +325,7 @@ impl Walk<'_> {
         others.iter().all(|other| self.seen.contains(&format!("{key}#{other}")))
     }
 
-    /// What carries on a member or type that changed.
+    /// Adds the members and types that override, implement or derive from a changed one.
     fn heirs<O: Outputs>(&mut self, outputs: &mut O, path: &str) -> Result<(), O::Error> {
         let found = super::resolve::resolve(self.symbols, outputs, path, &super::resolve::Options::default())?;
         let Ok(candidate) = found.candidate().cloned() else { return Ok(()) };
@@ -350,7 +350,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Marks the tests among what is reached, and adds those of classes in which something is reached that runs before each.
+    /// Marks the tests among the reached members, and adds the tests of classes with a reached setup method.
     fn find_tests<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
         let mut affected = std::mem::take(&mut self.impact.affected);
         self.read_trees(outputs, &affected)?;
@@ -382,7 +382,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads the files of the types of members.
+    /// Reads the syntax of the files that declare the members' types.
     fn read_trees<O: Outputs>(&mut self, outputs: &mut O, of: &[Affected]) -> Result<(), O::Error> {
         let mut files: BTreeSet<String> = BTreeSet::new();
         for at in of.iter().filter_map(|one| self.symbols.find(halves(&one.path)?.0)) {
@@ -400,7 +400,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What members of a type are to tests.
+    /// Returns the members of a type with their roles in tests.
     fn members(&self, key: &str) -> Result<Vec<(String, Role)>, SymbolError> {
         let Some(at) = self.symbols.find(key) else { return Ok(Vec::new()) };
         let files = self.symbols.row(at)?.files;
@@ -414,14 +414,14 @@ impl Walk<'_> {
     }
 }
 
-/// What a member is to tests.
+/// Role of a member in tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It is one.
+    /// It is a test.
     Test,
-    /// It runs before or behind each of its class.
+    /// It runs before or after each test of its class.
     Around,
-    /// Neither.
+    /// It is neither.
     Other,
 }
 
@@ -438,7 +438,7 @@ impl Role {
     }
 }
 
-/// The simple name of an attribute, from its canonical text.
+/// Returns the simple name of an attribute from its canonical text.
 fn attribute_name(text: &str) -> &str {
     let text = text.trim_start_matches('[');
     let text = text.split(['(', '<', ']']).next().unwrap_or(text).trim();

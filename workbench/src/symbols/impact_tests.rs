@@ -1,4 +1,4 @@
-//! What changes of small workspaces reach.
+//! Impact of changes in small workspaces.
 
 use super::impact::*;
 use super::samples::Sample;
@@ -84,7 +84,7 @@ fn what_lies_beyond_the_depth_is_counted_and_has_no_row() {
         );
         (found.affected.len(), found.beyond)
     };
-    // Four members use those of the first step, and a constructor is the last.
+    // Four members use those of the first step; the last is a constructor.
     assert_eq!(at(1), (3, 4));
     assert_eq!(at(2).1, 1);
     assert_eq!((at(3), at(9)), ((10, 0), (10, 0)));
@@ -112,7 +112,7 @@ class FarTests { public FarTests() { new Far().Maybe(null); } [Fact] public void
     assert_eq!(why("N.Far#Next(IShop)"), through("N.Far#Maybe(IShop)"));
     assert_eq!(why("N.Far#Last(IShop)"), through("N.Far#Next(IShop)"));
     assert_eq!(why("N.FarTests#Runs()"), through("N.FarTests#.ctor()"));
-    // Reached both ways, it is certain, and so is what uses it.
+    // A member reached both ways is certain, and so are its users.
     assert_eq!((why("N.Near#Sure()"), why("N.Near#Both(Far)")), (None, None));
 }
 

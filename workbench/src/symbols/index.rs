@@ -1,8 +1,8 @@
-//! The names of a workspace, opened over the outputs of `//index:types`, `//index:members` and `//index:declarations`.
+//! The symbol index: names of a workspace over the outputs of `//index:types`, `//index:members` and `//index:declarations`.
 //!
-//! Opening reads keys only: they are folded to one case, one after the other, so that looking for a name is a search in one text. Rows are
-//! decoded when someone asks for them. `//index:members` knows members that other code can name: operators, finalizers, static constructors
-//! and explicit implementations stand in `//types/T:members` alone.
+//! Opening reads keys only. They are folded to one case and joined, so that a look-up by name is one text search. Rows are decoded on request.
+//! `//index:members` lists the members that other code can name: operators, finalizers, static constructors and explicit implementations are in
+//! `//types/T:members` only.
 
 use super::outputs::SymbolError;
 use engine::values::digest::Digest;
@@ -28,22 +28,22 @@ pub struct Symbols {
     names: Folded,
     digest: OnceLock<Digest>,
     namespaces: OnceLock<Vec<String>>,
-    /// Keys of types that are generated code alone.
+    /// Keys of types declared in generated code only.
     generated: OnceLock<BTreeSet<String>>,
 }
 
-/// A member as the index knows it: all overloads that a type declares under a name are lines of their own.
+/// A member of the index; each overload of a type is a line of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Declared<'s> {
     /// Key of the type that declares it.
     pub owner: &'s str,
     /// Name.
     pub name: &'s str,
-    /// What it is.
+    /// The index line of the member.
     pub line: MemberLine<'s>,
 }
 
-/// What ordering and filtering need of a type.
+/// Facts about a type for ordering and filtering.
 #[derive(Clone, Copy, Debug)]
 pub struct Glance<'s> {
     /// Accessibility in effect.
@@ -56,7 +56,7 @@ impl Symbols {
     /// Opens the three outputs.
     ///
     /// # Errors
-    /// When one is not a table.
+    /// When an output is not a table.
     pub fn open(types: Arc<[u8]>, members: Arc<[u8]>, declarations: Arc<[u8]>) -> Result<Self, SymbolError> {
         let keys = Folded::of(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
         let names = Folded::of(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
@@ -73,7 +73,7 @@ impl Symbols {
         })
     }
 
-    /// Digest of the outputs, computed once: while it is the same, so is every answer.
+    /// Returns the digest of the three outputs, computed once; an equal digest means equal answers.
     pub fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| {
             let all = [&self.types, &self.members, &self.declarations].map(|output| Digest::of(output).0);
@@ -81,7 +81,7 @@ impl Symbols {
         })
     }
 
-    /// All namespaces that types stand in, with those around them, sorted.
+    /// Returns all namespaces of types and their outer namespaces, sorted.
     pub fn namespaces(&self) -> &[String] {
         self.namespaces.get_or_init(|| {
             let mut found = BTreeSet::new();
@@ -97,7 +97,7 @@ impl Symbols {
         })
     }
 
-    /// Whether a type is generated code alone.
+    /// Whether a type is declared in generated code only.
     pub fn is_generated(&self, key: &str) -> bool {
         let generated = self.generated.get_or_init(|| {
             #[derive(Deserialize)]
@@ -121,12 +121,12 @@ impl Symbols {
         Table::open(&self.members).expect("invariant: it was opened before")
     }
 
-    /// The output of `//index:declarations`.
+    /// Returns the output of `//index:declarations`.
     pub fn declarations(&self) -> &[u8] {
         &self.declarations
     }
 
-    /// Number of types.
+    /// Returns the number of types.
     pub fn len(&self) -> usize {
         self.keys.ends.len()
     }
@@ -136,7 +136,7 @@ impl Symbols {
         self.keys.ends.is_empty()
     }
 
-    /// Key of the type at `at`, in the order of keys.
+    /// Returns the key of the type at `at`, in the order of keys.
     ///
     /// # Panics
     /// If `at` is not below [`Symbols::len`].
@@ -144,12 +144,12 @@ impl Symbols {
         self.table().row(at).0
     }
 
-    /// All keys in order.
+    /// Returns all keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.table().keys()
     }
 
-    /// Where a key stands.
+    /// Returns the position of a key.
     pub fn find(&self, key: &str) -> Option<usize> {
         let table = self.table();
         let (mut low, mut high) = (0, table.len());
@@ -164,15 +164,15 @@ impl Symbols {
         None
     }
 
-    /// All that the index says of a type.
+    /// Returns the whole index row of a type.
     ///
     /// # Errors
-    /// When the row is not of our making.
+    /// When the row is damaged.
     pub fn row(&self, at: usize) -> Result<TypeRow, SymbolError> {
         serde_json::from_slice(self.table().row(at).1).map_err(|_| SymbolError::damaged().at_label("//index:types"))
     }
 
-    /// The little that ordering needs; a row that cannot be read counts as private.
+    /// Returns the facts for ordering; an unreadable row counts as private.
     pub fn glance(&self, at: usize) -> Glance<'_> {
         #[derive(Deserialize)]
         struct Words<'w> {
@@ -191,7 +191,7 @@ impl Symbols {
         }
     }
 
-    /// The type that has an identifier.
+    /// Finds the type with an identifier.
     pub fn with_id(&self, id: &str) -> Option<usize> {
         let table = self.table();
         let written = format!("\"id\":\"{id}\"");
@@ -199,27 +199,27 @@ impl Symbols {
         (0..table.len()).find(|&at| holds(table.row(at).1) && self.row(at).is_ok_and(|row| row.id == id))
     }
 
-    /// Types whose keys hold a text, letters in any case.
+    /// Finds types whose keys contain a text; case is ignored.
     pub fn containing(&self, text: &str) -> Vec<usize> {
         self.keys.containing(&folded(text))
     }
 
-    /// Types in whose keys a text ends a name, letters in any case: all that it can mean by the end of their names.
+    /// Finds types whose keys have a name that ends with the text; case is ignored.
     pub fn ending(&self, text: &str) -> Vec<usize> {
         self.keys.ending(&folded(text))
     }
 
-    /// Key of the type at `at`, folded.
+    /// Returns the folded key of the type at `at`.
     pub fn folded(&self, at: usize) -> &str {
         self.keys.get(at)
     }
 
-    /// Number of names that `//index:members` has rows for: names of members and, beside them, simple names of types.
+    /// Returns the number of names with rows in `//index:members`: names of members and simple names of types.
     pub fn names(&self) -> usize {
         self.names.ends.len()
     }
 
-    /// The name at `at`, and the same folded.
+    /// Returns the name at `at`, and its folded form.
     ///
     /// # Panics
     /// If `at` is not below [`Symbols::names`].
@@ -227,12 +227,12 @@ impl Symbols {
         (self.member_table().row(at).0, self.names.get(at))
     }
 
-    /// The names that hold a text, letters in any case.
+    /// Finds names that contain a text; case is ignored.
     pub fn names_holding(&self, text: &str) -> Vec<usize> {
         self.names.containing(&folded(text))
     }
 
-    /// The names that equal a text but for the case of letters; the one that equals it alone, if there is one.
+    /// Finds names equal to a text, ignoring case; an exact match is returned alone.
     pub fn spelled(&self, name: &str) -> Vec<&str> {
         let table = self.member_table();
         let wanted = folded(name);
@@ -245,7 +245,7 @@ impl Symbols {
         }
     }
 
-    /// The members of a name, by declaring type; constructors under `.ctor` of one type only, see [`Symbols::constructors`].
+    /// Returns the members of a name by declaring type; constructors are under `.ctor` of one type only, see [`Symbols::constructors`].
     pub fn declared<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Declared<'s>> {
         self.lines(name).filter_map(move |line| match line.as_bytes().first() {
             Some(b'=' | b'.') | None => None,
@@ -253,7 +253,7 @@ impl Symbols {
         })
     }
 
-    /// Whether the type has the member: a positional parameter makes none where a base class has a value of its name.
+    /// Whether the type has the member: a positional parameter declares none if a base class has a value of its name.
     fn is_member(&self, found: &Declared<'_>) -> bool {
         if found.line.flags != "pr" {
             return true;
@@ -263,7 +263,7 @@ impl Symbols {
         !World::new(&lookups).inherits_value(&Shape::of_key(found.owner), found.name)
     }
 
-    /// The constructors of the types of a simple name.
+    /// Returns the constructors of all types of a simple name.
     pub fn constructors<'s>(&'s self, simple: &'s str) -> impl Iterator<Item = Declared<'s>> {
         self.lines(simple).filter_map(|line| declared(".ctor", line.strip_prefix('.')?))
     }
@@ -273,7 +273,7 @@ impl Symbols {
         std::str::from_utf8(row).unwrap_or_default().lines()
     }
 
-    /// Keys of the types that declare a member of a name, sorted.
+    /// Returns the sorted keys of types that declare a member of a name.
     pub fn owners(&self, name: &str) -> Vec<&str> {
         let members = self.lines(name).filter(|line| !line.starts_with(['=', '.']));
         let keys: BTreeSet<&str> = members
@@ -291,7 +291,7 @@ impl Symbols {
         }
     }
 
-    /// The bases of a type that the workspace declares, nearest first.
+    /// Returns the bases of a type that the workspace declares, nearest first.
     pub fn bases(&self, key: &str) -> Vec<String> {
         let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
         let lookups = Lookups::new(&rows);
@@ -314,28 +314,28 @@ fn declared<'s>(name: &'s str, line: &'s str) -> Option<Declared<'s>> {
     })
 }
 
-/// The last name of a key, without arity and scope.
+/// Returns the last name of a key, without arity and scope.
 pub fn simple_name(key: &str) -> &str {
     let symbol = symbol_of(key);
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
     last.split('`').next().unwrap_or(last)
 }
 
-/// The namespace that a key tells, `""` for the global one.
+/// Returns the namespace of a key, `""` for the global one.
 pub fn namespace(key: &str) -> &str {
     let symbol = symbol_of(key);
     let outermost = symbol.split('+').next().unwrap_or(symbol);
     outermost.rsplit_once('.').map_or("", |(namespace, _)| namespace)
 }
 
-/// Whether a namespace is `outer` or lies in it.
+/// Whether a namespace is `outer` or inside it.
 pub fn is_within(namespace: &str, outer: &str) -> bool {
     namespace
         .strip_prefix(outer)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Number of names in a key's namespace.
+/// Returns the number of names in a key's namespace.
 pub fn depth(key: &str) -> usize {
     match namespace(key) {
         "" => 0,
@@ -343,7 +343,7 @@ pub fn depth(key: &str) -> usize {
     }
 }
 
-/// Folded texts, one after the other with a line feed behind each.
+/// Folded texts, joined with a line feed after each.
 #[derive(Debug)]
 struct Folded {
     text: String,
@@ -370,17 +370,17 @@ impl Folded {
         &self.text[start..self.ends[at] as usize]
     }
 
-    /// The texts that hold `needle`, which is folded.
+    /// Finds the texts that contain the folded `needle`.
     fn containing(&self, needle: &str) -> Vec<usize> {
         self.holding(needle, |_| true)
     }
 
-    /// The texts in which `needle`, which is folded, is followed by nothing, or by the mark of an arity or a project: it ends a name there.
+    /// Finds the texts where a name ends with the folded `needle`: the end of the text, or an arity or project mark follows.
     fn ending(&self, needle: &str) -> Vec<usize> {
         self.holding(needle, |next| matches!(next, b'\n' | b'`' | b'@'))
     }
 
-    /// The texts that hold `needle` before a byte that fits; behind each text is a line feed.
+    /// Finds the texts with `needle` before a byte that `fits` accepts; a line feed follows each text.
     fn holding(&self, needle: &str, fits: impl Fn(u8) -> bool) -> Vec<usize> {
         let mut found: Vec<usize> = Vec::new();
         if needle.is_empty() || needle.contains('\n') {
@@ -389,7 +389,7 @@ impl Folded {
         let (finder, bytes) = (Finder::new(needle), self.text.as_bytes());
         let mut from = 0;
         while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-            // A place that does not fit may overlap one that does.
+            // A rejected occurrence may overlap an accepted one.
             from = at + 1;
             if bytes.get(at + needle.len()).is_some_and(|next| fits(*next)) {
                 let row = self.ends.partition_point(|end| (*end as usize) < at);

@@ -1,4 +1,4 @@
-//! Which types a sequence of names means: the engine's resolution of build targets, and what goes further.
+//! Resolves a sequence of names to types: as the engine resolves build targets, with extensions.
 
 use super::index::{Symbols, depth};
 use super::path::{Glob, Segment, is_wild};
@@ -8,12 +8,12 @@ use engine::values::fold::same;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 
-/// The order of types: fewest levels of namespaces, most accessible, shortest, by name.
+/// Sort key of types: fewest namespace levels, most accessible, shortest, by name.
 pub fn rank(key: &str, access: Access) -> (usize, Access, usize, &str) {
     (depth(key), access, key.len(), key)
 }
 
-/// Names as a build target is written with them, if there are no type arguments in them.
+/// Joins names to the name of a build target; `None` if one has type arguments.
 pub(crate) fn target_name(names: &[Segment]) -> Option<String> {
     let mut text = String::new();
     for name in names {
@@ -28,7 +28,7 @@ pub(crate) fn target_name(names: &[Segment]) -> Option<String> {
     Some(text)
 }
 
-/// The types that names mean, in the order of keys. `plain`: the names as a build target would be written with them; `rooted`: they are whole.
+/// Finds the types that names refer to, in key order. `plain`: the names in the form of a build target; `rooted`: the names are whole.
 pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: Option<&str>, rooted: bool) -> (How, Vec<usize>) {
     let is_meant = |key: &str, wild: bool| ends(names, symbol_of(key), wild).filter(|whole| *whole || !rooted);
     if names.iter().any(|name| is_wild(&name.name)) {
@@ -63,8 +63,8 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
     (how, preferred(symbols, names, scope, found))
 }
 
-/// The types that a pattern means whose wildcards may stand for several names: `Backport*` for `Backport.System.Threading.Lock`. Asked where the pattern
-/// matches nothing name by name.
+/// Finds types by a pattern whose wildcards may span several names: `Backport*` for `Backport.System.Threading.Lock`. The fallback when no type
+/// matches name by name.
 pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&str>) -> Vec<usize> {
     let wanted: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
     let wanted = Glob::new(&wanted.join("."));
@@ -79,9 +79,9 @@ pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&
     (0..symbols.len()).filter(matches).collect()
 }
 
-/// Of several types that names mean, those that a project compiles go before those that none does, those whose names begin in a namespace before
-/// those that stand in a type which is not named, and, of names without type arguments, types without type parameters before those with some.
-/// Another is meant by its mark (`@loose`, `` `1 ``) or its outer type.
+/// Narrows several matching types by preference: compiled by a project before compiled by none; names that begin in a namespace before names that
+/// begin in an unnamed outer type; for names without type arguments, types without type parameters before generic ones. A mark (`@loose`, `` `1 ``)
+/// or the outer type selects another one.
 fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut found: Vec<usize>) -> Vec<usize> {
     let mut prefer = |is_preferred: &dyn Fn(&usize) -> bool| {
         if found.len() > 1 && found.iter().any(is_preferred) {
@@ -101,14 +101,14 @@ fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut foun
     found
 }
 
-/// Whether the first of the last `count` names of a symbol stands in a type.
+/// Whether the first of the last `count` names of a symbol is nested in a type.
 fn begins_in_type(symbol: &str, count: usize) -> bool {
     let before = symbol.rmatch_indices(['.', '+']).nth(count - 1);
     before.is_some_and(|(_, separator)| separator == "+")
 }
 
-/// Of what has keys of types that which names mean best: in the case as written before others, as a whole before an end, with as many type
-/// arguments as are written. `rooted`: the names are whole.
+/// Returns the best matches among items keyed by type: exact case before any case, whole names before endings, with the written number of type
+/// arguments. `rooted`: the names are whole.
 pub(crate) fn best<'k, T>(names: &[Segment], rooted: bool, keyed: impl Iterator<Item = (&'k str, T)>) -> Option<(How, Vec<T>)> {
     let mut tiers: [Vec<(&str, T)>; 4] = Default::default();
     for (key, one) in keyed {
@@ -127,7 +127,7 @@ pub(crate) fn best<'k, T>(names: &[Segment], rooted: bool, keyed: impl Iterator<
     Some((how, found.into_iter().map(|(_, one)| one).collect()))
 }
 
-/// Own type parameters of a type, by its key.
+/// Returns the number of a type's own type parameters, by its key.
 fn arity(key: &str) -> usize {
     let symbol = symbol_of(key);
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
@@ -140,13 +140,13 @@ fn in_scope(key: &str, scope: Option<&str>) -> bool {
     own.is_some_and(|own| same(own, wanted))
 }
 
-/// A symbol without its last name.
+/// Returns a symbol without its last name.
 pub(super) fn outer_part(key: &str) -> &str {
     let symbol = symbol_of(key);
     symbol.rfind(['.', '+']).map_or("", |at| &symbol[..at])
 }
 
-/// Whether a symbol ends with these names; `Some(true)` when it has no others. A `.` before a name means a `+`, too.
+/// Whether a symbol ends with these names; `Some(true)` when it has no others. A `.` before a name also matches `+`.
 pub(super) fn ends(names: &[Segment], symbol: &str, wild: bool) -> Option<bool> {
     let mut rest = symbol;
     for (at, name) in names.iter().enumerate().rev() {
@@ -202,7 +202,7 @@ mod tests {
         );
         assert_eq!(meant("Deep*Lid"), wild("Backport.Deep.Box`1+Lid"));
         assert_eq!(meant("global::Deep*Lid"), (None, String::new()));
-        // Name by name comes first.
+        // A match name by name takes precedence.
         assert_eq!(meant("Back*"), wild("Other.BackpackLock"));
     }
 }

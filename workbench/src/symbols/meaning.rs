@@ -1,4 +1,4 @@
-//! What a symbol was found to mean: candidates, how they were found, and which one is meant if one is.
+//! Result of resolving a symbol: candidates, how they were found, and the chosen one if it is unique.
 
 use super::outputs::{SymbolError, Trouble, member_label, type_label};
 use engine::values::codes::ErrorCode;
@@ -51,7 +51,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A symbol of which only its path and its files are told: enough to read its source.
+    /// Returns a candidate with only a path and files, enough to read its source.
     pub fn of(path: &str, files: &[String]) -> Self {
         Self {
             path: path.to_owned(),
@@ -64,22 +64,22 @@ impl Candidate {
         }
     }
 
-    /// Key of the type.
+    /// Returns the key of the type.
     pub fn key(&self) -> &str {
         engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)
     }
 
-    /// Key of the member inside its type.
+    /// Returns the key of the member inside its type.
     pub fn member(&self) -> Option<&str> {
         engine::values::label::halves(&self.path).map(|(_, member)| member)
     }
 
-    /// Name of the member, without arity and parameters.
+    /// Returns the name of the member, without arity and parameters.
     pub fn member_name(&self) -> Option<&str> {
         self.member().map(name_in)
     }
 
-    /// The label of a target of it: `outline` and `code` of a member, `outline`, `structure` … of a type.
+    /// Returns the label of a target of the candidate: `outline` or `code` of a member, `outline`, `structure` … of a type.
     pub fn label(&self, target: &str) -> String {
         match self.member() {
             Some(member) => member_label(self.key(), member, target),
@@ -88,7 +88,7 @@ impl Candidate {
     }
 }
 
-/// A member's name in its key, without arity and parameters.
+/// Returns the name in a member's key, without arity and parameters.
 fn name_in(member: &str) -> &str {
     let name = engine::planning::symbol::name_of(member);
     name.rsplit_once('`')
@@ -129,7 +129,7 @@ pub struct Resolution {
 }
 
 impl Resolved {
-    /// A type of which only the name is left.
+    /// Returns a deleted type, known by name only.
     pub fn gone(path: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -140,7 +140,7 @@ impl Resolved {
 }
 
 impl Resolution {
-    /// The label of a target of what is meant: `outline`, say.
+    /// Returns the label of a target (`outline`, say) of the resolved symbol.
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
@@ -148,7 +148,7 @@ impl Resolution {
         Ok(self.candidate()?.label(target))
     }
 
-    /// All overloads of one name in one type, when they are what is meant.
+    /// Returns all overloads of one name in one type, if the symbol resolved to exactly these.
     pub fn overloads(&self) -> Option<&[Candidate]> {
         let first = self.candidates.first()?;
         let is_meant = self.how.is_some_and(|how| how != How::Fuzzy) && self.candidates.len() == self.total && self.total > 1;
@@ -156,7 +156,7 @@ impl Resolution {
         (is_meant && first.member().is_some() && self.candidates.iter().all(is_same)).then_some(&self.candidates)
     }
 
-    /// The candidate that is meant, or all overloads of one name.
+    /// Returns the resolved candidate, or all overloads of one name.
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
@@ -167,8 +167,8 @@ impl Resolution {
         }
     }
 
-    /// What the name means, by type and member: one symbol, the overloads of one name, or up to [`SHOWN`] symbols that share the name, the
-    /// least surprising first. An answer that shows each under its path needs no choice between them.
+    /// Returns the candidates grouped by type and member: one symbol, the overloads of one name, or up to [`SHOWN`] symbols that share the name, the
+    /// least surprising first. For answers that show each symbol under its path and need no choice.
     ///
     /// # Errors
     /// As [`Resolution::candidate`].
@@ -189,7 +189,7 @@ impl Resolution {
         }
     }
 
-    /// The candidate that is meant.
+    /// Returns the resolved candidate.
     ///
     /// # Errors
     /// `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their number.

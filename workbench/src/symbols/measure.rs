@@ -1,4 +1,4 @@
-//! Measures how long it takes to open, resolve and search the names of a large workspace, made up in memory.
+//! Benchmark of opening, resolving and searching the names of a large synthetic workspace in memory.
 
 use super::index::{Symbols, namespace, simple_name};
 use super::outputs::{Output, Outputs, SymbolError};
@@ -13,17 +13,17 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Words that names are made of.
+/// Words for synthetic names.
 const WORDS: [&str; 32] = [
     "Node", "Store", "Cache", "Order", "Line", "Customer", "Invoice", "Payment", "Tax", "Rule", "Engine", "Query", "Index", "Page", "Blob",
     "Session", "User", "Role", "Policy", "Event", "Queue", "Message", "Route", "Map", "Layer", "Tile", "Token", "Parser", "Writer",
     "Reader", "Graph", "Key",
 ];
 
-/// What the names of types end in.
+/// Endings of type names.
 const ENDS: [&str; 8] = ["Service", "Factory", "Options", "Handler", "Provider", "Exception", "Builder", ""];
 
-/// What the names of members begin with.
+/// Beginnings of member names.
 const VERBS: [&str; 12] = [
     "Get", "Set", "TryGet", "Find", "Add", "Remove", "Load", "Save", "Is", "On", "Create", "Count",
 ];
@@ -31,37 +31,37 @@ const VERBS: [&str; 12] = [
 /// Members of each type.
 const MEMBERS: usize = 10;
 
-/// Times of one kind of question, in milliseconds.
+/// Times of one kind of query, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Times {
-    /// Questions asked.
+    /// Number of queries.
     pub asked: usize,
-    /// Half took no longer.
+    /// Median.
     pub p50: f64,
-    /// Of twenty, nineteen took no longer.
+    /// 95th percentile.
     pub p95: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
-    /// The question that took longest.
+    /// The slowest query.
     pub slowest: String,
 }
 
-/// What was measured.
+/// Results of the benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Types.
+    /// Number of types.
     pub types: usize,
-    /// Names of members, each once.
+    /// Number of distinct member names.
     pub member_names: usize,
     /// Milliseconds to open the names.
     pub open: f64,
-    /// Resolving symbol paths.
+    /// Times of resolving symbol paths.
     pub resolve: Times,
-    /// Pages of 20 hits.
+    /// Times of pages of 20 hits.
     pub search: Times,
 }
 
-/// Members of types, made up when they are read.
+/// Synthetic outputs of types' members, generated when read.
 struct MadeUp;
 
 impl Outputs for MadeUp {
@@ -92,10 +92,10 @@ impl Outputs for MadeUp {
     }
 }
 
-/// Makes up so many types and asks about them.
+/// Generates so many types and queries them.
 ///
 /// # Errors
-/// When the names that were made up cannot be read: a fault of the program.
+/// When the synthetic outputs cannot be read: a defect of the program.
 pub fn measure(types: usize) -> Result<Measured, SymbolError> {
     let keys: Vec<String> = (0..types).map(key).collect();
     let (index, members, declarations) = (types_table(&keys), members_table(&keys), declarations_table(&keys));
@@ -150,7 +150,7 @@ fn key(n: usize) -> String {
         ENDS[(n / 3) % ENDS.len()]
     );
     match n % 20 {
-        // Some are nested, some generic; a number keeps all of them apart.
+        // Some are nested, some generic; a number keeps them distinct.
         0 => format!("{around}.{name}{n}+Entry"),
         1 => format!("{around}.{name}{n}`1"),
         _ => format!("{around}.{name}{n}"),
@@ -197,13 +197,13 @@ fn types_table(keys: &[String]) -> Arc<[u8]> {
     write_table(&rows).into()
 }
 
-/// As `csharp/declarations` writes types, each with one base.
+/// Declarations table as `csharp/declarations` writes it; each type has one base.
 fn declarations_table(keys: &[String]) -> Arc<[u8]> {
     let row = |(n, key): (usize, &String)| (key.clone(), format!("c\t{}\tT_{n:08}\t{}", namespace(key), keys[n / 2]));
     write_table(&keys.iter().enumerate().map(row).collect::<BTreeMap<_, _>>()).into()
 }
 
-/// As `csharp/member-index` writes it.
+/// Member table as `csharp/member-index` writes it.
 fn members_table(keys: &[String]) -> Arc<[u8]> {
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
     for key in keys {
@@ -216,7 +216,7 @@ fn members_table(keys: &[String]) -> Arc<[u8]> {
     write_table(&rows).into()
 }
 
-/// What people ask for, in turn: whole names, ends, wrong case, members of several forms, patterns, slips of the pen, nothing.
+/// Returns typical queries in turn: whole names, endings, wrong case, members in several forms, patterns, typos, no match.
 fn paths(keys: &[String]) -> Vec<String> {
     let of = |n: usize| {
         let key = &keys[(n * 7_919) % keys.len()];

@@ -1,7 +1,7 @@
-//! The numbers of C#: what converts to what without being asked to, and which of two is nearer (C# standard, 10.2.3, 10.2.11, 12.6.4.7). Types are
-//! keys of .NET, `~System.Int32`; what is none of these numbers converts to nothing.
+//! Implicit conversions between C# numbers, and which of two is the better target (C# standard, 10.2.3, 10.2.11, 12.6.4.7). Types are keys of .NET,
+//! `~System.Int32`; other types convert to nothing.
 
-/// A number, and the numbers that every value of it becomes.
+/// A number type, and the types to which every value of it converts.
 const WIDER: [(&str, &[&str]); 10] = [
     ("SByte", &["Int16", "Int32", "Int64", "Single", "Double", "Decimal"]),
     (
@@ -23,13 +23,13 @@ const WIDER: [(&str, &[&str]); 10] = [
     ("Single", &["Double"]),
 ];
 
-/// What a constant of a type may become besides, if its value fits.
+/// Further types to which a constant of a type converts, if its value fits.
 const CONSTANTS: [(&str, &[&str]); 2] = [
     ("Int32", &["SByte", "Byte", "Int16", "UInt16", "UInt32", "UInt64"]),
     ("Int64", &["UInt64"]),
 ];
 
-/// Numbers with a sign, and those without one that they go before.
+/// Signed types, and the unsigned types over which each is preferred.
 const SIGNED: [(&str, &[&str]); 4] = [
     ("SByte", &["Byte", "UInt16", "UInt32", "UInt64"]),
     ("Int16", &["UInt16", "UInt32", "UInt64"]),
@@ -37,17 +37,17 @@ const SIGNED: [(&str, &[&str]); 4] = [
     ("Int64", &["UInt64"]),
 ];
 
-/// Whether every value of the one becomes one of the other.
+/// Whether every value of `from` converts to `to`.
 pub fn widens(from: &str, to: &str) -> bool {
     stands(&WIDER, from, to)
 }
 
-/// Whether a literal of a type may be one of the other, whatever its value.
+/// Whether a literal of type `from` may convert to `to`, whatever its value.
 pub fn converts_literal(from: &str, to: &str) -> bool {
     from == to || widens(from, to) || stands(&CONSTANTS, from, to)
 }
 
-/// Whether the one is better to convert to than the other.
+/// Whether `one` is the better conversion target.
 pub fn is_nearer(one: &str, other: &str) -> bool {
     widens(one, other) || stands(&SIGNED, one, other)
 }

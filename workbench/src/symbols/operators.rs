@@ -1,4 +1,4 @@
-//! Operators and conversions as C# declares them, as names of symbols: `T.operator +(T a, T b)` is `T#op_Addition(T,T)`.
+//! Maps C# operators and conversions to names of symbols: `T.operator +(T a, T b)` is `T#op_Addition(T,T)`.
 
 /// Operators, each with the name of its member, of one operand and of two (C# specification, "Operators"; ECMA-335 I.10.3).
 pub(crate) const OPERATORS: [(&str, Option<&str>, Option<&str>); 23] = [
@@ -27,14 +27,14 @@ pub(crate) const OPERATORS: [(&str, Option<&str>, Option<&str>); 23] = [
     (">=", None, Some("GreaterThanOrEqual")),
 ];
 
-/// The name of the member that an operator is; without parameters that of two operands, if there is one.
+/// Returns the member name of an operator; without parameters, the binary form if it exists.
 pub(crate) fn member_of(sign: &str, is_unary: bool) -> Option<&'static str> {
     let (_, one, two) = OPERATORS.iter().find(|(known, ..)| *known == sign)?;
     if is_unary { one.or(*two) } else { two.or(*one) }
 }
 
-/// The name of the symbol that a text declares or prints as an operator or a conversion of a type: `T.operator ==(T left, T right)`,
-/// `T#operator checked +`, `T.implicit operator int(T value)`.
+/// Returns the symbol name for a declaration of an operator or conversion: `T.operator ==(T left, T right)`, `T#operator checked +`,
+/// `T.implicit operator int(T value)`.
 pub(super) fn symbol(text: &str) -> Option<String> {
     const WORD: &str = "operator";
     let at = text.match_indices(WORD).map(|(at, _)| at).find(|at| {
@@ -61,7 +61,7 @@ pub(super) fn symbol(text: &str) -> Option<String> {
     Some(format!("{owner}#op_{member}{listed}"))
 }
 
-/// What stands behind `checked`, and how the names of such members begin.
+/// Splits off `checked`; returns the rest and the prefix of the member's name.
 fn checked(name: &str) -> (&str, &'static str) {
     match name.strip_prefix("checked ") {
         Some(rest) => (rest.trim_start(), "Checked"),
@@ -69,7 +69,7 @@ fn checked(name: &str) -> (&str, &'static str) {
     }
 }
 
-/// The text before the last list in parentheses, and what stands in that list. What conversions convert to may be in parentheses, too.
+/// Splits off the last parameter list. The target type of a conversion may be in parentheses, too.
 fn split_parameters(text: &str) -> (&str, Option<Vec<&str>>) {
     let Some(inner) = text.strip_suffix(')') else { return (text, None) };
     let (mut depth, mut end, mut listed) = (0_usize, inner.len(), Vec::new());
@@ -93,7 +93,7 @@ fn split_parameters(text: &str) -> (&str, Option<Vec<&str>>) {
     (text, None)
 }
 
-/// The type of a parameter that may be written with its name and a default value.
+/// Returns the type of a parameter that may have a name and a default value.
 pub(crate) fn type_of_parameter(parameter: &str) -> &str {
     let parameter = parameter.split('=').next().unwrap_or(parameter).trim_end();
     let kind = parameter.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');

@@ -1,4 +1,4 @@
-//! Where knowledge of symbols comes from: outputs of targets, read by label. Who keeps the workspace open answers; tests answer from memory.
+//! Access to outputs of targets by label, the source of symbol knowledge. An open workspace implements it; tests implement it in memory.
 
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -10,48 +10,47 @@ use std::sync::Arc;
 pub struct Output {
     /// Label of the target.
     pub label: String,
-    /// Its bytes; `None` when it could not be made, which whoever read it has been told.
+    /// Its bytes; `None` when the build of the target failed, which the caller has already been told.
     pub bytes: Option<Arc<[u8]>>,
 }
 
-/// Gives the outputs of targets, brought up to date first. Each request is a build: what is needed together is asked for together. To ask for
-/// the same again costs nothing.
+/// Reads outputs of targets and brings them up to date first. Each call is a build, so batch related labels. A repeated read costs nothing.
 pub trait Outputs {
-    /// Why nothing can be read.
+    /// Error of a failed read.
     type Error: From<SymbolError>;
 
-    /// The outputs of the targets that labels or patterns mean, in the order of the labels; a pattern may mean several targets or none.
+    /// Returns the outputs of labels and patterns in label order; a pattern may match several targets or none.
     ///
     /// # Errors
-    /// When a label means nothing or the store breaks. A target that fails is an output without bytes.
+    /// When a label matches no target or the store fails. A target that fails is an output without bytes.
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Self::Error>;
 }
 
-/// What kind of trouble a symbol makes.
+/// Kind of a symbol error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// What was asked cannot be read or is over a limit.
+    /// The request is malformed or over a limit.
     Asked,
-    /// Nothing has that name.
+    /// No symbol has the name.
     NotFound,
-    /// Several have that name.
+    /// Several symbols have the name.
     Ambiguous,
-    /// An output is not what its producer writes.
+    /// An output does not have its producer's format.
     Damaged,
 }
 
-/// Why there is no answer about a symbol.
+/// Error of a symbol query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .diagnostic.message)]
 pub struct SymbolError {
     /// Its kind.
     pub trouble: Trouble,
-    /// What a person is told.
+    /// The message for the user.
     pub diagnostic: Box<Diagnostic>,
 }
 
 impl SymbolError {
-    /// An error of that kind.
+    /// Returns an error of a kind.
     pub fn new(trouble: Trouble, diagnostic: Diagnostic) -> Self {
         Self {
             trouble,
@@ -59,13 +58,13 @@ impl SymbolError {
         }
     }
 
-    /// An output is not what its producer writes.
+    /// Returns the error for an output without its producer's format.
     pub fn damaged() -> Self {
         let why = Diagnostic::error(ErrorCode::E_OUTPUT, "an output is not what its producer writes");
         Self::new(Trouble::Damaged, why)
     }
 
-    /// With the label that it is about.
+    /// Adds the label of the output concerned.
     #[must_use]
     pub fn at_label(mut self, label: &str) -> Self {
         self.diagnostic = Box::new(self.diagnostic.label(label));
@@ -73,22 +72,22 @@ impl SymbolError {
     }
 }
 
-/// The label of a type's target.
+/// Returns the label of a type's target.
 pub fn type_label(key: &str, target: &str) -> String {
     format!("//types/{}:{target}", escape(key))
 }
 
-/// The label of a target of a member that its type knows under a key.
+/// Returns the label of a member's target, by the member's key in its type.
 pub fn member_label(key: &str, member: &str, target: &str) -> String {
     format!("//types/{}#{}:{target}", escape(key), escape_joined(member))
 }
 
-/// The label of a file's target.
+/// Returns the label of a file's target.
 pub fn file_label(file: &str, target: &str) -> String {
     format!("//files/{}:{target}", escape(file))
 }
 
-/// The bytes of one target; `None` when it could not be made.
+/// Returns the bytes of one target; `None` when its build failed.
 ///
 /// # Errors
 /// As [`Outputs::read`].

@@ -1,4 +1,4 @@
-//! Declarations that implement or override a member: uses of it, each of a kind of its own.
+//! Declarations that override or implement a member; they count as uses of their own kind.
 
 use super::hierarchy::{Relation, implementations};
 use super::index::Symbols;
@@ -9,10 +9,10 @@ use super::usages::Subject;
 use producers::csharp::usages::{LONGEST_LINE, Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where members that implement or override the subject are declared, in all heirs; none of a type.
+/// Returns the places of members that override or implement the subject, in all derived types; none for a type.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<Place>, O::Error> {
     let mut kinds = BTreeMap::new();
     for path in subject.paths.iter().filter(|_| subject.is_member()) {

@@ -1,9 +1,8 @@
-//! Symbol paths, as people write names (seed 000 §4.1): `Namespace.Type`, `Outer+Nested` or `Outer.Nested`, `Type.Member`, `Type#Member`,
-//! either with `(parameter types)`, `` Type`1 `` or `Type<T>` or neither, `Name@Project` where projects share a name, and `*` and `?` in names.
+//! Symbol paths, as people write names (seed 000 §4.1): `Namespace.Type`, `Outer+Nested` or `Outer.Nested`, `Type.Member`, `Type#Member`, each with
+//! or without `(parameter types)`, `` Type`1 `` or `Type<T>`, `Name@Project` where projects share a name, and `*` and `?` in names.
 //!
-//! A wildcard stays within its name: `*` matches no separator. Letters match whatever their case, as .NET ignores it. Type arguments do
-//! not count, but for their number where several types differ in nothing else. Behind `global::` stands a whole name, from the root
-//! namespace on. A path knows no types: what it means is told by `resolve`.
+//! A wildcard stays within its name: `*` matches no separator. Case is ignored. Type arguments count only by number, where types differ in nothing
+//! else. `global::` precedes a whole name from the root namespace. A path knows no types; `resolve` resolves it.
 
 use super::outputs::{SymbolError, Trouble};
 use engine::values::codes::ErrorCode;
@@ -23,24 +22,24 @@ pub const MOST_WILDCARDS: usize = 32;
 pub struct Segment {
     /// As written, without type arguments; may end in an arity mark.
     pub name: String,
-    /// Whether a `+` stands before it.
+    /// Whether a `+` precedes it.
     pub nested: bool,
-    /// How many type arguments it was written with.
+    /// Number of written type arguments.
     pub arguments: Option<usize>,
 }
 
-/// A path, taken apart.
+/// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolPath {
     /// As written.
     pub text: String,
-    /// Whether it begins at the root namespace: the names before `#` are a whole one then, and not the end of one.
+    /// Whether the path begins at the root namespace: the names before `#` are then whole, not an ending.
     pub rooted: bool,
     /// The names before `#`; without a `#`, all of them, the last of which may be a member's.
     pub segments: Vec<Segment>,
-    /// What stands behind `@`: a project or a file.
+    /// The text after `@`: a project or a file.
     pub scope: Option<String>,
-    /// What stands behind `#`, without parameters.
+    /// The text after `#`, without parameters.
     pub member: Option<String>,
     /// Parameter types.
     pub parameters: Option<Vec<String>>,
@@ -49,10 +48,10 @@ pub struct SymbolPath {
 }
 
 impl SymbolPath {
-    /// Takes a path apart.
+    /// Parses a path.
     ///
     /// # Errors
-    /// When it is empty, over a limit, or its brackets or names are not whole; with the column.
+    /// When it is empty, over a limit, or its brackets or names are incomplete; the error has the column.
     pub fn parse(text: &str) -> Result<Self, SymbolError> {
         let text = text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
@@ -110,13 +109,13 @@ impl SymbolPath {
         Ok(path)
     }
 
-    /// Whether there is a wildcard in it.
+    /// Whether the path has a wildcard.
     pub fn is_wild(&self) -> bool {
         self.segments.iter().any(|segment| is_wild(&segment.name)) || self.member.as_deref().is_some_and(is_wild)
     }
 }
 
-/// Whether a name holds a wildcard.
+/// Whether a name contains a wildcard.
 pub fn is_wild(name: &str) -> bool {
     name.contains(['*', '?'])
 }
@@ -131,7 +130,7 @@ fn syntax_error(text: &str, at: usize, why: &str) -> SymbolError {
     SymbolError::new(Trouble::Asked, Diagnostic::error(ErrorCode::E_SYMBOL, why).found(shown).hint(hint))
 }
 
-/// Cuts `@Project` off. An `@` at the beginning of a name is C#'s mark of a name that would be a keyword.
+/// Splits off `@Project`. An `@` at the beginning of a name is C#'s escape of a keyword.
 fn split_scope(head: &str) -> (&str, Option<&str>) {
     let mark = head
         .match_indices('@')
@@ -142,7 +141,7 @@ fn split_scope(head: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// `this[int]`, as C# writes indexers, in the form of keys: `this[](int)`.
+/// Converts `this[int]`, C#'s notation of indexers, to the form of keys: `this[](int)`.
 fn indexer(member: &str) -> Option<String> {
     let open = member
         .to_ascii_lowercase()
@@ -152,10 +151,10 @@ fn indexer(member: &str) -> Option<String> {
     (!inner.is_empty()).then(|| format!("{}this[]({inner})", &member[..open]))
 }
 
-/// A name, and its parameters if it was written with some.
+/// A name, and its parameters if written.
 type Split<'n> = (&'n str, Option<Vec<String>>);
 
-/// Cuts `(a, b)` off; what follows it (`->int` of conversions) stays with the last parameter's list and does not count.
+/// Splits off `(a, b)`; the text after it (`->int` of conversions, `~2` of repeated members) is ignored.
 fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
     let mut depth = 0_i32;
     let open = names.char_indices().find(|(at, c)| {
@@ -197,7 +196,7 @@ fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
     Err((open, "the parenthesis is not closed"))
 }
 
-/// A type with single spaces between words and none elsewhere.
+/// Normalizes a type: single spaces between words and none elsewhere.
 fn spaced(written: &str) -> String {
     let mut text = String::with_capacity(written.len());
     for c in written.trim().chars() {
@@ -214,7 +213,7 @@ fn spaced(written: &str) -> String {
     text
 }
 
-/// A member's name without type arguments; names such as `<Main>$` begin with what looks like some.
+/// Returns a member's name without type arguments; names such as `<Main>$` begin with `<` but have none.
 fn without_arguments(member: &str) -> String {
     match member.find('<').filter(|at| *at > 0) {
         Some(at) if member.ends_with('>') => member[..at].to_owned(),
@@ -264,7 +263,7 @@ fn segments(names: &str) -> Result<Vec<Segment>, (usize, &'static str)> {
     Ok(found)
 }
 
-/// A pattern of one name. Matching takes at most the product of both lengths, whatever the pattern.
+/// A pattern of one name. Matching takes at most the product of both lengths.
 #[derive(Clone, Debug)]
 pub struct Glob(Vec<char>);
 
@@ -276,10 +275,10 @@ impl Glob {
         Self(chars)
     }
 
-    /// Whether it matches all of a name, letters in any case.
+    /// Whether the pattern matches all of a name; case is ignored.
     pub fn matches(&self, name: &str) -> bool {
         let (mut at, mut rest) = (0, name.chars());
-        // Only the last star need be tried again: what an earlier one could take more, it can take too.
+        // Backtrack to the last star only: it can take whatever an earlier star could.
         let mut back: Option<(usize, Chars<'_>)> = None;
         loop {
             let mut ahead = rest.clone();
@@ -396,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_wildcard_bomb_ends() {
-        // Each star taken back by each other one would be more steps than there are atoms.
+        // Backtracking to every star would take more steps than there are atoms.
         let glob = Glob::new(&"*a".repeat(32));
         assert!(!glob.matches(&("a".repeat(31) + &"b".repeat(5_000))));
         assert!(glob.matches("ab".repeat(32).repeat(100).trim_end_matches('b')));

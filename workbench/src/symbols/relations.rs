@@ -1,7 +1,7 @@
-//! What a type depends on, and what depends on it.
+//! Dependencies between types, in both directions.
 //!
-//! Declarations (`structure`: bases, signatures, constraints, attributes) and code (`body`) are kept apart, as `//types/T:deps` does. The whole
-//! graph is read once, from the `:deps` of all types; what is reached over several steps is reached by the kinds of edges that were asked for.
+//! Declarations (`structure`: bases, signatures, constraints, attributes) and code (`body`) are kept apart, as in `//types/T:deps`. The graph is read
+//! once, from the `:deps` of all types; longer paths follow only the requested kinds of edges.
 
 use super::outputs::{Outputs, SymbolError};
 use producers::csharp::deps::Dependencies;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The pattern of everything that is read.
+/// Pattern of all targets that are read.
 const ALL: &str = "//types/...:deps";
 
 /// Which way to go.
@@ -75,7 +75,7 @@ impl Graph {
     /// Reads the dependencies of all types.
     ///
     /// # Errors
-    /// When the outputs cannot be read or are not of our making.
+    /// When the outputs cannot be read or are damaged.
     pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut graph = Self::default();
         for output in outputs.read(&[ALL.to_owned()])? {
@@ -102,7 +102,7 @@ impl Graph {
         self.own.insert(deps.own.clone(), deps);
     }
 
-    /// The types one step away, and whether a declaration makes the step.
+    /// Returns the types one step away, and whether a declaration makes the step.
     fn neighbours(&self, key: &str, way: Way) -> BTreeMap<&str, bool> {
         match way {
             Way::Deps => {
@@ -118,7 +118,7 @@ impl Graph {
         }
     }
 
-    /// What is reached from a type in at most `depth` steps.
+    /// Returns the types reached from a type in at most `depth` steps.
     pub fn relations(&self, key: &str, way: Way, edges: Edges, depth: u32) -> Relations {
         let direct = self.neighbours(key, way);
         let structure = direct.values().filter(|structure| **structure).count();
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(external, ["System.Console"]);
     }
 
-    /// Steps from one type to each other, by trying all ways of a length.
+    /// Reference: distances from one type to the others, by trying all paths of each length.
     fn naive(edges: &BTreeSet<(usize, usize)>, from: usize, depth: u32) -> BTreeMap<usize, u32> {
         let mut found = BTreeMap::new();
         let mut ends = BTreeSet::from([from]);

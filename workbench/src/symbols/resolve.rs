@@ -1,24 +1,23 @@
-//! Which type or member a symbol path means.
+//! Resolution of symbol paths to types and members.
 //!
-//! The first of these that finds anything decides, and the answer says which it was:
-//! 1. **exact**: the whole name of a type; **suffix**: its end, from a separator on. For names that a build target can be written with this
-//!    is the engine's own resolution (`//types/NAME:outline`): a type that it finds is the one that is meant here. This goes further, where a build
-//!    refuses: `Outer.Nested`, type arguments and left out arity marks of outer types are understood. Of several types one that is *wholly* so
-//!    named is meant (`program` means `Program` rather than `X.Program`). Names in the case as written come before others, so a difference of case
-//!    never makes a name ambiguous. Of several types one that a project compiles goes before one that none
-//!    compiles, and of names without type arguments one without type parameters before one with some.
-//! 2. a member of the types that the names before the last mean, or, of a name alone, of any type. A member that a type does not declare is
-//!    looked for in its bases, nearest first.
-//! 3. **wildcard**: types and members whose last names match, name by name; where none does, types whose names match as one text, so that a star
-//!    stands for several names.
+//! The first of these steps that finds anything decides, and the answer reports which step it was:
+//! 1. **exact**: the whole name of a type; **suffix**: its end, from a separator on. For names of build targets this is the engine's own
+//!    resolution (`//types/NAME:outline`) with the same result. It also accepts names that a build refuses: `Outer.Nested`, type arguments, and
+//!    outer types without arity marks. A whole name takes precedence over the end of one (`program` resolves to `Program` rather than
+//!    `X.Program`), and the exact case over any other, so a difference of case never makes a name ambiguous. A type that a project compiles
+//!    takes precedence over one that no project compiles; for names without type arguments, a type without type parameters over a generic one.
+//! 2. a member of the types that the names before the last refer to, or, for a single name, of any type. A member that a type does not
+//!    declare is looked up in its bases, nearest first.
+//! 3. **wildcard**: types and members whose last names match, name by name; failing that, types whose names match as one text, so that a
+//!    star spans several names.
 //! 4. **alias**: the type that once had that name.
-//! 5. a namespace: it is said to be one, and where a type or member is wanted none is meant.
-//! 6. **fuzzy**: names at most two edits away. They are suggestions; none of them is meant.
+//! 5. a namespace: it is reported, but does not resolve to a type or member.
+//! 6. **fuzzy**: names at most two edits away. They are suggestions and never resolve.
 //!
-//! A path as answers write it, ``Namespace.Type`1#Name`1(T)``, means itself before all of these.
+//! A path as answers write it, ``Namespace.Type`1#Name`1(T)``, takes precedence over all of these.
 //!
-//! Candidates stand in the order of fewest surprises: namespaces of fewer levels first, then what more code can see, then shorter names, then
-//! by name. What was used of late may come first among *suggestions*; it never decides what is meant.
+//! Candidates are sorted by least surprise: fewest namespace levels, then most accessible, then shortest, then by name. Recently used paths may come
+//! first among *suggestions*; they never decide a resolution.
 
 use super::distance::Word;
 use super::index::{Symbols, simple_name};
@@ -34,17 +33,17 @@ use std::collections::BTreeSet;
 
 pub use super::meaning::{Candidate, How, NAMESPACE, Resolution, Resolved, SHOWN};
 
-/// Types whose overloads are told apart; of more, members are candidates by name.
+/// Most types whose overloads are read; with more types, members are candidates by name.
 const MOST_OPENED: usize = 8;
 
-/// What resolution takes into account beside the names.
+/// Options of a resolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'o> {
-    /// Candidates to describe; all are counted.
+    /// Number of candidates to describe; the total counts all.
     pub most: usize,
     /// Former names.
     pub aliases: Option<&'o Aliases>,
-    /// Paths used of late, the last first: orders suggestions.
+    /// Recently used paths, the last first; orders suggestions.
     pub recent: &'o [String],
 }
 
@@ -58,19 +57,19 @@ impl Default for Options<'_> {
     }
 }
 
-/// A member that may be meant, or with no overload told apart its name.
+/// A candidate member, or only its name if its overloads were not read.
 struct MemberCandidate {
     at: usize,
     member: Option<Overload>,
     inherited_by: Option<String>,
-    /// How many members it stands for, as far as the index tells: overloads that are not told apart.
+    /// Number of overloads in the index that this candidate represents when they were not read.
     count: usize,
 }
 
-/// Resolves a symbol path. `//types/T:members` is read of the few types whose member may be meant.
+/// Resolves a symbol path. Reads `//types/T:members` only of the few types with candidate members.
 ///
 /// # Errors
-/// When the path cannot be read, or an output cannot.
+/// When the path cannot be parsed, or an output cannot be read.
 pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, options: &Options<'_>) -> Result<Resolution, O::Error> {
     if let Some(found) = exactly(symbols, outputs, text.trim())? {
         let candidate = candidate(symbols, found).map_err(O::Error::from)?;
@@ -122,7 +121,7 @@ fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usi
     }
 }
 
-/// The type or member whose path is written as answers write it.
+/// Finds the type or member by its path as answers write it.
 fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result<Option<MemberCandidate>, O::Error> {
     let text = text.strip_prefix("global::").unwrap_or(text);
     if let Some(at) = symbols.find(text) {
@@ -136,7 +135,7 @@ fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result
     Ok(rows.into_iter().find(|row| row.key == member).map(|row| of_member(at, row)))
 }
 
-/// With the overloads in the place of a name of which the index alone was asked. `total` counts them as they are.
+/// Replaces candidates by name with their overloads. `total` counts the overloads.
 fn told_apart<O: Outputs>(
     symbols: &Symbols,
     outputs: &mut O,
@@ -172,7 +171,7 @@ fn told_apart<O: Outputs>(
     Ok(all)
 }
 
-/// The namespaces that a path means: by their whole name or by its end.
+/// Finds the namespaces of a path, by whole name or by ending.
 fn namespaces(symbols: &Symbols, path: &SymbolPath) -> Option<(How, Vec<String>)> {
     let wanted = path.plain.as_deref()?;
     if path.member.is_some() || path.parameters.is_some() || path.scope.is_some() || path.is_wild() {
@@ -234,7 +233,7 @@ impl<O: Outputs> Asking<'_, O> {
             how = how.or(Some(by));
             owners = Some((types, name));
         }
-        // A member alone stands in no namespace, so not in the root either.
+        // A single member is in no namespace, so not in the root namespace either.
         if found.is_empty() && path.member.is_none() && path.scope.is_none() && path.segments.len() == 1 && !path.rooted {
             let name = &path.segments[0].name;
             (how, found) = match path.is_wild() {
@@ -249,7 +248,7 @@ impl<O: Outputs> Asking<'_, O> {
         if !found.is_empty() {
             return Ok((how, found, None));
         }
-        // Names of before are known by their ends.
+        // Former names are looked up by their endings.
         if let (Some(aliases), false) = (options.aliases, path.is_wild() || path.rooted)
             && let Some((found, former)) = self.former(aliases)?
         {
@@ -268,7 +267,7 @@ impl<O: Outputs> Asking<'_, O> {
                 let whole = self.near_types(&path.segments, options.recent);
                 match owners {
                     Some((_, name)) if path.member.is_some() => self.in_near_types(whole, name)?,
-                    // Without a '#' the last name is more likely a type's.
+                    // Without a `#`, the last name is more likely a type's.
                     Some((_, name)) if whole.is_empty() => {
                         let before = self.near_types(&path.segments[..path.segments.len() - 1], options.recent);
                         self.in_near_types(before, name)?
@@ -280,7 +279,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok((Some(How::Fuzzy), near, None))
     }
 
-    /// Explicit implementations that are written with dots alone: `Type.IFace.Member`.
+    /// Finds explicit implementations written with dots only: `Type.IFace.Member`.
     fn implemented(&mut self) -> Result<Vec<MemberCandidate>, O::Error> {
         let path = self.path;
         if path.member.is_some() || path.scope.is_some() {
@@ -301,14 +300,14 @@ impl<O: Outputs> Asking<'_, O> {
         Ok(Vec::new())
     }
 
-    /// The members of that name in types that are spelled alike, or else the types.
+    /// Returns members of that name in similarly spelled types, or else the types.
     fn in_near_types(&mut self, near: Vec<MemberCandidate>, name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         let types: Vec<usize> = near.iter().take(MOST_OPENED).map(|found| found.at).collect();
         let found = self.members(&types, name)?;
         Ok(if found.is_empty() { near } else { found })
     }
 
-    /// What an identifier means: that of a type, `T_…`, or of a member, `T_…_…`; also one that a renamed type had.
+    /// Resolves an identifier: of a type, `T_…`, or of a member, `T_…_…`; also a renamed type's former one.
     fn identified(&mut self, options: &Options<'_>) -> Result<Option<Answer>, O::Error> {
         let Some(rest) = self.path.text.strip_prefix("T_") else {
             return Ok(None);
@@ -336,7 +335,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok((!found.is_empty()).then_some((Some(how), found, former)))
     }
 
-    /// The names before a member's, and the member's.
+    /// Splits the path into the names before the member and the member's name.
     fn split(&self) -> Option<(&[Segment], String)> {
         let path = self.path;
         if let Some(member) = &path.member {
@@ -359,14 +358,14 @@ impl<O: Outputs> Asking<'_, O> {
         types(self.symbols, names, self.path.scope.as_deref(), plain, self.path.rooted)
     }
 
-    /// The types that declare a member of a name.
+    /// Returns the types that declare a member of a name.
     fn declaring(&self, name: &str) -> Vec<usize> {
         let names = self.symbols.spelled(name).into_iter();
         let owners: BTreeSet<&str> = names.flat_map(|name| self.symbols.owners(name)).collect();
         owners.into_iter().filter_map(|owner| self.symbols.find(owner)).collect()
     }
 
-    /// The members of a name (or pattern) that types declare or inherit.
+    /// Returns the members of a name (or pattern) that types declare or inherit.
     fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         if types.len() > MOST_OPENED {
             return Ok(self.by_name(Some(types), name));
@@ -391,7 +390,7 @@ impl<O: Outputs> Asking<'_, O> {
             }
             found.extend(fitting);
         }
-        // Two heirs of one base mean the same member.
+        // Two derived types inherit the same member from one base.
         let mut seen = BTreeSet::new();
         found.retain(|found| seen.insert((found.at, found.member.as_ref().map(|member| member.key.clone()))));
         Ok(found)
@@ -421,7 +420,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok(Vec::new())
     }
 
-    /// As the index alone tells: one find for all overloads of a name in a type, with their number.
+    /// Returns candidates from the index only: one per name and type, with the number of overloads.
     fn by_name(&self, types: Option<&[usize]>, name: &str) -> Vec<MemberCandidate> {
         let symbols = self.symbols;
         let among: Option<BTreeSet<usize>> = types.map(|types| types.iter().copied().collect());
@@ -476,7 +475,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok((!found.is_empty()).then_some((found, former)))
     }
 
-    /// Types whose simple names are spelled alike, nearest first.
+    /// Returns types with similarly spelled simple names, nearest first.
     fn near_types(&self, names: &[Segment], recent: &[String]) -> Vec<MemberCandidate> {
         let symbols = self.symbols;
         let Some(last) = names.last() else { return Vec::new() };
@@ -484,7 +483,7 @@ impl<O: Outputs> Asking<'_, O> {
         let mut near: Vec<(usize, usize)> = (0..symbols.len())
             .filter_map(|at| Some((word.edits(simple_name(symbols.folded(at)))?, at)))
             .collect();
-        // Someone who wrote a namespace means a type in one of that name, if there is any.
+        // A written namespace limits suggestions to types in it, if there are any.
         if names.len() > 1 {
             let within = |at: &usize| ends(&names[..names.len() - 1], outer_part(symbols.key(*at)), false).is_some();
             if near.iter().any(|(_, at)| within(at)) {
@@ -499,7 +498,7 @@ impl<O: Outputs> Asking<'_, O> {
         near.into_iter().map(|(_, at)| of_type(at)).collect()
     }
 
-    /// Members of types and their bases whose names are spelled alike, nearest first.
+    /// Returns similarly spelled members of types and their bases, nearest first.
     fn near_members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         let mut all: Vec<usize> = types.iter().copied().take(MOST_OPENED).collect();
         for &at in types.iter().take(MOST_OPENED) {
@@ -516,7 +515,7 @@ impl<O: Outputs> Asking<'_, O> {
         let mut taken = BTreeSet::new();
         for (place, (&at, rows)) in all.iter().zip(rows).enumerate() {
             for member in rows {
-                // Other overloads of a known name are what may be meant, too; what a base declares alike is the same to who asks.
+                // Other overloads of a known name are suggestions, too; identical declarations in a base are listed once.
                 let edits = word.edits(&member.name).or_else(|| same(&member.name, name).then_some(0));
                 if let Some(edits) = edits
                     && (place < types.len() || taken.insert(member.key.clone()))

@@ -1,4 +1,4 @@
-//! What symbol paths mean in a small workspace, that build targets mean the same, and that a path which is told means what it was told of.
+//! Resolution of symbol paths in a small workspace: agrees with build targets, and every reported path resolves to its own symbol.
 use super::describe::describe;
 use super::index::simple_name;
 use super::outputs::{Outputs, Trouble};
@@ -18,7 +18,7 @@ fn meaning(sample: &mut Sample, text: &str, options: &Options<'_>) -> Resolution
     resolve(&symbols, sample, text, options).expect("a resolution")
 }
 
-/// How, the candidates, and whether one is meant.
+/// Formats the step, the candidates, and `!` if the path resolved.
 fn resolved_text(sample: &mut Sample, text: &str) -> String {
     let found = meaning(sample, text, &Options::default());
     let how = found.how.map_or("nothing".to_owned(), |how| format!("{how:?}").to_lowercase());
@@ -52,7 +52,7 @@ fn generated_types_are_suggested_last() {
 fn what_paths_mean() {
     let mut sample = Sample::default();
     for (text, expected) in [
-        // Whole names, in any case, however nested types and type arguments are written.
+        // Whole names, in any case and in every notation of nested types and type arguments.
         ("Box.Store", "exact! Box.Store"),
         ("box.store", "exact! Box.Store"),
         ("Box.Store+Entry`1", "exact! Box.Store+Entry`1"),
@@ -60,15 +60,15 @@ fn what_paths_mean() {
         ("Box.Cache", "exact! Box.Cache"),
         ("Box.Cache<string, int>", "exact! Box.Cache`2"),
         ("cache`2", "suffix! Box.Cache`2"),
-        // Of several the one without type parameters.
+        // The type without type parameters takes precedence.
         ("Cache", "suffix! Box.Cache"),
-        // Ends, from a separator on.
+        // Endings, from a separator on.
         ("BigStore", "suffix! Box.BigStore"),
         ("Down.Store", "suffix! Box.Deep.Down.Store"),
         ("Store", "suffix Box.Store Box.Deep.Down.Store"),
         ("Entry.Kind", "suffix! Box.Store+Entry`1+Kind"),
         ("ore", "nothing "),
-        // From the root namespace on nothing is left out.
+        // A rooted name must be whole.
         ("global::Box.Store", "exact! Box.Store"),
         ("global::box.store", "exact! Box.Store"),
         ("global::Box.Store.Entry<int>.Kind", "exact! Box.Store+Entry`1+Kind"),
@@ -103,7 +103,7 @@ fn what_paths_mean() {
         ("BigStore.T*", "wildcard! Box.BigStore#Twice()"),
         ("Twi*", "wildcard Box.BigStore#Twice() Box.Deep.Down.Store#Twin"),
         ("Nope*", "nothing "),
-        // Names that are spelled alike.
+        // Similarly spelled names.
         ("BigStroe", "fuzzy Box.BigStore"),
         ("Box.Store.Gte", "fuzzy Box.Store#Get(int) Box.Store#Get(string?,int)"),
         ("Box.Store.Get(char)", "fuzzy Box.Store#Get(int) Box.Store#Get(string?,int)"),
@@ -178,7 +178,7 @@ fn errors_show_five_and_count_all() {
     );
     assert_eq!(error.diagnostic.message, "9 types or members have this name");
     assert_eq!(error.diagnostic.candidates, ["N0.Same", "N1.Same", "N2.Same", "N3.Same", "N4.Same"]);
-    // What was used of late comes first among suggestions, and nowhere else.
+    // Recently used paths come first among suggestions, and nowhere else.
     let recent = ["N7.Other7".to_owned(), "N5.Same".to_owned()];
     let options = Options {
         recent: &recent,
@@ -244,7 +244,7 @@ fn members_of_many_types_are_told_without_opening_each() {
     assert_eq!(found.candidates[19].path, "C9#Go(int)");
     let wild = meaning(&mut sample, "C*.G?", &Options::default());
     assert_eq!((wild.total, wild.how), (80, Some(How::Wildcard)));
-    // Those that are shown are told apart, no others.
+    // Only the overloads of shown members are read.
     let opened = |label: &&String| label.ends_with(":members") && *label != "//index:members";
     assert_eq!(sample.asked.iter().filter(opened).count(), 40, "{:?}", sample.asked);
 }
@@ -328,7 +328,7 @@ thread_local! {
     static BUILT: RefCell<Sample> = RefCell::new(Sample::default());
 }
 
-/// The types that a build target of that name means.
+/// Returns the types that a build target of that name matches.
 fn targets(sample: &mut Sample, name: &str) -> Vec<String> {
     let package = |label: &str| label.trim_start_matches("//types/").trim_end_matches(":structure").to_owned();
     match sample.built(&format!("//types/{name}:structure")) {
@@ -353,10 +353,10 @@ fn agrees(sample: &mut Sample, name: &str) {
     types.sort();
     built.sort();
     match built.len() {
-        // Where a build finds nothing, more ways of writing are understood here.
+        // Where a build finds nothing, resolution accepts more notations.
         0 => {}
         1 => assert_eq!(types, built, "{name}: {found:?}"),
-        // Of several one that is wholly so named, that a project compiles or that has no type parameters may be meant; never another than those.
+        // Resolution may choose one of several types by whole name, project or type parameters, but only from those that the build matches.
         _ => assert!(
             !types.is_empty() && types.iter().all(|one| built.contains(one)),
             "{name}: {types:?} {built:?}"
@@ -371,7 +371,7 @@ fn build_targets_mean_the_same() {
         agrees(&mut sample, name);
     }
     assert_eq!(targets(&mut sample, "Store"), ["Box.Deep.Down.Store", "Box.Store"]);
-    // The difference of the two, as documented: a build refuses.
+    // The documented difference: a build refuses these names.
     assert_eq!(targets(&mut sample, "box.store"), ["Box.Store"]);
     assert_eq!(targets(&mut sample, "Store.Entry"), Vec::<String>::new());
     let mut shadowed = Sample::of(&[(
@@ -386,7 +386,7 @@ fn build_targets_mean_the_same() {
     assert_eq!(resolved_text(&mut shadowed, "program"), "suffix! X.y.program");
 }
 
-/// The C# files and projects of the fixture.
+/// Returns the C# files and projects of the fixture.
 fn fixture() -> Vec<(String, String)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/memotree"));
     let (mut folders, mut files) = (vec![root.to_path_buf()], Vec::new());
@@ -395,7 +395,7 @@ fn fixture() -> Vec<(String, String)> {
             let path = entry.expect("an entry").path();
             let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
             match path.is_dir() {
-                // What a build left there is no source.
+                // Skip the output of earlier builds.
                 true if [".cortex", "bin", "obj"].iter().any(|left| path.ends_with(left)) => {}
                 true => folders.push(path),
                 false if name.ends_with(".cs") || name.ends_with(".csproj") => {
@@ -434,7 +434,7 @@ proptest! {
     }
 }
 
-/// Members of all sorts.
+/// Members of all kinds.
 const ZOO: &str = r#"
 namespace Zoo.Deep
 {
@@ -489,7 +489,7 @@ namespace Zoo.Deep
 }
 "#;
 
-/// Every path that the indexes, outlines, usages and search tell of a workspace means exactly what it was told of.
+/// Checks that every path reported by the indexes, outlines, usages and search resolves to exactly its own symbol.
 fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
     let symbols = sample.names();
     let keys: Vec<String> = symbols.keys().map(str::to_owned).collect();
@@ -499,7 +499,7 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
         let rows = overloads::of(sample, &[key]).expect("members").remove(0);
         let full = rows.iter().map(|row| format!("{key}#{}", row.key));
         paths.extend(full);
-        // The index tells names: all overloads of one are meant.
+        // The index reports names, which resolve to all their overloads.
         for name in rows.iter().map(|row| &row.name).filter(|name| symbols.declares(key, name)) {
             let found = resolve(&symbols, sample, &format!("{key}#{name}"), &Options::default()).expect("a resolution");
             let subject = Subject::of(&found).expect("one name");
@@ -516,7 +516,7 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
         assert_eq!(Subject::of(&found).expect("one").path, *path);
         labels.push(found.label_of("outline").expect("one"));
     }
-    // The label of each is the label of its outline, which tells the same path.
+    // The label of each path is that of its outline, which reports the same path.
     let outlines = sample.read(&labels).expect("outlines");
     assert_eq!(outlines.len(), paths.len());
     for (path, outline) in paths.iter().zip(outlines) {

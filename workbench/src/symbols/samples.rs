@@ -1,4 +1,4 @@
-//! Small workspaces in memory, built by the real producers: what the tests of symbols look at.
+//! Small workspaces in memory for the tests of symbols, built by the real producers.
 
 use super::index::Symbols;
 use super::outputs::{Output, Outputs, SymbolError};
@@ -70,7 +70,7 @@ pub struct Sample {
     session: Session,
     world: Arc<MemoryWorld>,
     definition: Definition,
-    /// The labels and patterns that were read so far.
+    /// Labels and patterns read so far.
     pub asked: Vec<String>,
 }
 
@@ -87,13 +87,13 @@ impl Observer for Silent {
 }
 
 impl Sample {
-    /// A workspace of these files.
+    /// Returns a workspace of these files.
     pub fn of(files: &[(&str, &str)]) -> Self {
         let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
         Self::of_bytes(&files)
     }
 
-    /// A workspace of these files.
+    /// Returns a workspace of these files.
     pub fn of_bytes(files: &[(&str, &[u8])]) -> Self {
         let world = Arc::new(MemoryWorld::new());
         world.set_now(1_000_000_000_000_000);
@@ -136,7 +136,7 @@ impl Sample {
         }
     }
 
-    /// The workspace without a file, opened anew.
+    /// Returns the workspace without a file, opened again.
     pub fn without(mut self, path: &str) -> Self {
         assert!(self.world.delete(path), "{path} is there");
         let engine = self.session.engine.clone();
@@ -148,12 +148,12 @@ impl Sample {
         self
     }
 
-    /// Its names.
+    /// Returns its symbol index.
     pub fn symbols(mut self) -> Symbols {
         self.names()
     }
 
-    /// Its names.
+    /// Returns its symbol index.
     pub fn names(&mut self) -> Symbols {
         let labels = ["//index:types", "//index:members", "//index:declarations"].map(str::to_owned);
         let read = self.read(&labels).expect("all");
@@ -162,12 +162,12 @@ impl Sample {
         Symbols::open(types, members, declarations).expect("tables")
     }
 
-    /// Its session, as the last reading left it.
+    /// Returns its session as the last read left it.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The labels that a pattern means when it is built, or the code of the error and its candidates.
+    /// Builds a pattern; returns the labels that it matches, or the code of the error and its candidates.
     pub fn built(&mut self, pattern: &str) -> Result<Vec<String>, (String, Vec<String>)> {
         match self.report(&[pattern.to_owned()]) {
             Ok(found) => Ok(found.into_iter().map(|output| output.label).collect()),

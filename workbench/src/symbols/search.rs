@@ -1,10 +1,11 @@
 //! Search: types and members by a part of their names.
 //!
-//! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, humps that follow
-//! one another before others, shorter names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
-//! only spelled alike are looked for when nothing else matches; names that renamed types had before match last of all others. What stands before the last `.`, `+` or `#` of a query has to stand in the
-//! namespace or type. A query may be a pattern with `*` and `?` of the whole name. Overloads of a name in a type stand together: pages count
-//! them as one, [`describe`](super::describe::describe) tells each. Constructors (by the names of their types) and namespaces are found where their kind is asked for.
+//! Order of hits: by kind of match (the whole name, its beginning, [`super::humps`], any part), types before members, consecutive humps before
+//! others, shorter names, then by name. Types of one name are in the order of [`rank`], members by the key of their type. Similarly spelled names are
+//! searched only when nothing else matches; former names of renamed types match last. The text before the last `.`, `+` or `#` of a query must occur
+//! in the namespace or type. A query may be a pattern with `*` and `?` of the whole name. A page counts the overloads of a name in a type as one hit;
+//! [`describe`](super::describe::describe) lists each. Constructors (by the names of their types) and namespaces are found only when their kind is
+//! requested.
 
 use super::distance::Word;
 use super::humps::Humps;
@@ -26,13 +27,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Hits on a page unless told.
+/// Default number of hits on a page.
 pub const USUAL: usize = 20;
 
 /// Most hits on a page.
 pub const MOST: usize = 200;
 
-/// Kinds that can be asked for, in any case: those of types, any type, namespaces, any member, those of members, any member that has a value, and two of other languages.
+/// Kinds for the filter, in any case: those of types, any type, namespaces, any member, those of members, any member with a value, and two of other
+/// languages.
 pub const KINDS: [&str; 21] = [
     "type",
     "class",
@@ -57,7 +59,7 @@ pub const KINDS: [&str; 21] = [
     "variable",
 ];
 
-/// Where those of [`KINDS`] begin that are members'.
+/// Index in [`KINDS`] of the first kind of members.
 const OF_MEMBERS: usize = 8;
 
 /// Kinds of members that have a value without arguments.
@@ -85,27 +87,27 @@ pub enum Matched {
     Semantic,
 }
 
-/// What is looked for.
+/// A search query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'q> {
-    /// A part of a name, maybe with a part of what it stands in; may be empty when a filter is given.
+    /// Part of a name, with an optional part of its namespace or type; may be empty when a filter is given.
     pub text: &'q str,
     /// One of [`KINDS`].
     pub kind: Option<&'q str>,
-    /// A namespace; those below count as well.
+    /// A namespace, including those below it.
     pub namespace: Option<&'q str>,
     /// Hits on the page, from 1 to [`MOST`].
     pub limit: usize,
-    /// Where the last page ended.
+    /// Cursor from the end of the last page.
     pub cursor: Option<&'q str>,
-    /// Whether generated code is looked at, too.
+    /// Whether to include generated code.
     pub generated: bool,
-    /// What renamed types were called before, if that is to be looked at.
+    /// Former names of renamed types, if they are searched.
     pub aliases: Option<&'q Aliases>,
 }
 
 impl<'q> Query<'q> {
-    /// A query without filters, its first page.
+    /// Returns a query without filters, for its first page.
     pub fn new(text: &'q str) -> Self {
         Self {
             text,
@@ -166,16 +168,16 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// A name that matches, not yet described.
+/// A matching name, not yet described.
 pub(super) enum Entry<'s> {
     Type(usize),
-    /// A type that was called so.
+    /// A type by its former name.
     Former(usize, &'s str),
     Member(Declared<'s>),
     Namespace(&'s str),
 }
 
-/// Looks for a query in all names.
+/// Searches all names.
 ///
 /// # Errors
 /// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
@@ -205,7 +207,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
         .collect::<Result<_, _>>()?;
     let end = start + hits.len();
     Ok(Page {
-        // A page that lists nothing only counts: nothing follows it.
+        // A page without hits only counts, so it has no next page.
         next: (limit > 0 && end < total).then(|| cursor(symbols, query, asked.kind, end)),
         hits,
         start,
@@ -270,7 +272,7 @@ struct Finds<'s> {
 }
 
 impl<'s> Finds<'s> {
-    /// Adds an entry about the type `key`, or counts it as left out.
+    /// Adds an entry about the type `key`, or counts it as filtered out.
     fn add(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
         let generated = passes && !asked.generated && symbols.is_generated(key);
         self.generated += usize::from(generated);
@@ -281,11 +283,11 @@ impl<'s> Finds<'s> {
     }
 }
 
-/// A query, read.
+/// A parsed query.
 pub(super) struct ParsedQuery<'q> {
-    /// What the name is compared with, folded.
+    /// Text to compare with names, folded.
     name: String,
-    /// What has to stand before it, folded.
+    /// Text that must occur before the name, folded.
     around: String,
     humps: Humps,
     glob: Option<Glob>,
@@ -347,7 +349,7 @@ impl<'q> ParsedQuery<'q> {
         })
     }
 
-    /// How a name matches; `folded` is the same folded, `holds` whether it holds the query.
+    /// Returns how a name matches; `folded` is the folded name, `holds` whether it contains the query.
     fn matched(&self, name: &str, folded: &str, holds: bool) -> Option<Matched> {
         if let Some(glob) = &self.glob {
             return glob.matches(name).then_some(Matched::Wildcard);
@@ -361,14 +363,14 @@ impl<'q> ParsedQuery<'q> {
         if holds && folded.starts_with(&self.name) {
             return Some(Matched::Prefix);
         }
-        // Most names do not even hold its letters in their order, which costs less to see.
+        // Cheap pre-check: most names do not even contain the letters in order.
         if in_order(&self.name, folded) && self.humps.matches(name) {
             return Some(Matched::Humps);
         }
         (holds && folded.contains(&self.name)).then_some(Matched::Substring)
     }
 
-    /// Whether it matches humps with others between them.
+    /// Whether the match skips humps of the name.
     fn skips_humps(&self, matched: Matched, name: &str) -> bool {
         matched == Matched::Humps && !self.humps.matches_without_gaps(name)
     }
@@ -381,7 +383,7 @@ impl<'q> ParsedQuery<'q> {
         self.namespace.is_none() || self.is_namespace_within(&folded(namespace(key)))
     }
 
-    /// Whether a folded namespace is the wanted one or below it.
+    /// Whether a folded namespace is the requested one or below it.
     fn is_namespace_within(&self, own: &str) -> bool {
         let Some(wanted) = &self.namespace else { return true };
         let below = own.strip_prefix(wanted.as_str());
@@ -400,7 +402,7 @@ impl<'q> ParsedQuery<'q> {
         })
     }
 
-    /// Whether only members are asked for.
+    /// Whether only members are requested.
     pub(super) fn wants_members_only(&self) -> bool {
         self.kind.is_some_and(|kind| KINDS[OF_MEMBERS..].contains(&kind))
     }
@@ -429,7 +431,7 @@ impl<'q> ParsedQuery<'q> {
     }
 
     fn members<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
-        // Without a name there would be no end of them.
+        // Without a name, every member would match.
         if self.name.is_empty() && self.around.is_empty() && !self.wants_members_only() {
             return;
         }
@@ -448,7 +450,7 @@ impl<'q> ParsedQuery<'q> {
         }
     }
 
-    /// The members of one name, each type once.
+    /// Adds the members of one name, each type once.
     fn of_name<'s>(&self, symbols: &'s Symbols, matched: Matched, name: &'s str, found: &mut Finds<'s>) {
         let mut last = "";
         let constructors = (self.kind == Some("constructor")).then(|| symbols.constructors(name));
@@ -479,7 +481,7 @@ impl<'q> ParsedQuery<'q> {
         }
     }
 
-    /// Types by the names that they had before, if they do not match by those that they have.
+    /// Adds types by their former names, if their present ones do not match.
     fn former<'s>(&self, symbols: &'s Symbols, aliases: &'s Aliases, found: &mut Finds<'s>) {
         if self.name.is_empty() {
             return;
@@ -529,7 +531,7 @@ impl<'q> ParsedQuery<'q> {
     }
 }
 
-/// Whether the characters of `wanted` stand in `folded` in their order.
+/// Whether `folded` contains the characters of `wanted` in order.
 fn in_order(wanted: &str, folded: &str) -> bool {
     let mut rest = folded.bytes();
     wanted.bytes().all(|byte| rest.any(|other| other == byte))
@@ -540,7 +542,7 @@ fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usi
     (folded.len(), folded, rank(key, symbols.glance(at).access))
 }
 
-/// A place in the hits of a query in one state of the names: offset, digest of the names, digest of the query.
+/// Returns a cursor: offset, digest of the names and digest of the query.
 pub fn cursor(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>, offset: usize) -> String {
     let asked = format!(
         "{}\0{}\0{}",

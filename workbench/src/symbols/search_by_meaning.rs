@@ -1,4 +1,4 @@
-//! Hits of a search by meaning: types in an order that their vectors gave, through the filters of every search.
+//! Search by meaning: types in the order of their vectors' similarity, with the filters of every search.
 
 use super::index::Symbols;
 use super::outputs::{SymbolError, Trouble};
@@ -7,12 +7,12 @@ use crate::neighbours::to_two_digits;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 
-/// The types, each with its likeness to the query, that pass the filters of the query, in their order: the first `limit` of them.
+/// Returns the first `limit` of the types that pass the query's filters; each has its similarity, and the order is kept.
 ///
 /// # Errors
-/// When the kind is unknown or no type's, or the limit too high.
+/// When the kind is unknown or not of types, or the limit too high.
 pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)]) -> Result<Page, SymbolError> {
-    // The text of the query is no name here.
+    // The query's text is not a name here.
     let asked = ParsedQuery::read(&Query { text: "*", ..*query })?;
     if asked.wants_members_only() {
         let why = Diagnostic::error(ErrorCode::InvalidFilter, "a search by meaning finds types alone");

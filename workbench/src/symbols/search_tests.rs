@@ -1,4 +1,4 @@
-//! What searches find in a small workspace, and in random names against a search by definition.
+//! Searches in a small workspace, and in random names against a naive search.
 
 use super::describe::describe;
 use super::humps::Humps;
@@ -127,7 +127,7 @@ fn what_queries_find() {
         ["Prefix Box.Deep.Down.Store", "Prefix Box.Deep.Down.Reader"]
     );
     assert_eq!(within("store", "Box.Dee"), Vec::<String>::new());
-    // Nothing of that name and nothing that passes the filters are two answers.
+    // An unknown name and a name that the filters exclude give different answers.
     let page = search(
         &symbols,
         &Query {
@@ -161,7 +161,7 @@ fn members_are_described_where_they_are_shown() {
     assert_eq!(hits[0], ("Box.Cache`2", "class", "public", "src/Stores.cs".to_owned()));
     assert_eq!(hits[2], ("Box.Store#Cache", "field", "private", "src/Store.cs".to_owned()));
     assert_eq!((found[0].member_id.as_ref(), found[2].member_id.is_some()), (None, true));
-    // Each overload with its identifier; a page counts them as one.
+    // Each overload has its identifier; a page counts them as one.
     let page = search(&symbols, &Query::new("Box.Store.Get")).expect("an answer");
     assert_eq!(page.total, 1);
     let found = describe(&mut sample, page.hits).expect("members");
@@ -243,7 +243,7 @@ fn what_is_over_a_limit_or_means_nothing_is_refused() {
     );
 }
 
-/// A table of types of these keys, and of members of these names, each of the first type.
+/// Builds a table of types of these keys, and of members of these names, each in the first type.
 fn tables(types: &[String], members: &[String]) -> Symbols {
     let rows: BTreeMap<&String, Vec<u8>> = types
         .iter()
@@ -263,7 +263,7 @@ fn tables(types: &[String], members: &[String]) -> Symbols {
     Symbols::open(write_table(&rows).into(), write_table(&names).into(), nothing.into()).expect("tables")
 }
 
-/// By its definition.
+/// Reference definition.
 fn naive(query: &str, name: &str) -> Option<Matched> {
     let (query_low, low) = (folded(query), folded(name));
     if low == query_low {

@@ -1,8 +1,7 @@
-//! The text of types and members, exactly as it stands in their files, and where.
+//! Source text of types and members, exactly as in their files, with places.
 //!
-//! Lines are those of the file itself (`//files/P:bytes`): line ends as they are, a byte order mark before the first; where in them a declaration
-//! stands, to the character, is told by `//files/P:syntax`. Its documentation and attributes are its own. What is longer than wanted is cut,
-//! and says which lines are left out.
+//! Lines are those of the file itself (`//files/P:bytes`), with their line ends and, before the first, a byte order mark. `//files/P:syntax` gives
+//! the exact span of a declaration, including its documentation and attributes. Longer texts are cut, with a note about the omitted lines.
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::resolve::Candidate;
@@ -21,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The byte order mark.
 const MARK: char = '\u{feff}';
 
-/// Lines of one symbol unless told.
+/// Default number of lines of one symbol.
 pub const USUAL_LINES: usize = 400;
 
 /// One stretch of a file. Columns count characters (Unicode code points) from 1, as the places of usages and errors do; a byte order mark is
@@ -51,12 +50,12 @@ pub struct Part {
 }
 
 impl Part {
-    /// `FILE:START-END`.
+    /// Formats `FILE:START-END`.
     pub fn file_and_lines(&self) -> String {
         format!("{}:{}-{}", self.file, self.start, self.end)
     }
 
-    /// The lines with their numbers before them, for reading: a line feed behind each, no byte order mark.
+    /// Returns the lines with their numbers for display: a line feed after each, no byte order mark.
     pub fn numbered(&self) -> String {
         let width = self.end.to_string().len();
         let lines = (self.start..).zip(lines(self.text.trim_start_matches(MARK)));
@@ -79,7 +78,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The parts one behind the other, without the marks and line ends of their files.
+    /// Joins the parts, without byte order marks and with line feeds as line ends.
     pub fn readable(&self) -> String {
         let text = |text: &str| text.trim_start_matches(MARK).replace("\r\n", "\n").replace('\r', "\n");
         let parts: Vec<String> = self.parts.iter().map(|part| text(&part.text)).collect();
@@ -87,21 +86,21 @@ impl Source {
     }
 }
 
-/// The sources of symbols, in their order; `most` lines of each.
+/// Reads the sources of symbols in their order, `most` lines of each.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize) -> Result<Vec<Source>, O::Error> {
     let files: BTreeSet<&String> = symbols.iter().flat_map(|symbol| &symbol.files).collect();
     let known = files_of(outputs, &files)?;
     Ok(symbols.iter().map(|symbol| source(symbol, &known, most)).collect())
 }
 
-/// The sources of types, in their order, each with those of its own members in the order of its files: of several fields of one declaration the
-/// first has all.
+/// Reads the sources of types in their order, each with the sources of its own members in file order. Several fields of one declaration share one
+/// entry, under the first.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn sources_with_members<O: Outputs>(outputs: &mut O, types: &[&Candidate]) -> Result<Vec<(Source, Vec<Source>)>, O::Error> {
     let files: BTreeSet<&String> = types.iter().flat_map(|symbol| &symbol.files).collect();
     let known = files_of(outputs, &files)?;
@@ -109,7 +108,7 @@ pub fn sources_with_members<O: Outputs>(outputs: &mut O, types: &[&Candidate]) -
     Ok(types.iter().map(with_members).collect())
 }
 
-/// The sources of the members of a type.
+/// Returns the sources of the members of a type.
 fn members(symbol: &Candidate, files: &BTreeMap<&str, File>) -> Vec<Source> {
     let own = symbol_of(symbol.key());
     let mut found: Vec<Source> = Vec::new();
@@ -140,7 +139,7 @@ fn members(symbol: &Candidate, files: &BTreeMap<&str, File>) -> Vec<Source> {
     found
 }
 
-/// The files that can be read.
+/// Reads those of the files that can be read.
 fn files_of<'f, O: Outputs>(outputs: &mut O, files: &BTreeSet<&'f String>) -> Result<BTreeMap<&'f str, File>, O::Error> {
     let labels: Vec<String> = files
         .iter()
@@ -164,19 +163,19 @@ fn files_of<'f, O: Outputs>(outputs: &mut O, files: &BTreeSet<&'f String>) -> Re
     Ok(known)
 }
 
-/// What stands around a place in a file.
+/// The type and member around a place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enclosing {
     /// Namespace and path of the innermost type.
     pub symbol: String,
-    /// Key of its member, where the place is in one.
+    /// Key of its member, if the place is in one.
     pub member: Option<String>,
 }
 
-/// What stands around places, in their order; nothing where a file cannot be read.
+/// Finds the type and member around each place, in order; `None` where a file cannot be read.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<Option<Enclosing>>, O::Error> {
     let files: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
     let known = files_of(outputs, &files)?;
@@ -185,10 +184,10 @@ pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<O
     Ok(places.iter().map(find).collect())
 }
 
-/// The symbols of the types at a line of a file, and of the one that is declared behind it: documentation stands before what it is about.
+/// Returns the symbols of the types around a line, and of the type declared next, since documentation precedes its subject.
 ///
 /// # Errors
-/// When the outputs cannot be read or are not of our making.
+/// When the outputs cannot be read or are damaged.
 pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &String, line: u32) -> Result<Vec<String>, O::Error> {
     let known = files_of(outputs, &BTreeSet::from([file]))?;
     let types = known.values().flat_map(|known| &known.tree.types);
@@ -196,7 +195,7 @@ pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &String, line: u32) ->
     Ok(holding.map(|decl| decl.symbol()).collect())
 }
 
-/// The innermost type and member around a place.
+/// Returns the innermost type and member around a place.
 fn around(tree: &Syntax, lines: &[&str], place: &Place) -> Option<Enclosing> {
     let line = lines.get(place.line.checked_sub(1)? as usize)?.trim_start_matches(MARK);
     let byte = line
@@ -213,12 +212,12 @@ fn around(tree: &Syntax, lines: &[&str], place: &Place) -> Option<Enclosing> {
     })
 }
 
-/// A file and what it declares.
+/// A file with its text and declarations.
 struct File {
     tree: Syntax,
     text: String,
     encoding: Option<String>,
-    /// Why it is shown in an encoding that it hardly has.
+    /// Reason when the text does not fit the encoding in which it is shown.
     flaw: Option<String>,
 }
 
@@ -240,7 +239,7 @@ impl File {
 }
 
 impl File {
-    /// The lines of a declaration up to one that is shown.
+    /// Returns the part of a declaration from its first line to `shown`.
     fn part(&self, file: &str, lines: &[&str], span: Span, shown: u32) -> Part {
         let left_out = (shown < span.last).then_some((shown + 1, span.last));
         let end_column = match left_out {
@@ -279,7 +278,7 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
         let lines: Vec<&str> = lines(&known.text).collect();
         let mut spans = spans(&known.tree, symbol, &lines);
         spans.sort_unstable();
-        // Several fields of one declaration.
+        // Several fields of one declaration share a span.
         spans.dedup();
         if spans.is_empty() {
             found
@@ -304,20 +303,20 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
     found
 }
 
-/// The column of what stands behind so many bytes of a line.
+/// Returns the column after so many bytes of a line.
 fn column(lines: &[&str], line: u32, bytes: usize) -> u32 {
     let line = lines[line as usize - 1].trim_start_matches(MARK);
     let before = line.get(..bytes).unwrap_or(line);
     u32::try_from(before.chars().count()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// Where the symbol's declarations stand in a file.
+/// Returns the spans of the symbol's declarations in a file.
 fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<Span> {
     let own = symbol_of(symbol.key());
     let decls = tree.types.iter().filter(|decl| decl.symbol() == own);
     let written: Vec<Span> = match symbol.member() {
         None => decls.map(|decl| decl.span).collect(),
-        // A path without parameters means every overload.
+        // A path without parameters refers to every overload.
         Some(member) => decls
             .flat_map(|decl| &decl.members)
             .filter(|known| member_key(known) == member || known.name == member)
@@ -327,7 +326,7 @@ fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<Span> {
     written.into_iter().filter(|span| stands_in(span, lines)).collect()
 }
 
-/// Whether a file has the lines of a declaration.
+/// Whether the lines of a declaration exist in the file.
 fn stands_in(span: &Span, lines: &[&str]) -> bool {
     let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);
     span.first >= 1 && span.first <= span.last && span.last <= last
@@ -351,7 +350,7 @@ mod tests {
             .collect();
         let before = sample.asked.len();
         let shown = sources(&mut sample, &found.iter().collect::<Vec<_>>(), most).expect("sources");
-        // One look at every file, however many symbols stand in it.
+        // Each file is read once, however many symbols it declares.
         let asked: BTreeSet<&String> = sample.asked[before..].iter().collect();
         assert_eq!(asked.len(), sample.asked.len() - before);
         shown
@@ -432,7 +431,7 @@ mod tests {
         assert_eq!(member.text, "  /// <summary/>\r  int Größe; \r\n");
         assert_eq!((member.start, member.start_column, member.end, member.end_column), (2, 3, 3, 13));
         assert_eq!(member.numbered(), "2    /// <summary/>\n3    int Größe; \n");
-        // The same type in another encoding, and one in none that is known.
+        // The same type in another encoding, and one in an unknown encoding.
         let wide = part("A", 1);
         assert_eq!((wide.text.as_str(), wide.encoding.as_deref()), (text, Some("utf-16le")));
         let odd = part("C", 0);

@@ -1,7 +1,7 @@
-//! How fresh and how complete an answer is: the `state` block that every answer carries.
+//! Freshness and completeness of an answer: the `state` block of every answer.
 //!
-//! An answer that lacks something says what: a list cut by a limit, targets that could not be made, files that do not parse or gave nothing. An
-//! empty answer says why it is empty.
+//! An incomplete answer names its gaps: a list cut by a limit, targets that could not be built, files that do not parse or have no output. An empty
+//! answer gives the reason.
 
 use crate::health::Health;
 use crate::last_good::files_with_errors;
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Files that a note names; of more it gives the number.
+/// Most files that a note names; it counts the rest.
 const NAMED: usize = 3;
 
 /// How an answer relates to the sources.
@@ -47,29 +47,29 @@ pub struct State {
 /// Why a list is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
-    /// Nothing of that name is known.
+    /// No symbol has the name.
     Unknown,
-    /// So many have that name, and the filters exclude all.
+    /// So many symbols have the name, but the filters exclude all.
     Filtered(usize),
-    /// So many are near in meaning, and the filters exclude all.
+    /// So many symbols are similar in meaning, but the filters exclude all.
     FilteredByMeaning(usize),
-    /// What was looked at has none: a type without users, say.
+    /// The subject has none: a type without users, say.
     None,
 }
 
-/// A file that does not parse, or that gave nothing.
+/// A file that does not parse or has no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
-    /// Where it shows; line 0 when the whole file is meant.
+    /// Place of the error; line 0 for the whole file.
     pub place: Place,
-    /// What was said of it.
+    /// Message of the error.
     pub why: String,
 }
 
-/// The files of the workspace whose declarations could not all be read.
+/// Files of the workspace whose declarations could not all be read, by path.
 pub type Flaws = BTreeMap<String, Flaw>;
 
-/// Finds them; it reads the store only.
+/// Collects the flaws; reads the store only.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -99,7 +99,7 @@ impl Default for State {
 }
 
 impl State {
-    /// An answer that was not brought up to date, and why.
+    /// Marks an answer that was not brought up to date, with the reason.
     #[must_use]
     pub fn as_of(mut self, freshness: Freshness, why: impl Into<String>) -> Self {
         self.freshness = freshness;
@@ -107,7 +107,7 @@ impl State {
         self
     }
 
-    /// A list of which `shown` of `total` are in the answer; `more` says how to get the others.
+    /// Notes that only `shown` of `total` entries are in the answer; `more` says how to get the others.
     #[must_use]
     pub fn cut(mut self, shown: usize, total: usize, more: &str) -> Self {
         if shown < total {
@@ -117,7 +117,7 @@ impl State {
         self
     }
 
-    /// A page of a list: behind the first `start` of `total` as many as are `shown`; `more` says how to get those that follow.
+    /// Notes a page of a list: `shown` of `total` entries after the first `start`; `more` says how to get the next ones.
     #[must_use]
     pub fn page(mut self, start: usize, shown: usize, total: usize, more: &str) -> Self {
         if start == 0 || total == 0 {
@@ -132,7 +132,7 @@ impl State {
         self
     }
 
-    /// Lines of files that are not read may use what was asked about.
+    /// Notes that unread files have lines that may use the subject.
     #[must_use]
     pub fn beside_unread(mut self, found: &UnreadUses) -> Self {
         if let Some(note) = found.note() {
@@ -142,13 +142,13 @@ impl State {
         self
     }
 
-    /// A symbol that was found by the name that its type had before: a member follows its type, and keeps its own name.
+    /// Notes that a symbol was found by its type's former name; a member keeps its own name.
     #[must_use]
     pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
         if let Some(former) = former {
             let now = halves(path).map_or(path, |(key, _)| key);
             self.notes.push(match symbol_of(former) == symbol_of(now) {
-                // The mark behind `@` came or went with another type of the name.
+                // The mark after `@` was added or removed with another type of the name.
                 true => format!("this type is now written {now}"),
                 false => format!("the type {former} was renamed to {now}"),
             });
@@ -156,7 +156,7 @@ impl State {
         self
     }
 
-    /// Targets that could not be made, so that what they would tell is missing.
+    /// Notes targets that could not be built, so that their contents are missing.
     #[must_use]
     pub fn unread(mut self, labels: &[String]) -> Self {
         if let Some(first) = labels.first() {
@@ -168,7 +168,7 @@ impl State {
         self
     }
 
-    /// What lines of a source are left out or not there.
+    /// Notes lines of a source that are cut or missing.
     #[must_use]
     pub fn lacking(mut self, notes: &[String]) -> Self {
         self.complete &= notes.is_empty();
@@ -176,7 +176,7 @@ impl State {
         self
     }
 
-    /// The files that the symbols of the answer stand in.
+    /// Notes the flaws of the files that declare the answer's symbols.
     #[must_use]
     pub fn of_files<'f>(self, flaws: &Flaws, files: impl Iterator<Item = &'f String>) -> Self {
         let mut mine: Vec<(&String, &Flaw)> = files.filter_map(|file| flaws.get_key_value(file)).collect();
@@ -185,7 +185,7 @@ impl State {
         self.flawed(&mine, "declarations of it may be missing here")
     }
 
-    /// Every file of the workspace: a list lacks what one that could not be read may hold.
+    /// Notes the flaws of every file of the workspace: a list may lack the declarations of unreadable ones.
     #[must_use]
     pub fn of_workspace(self, flaws: &Flaws) -> Self {
         let all: Vec<(&String, &Flaw)> = flaws.iter().collect();
@@ -195,7 +195,7 @@ impl State {
     fn flawed(mut self, flaws: &[(&String, &Flaw)], so: &str) -> Self {
         self.complete &= flaws.is_empty();
         for (_, flaw) in flaws.iter().take(NAMED) {
-            // What may be missing is said once.
+            // The note about missing declarations appears once.
             let why = flaw.why.split_once("; declarations").map_or(flaw.why.as_str(), |(why, _)| why);
             self.notes.push(format!("{}: {why}; {so}", flaw.place));
         }
@@ -207,7 +207,7 @@ impl State {
         self
     }
 
-    /// Projects that could not be evaluated as a whole: what uses something across their references may be missing.
+    /// Notes projects that could not be evaluated fully: uses across their references may be missing.
     #[must_use]
     pub fn of_projects(mut self, health: &Health) -> Self {
         if let Some(line) = health.line() {
@@ -218,7 +218,7 @@ impl State {
         self
     }
 
-    /// An empty list.
+    /// Notes why a list is empty.
     #[must_use]
     pub fn empty(mut self, why: Empty) -> Self {
         let said = match why {
