@@ -164,16 +164,16 @@ async def edits(client):
     assert "- `Move` is not supported" not in foretold and await summary() == before, foretold
     assert (await overlay("build", patterns=["//types/...:semantic"]))["failed"] == 0
 
-    # Somebody else writes the file at another place: it stays, and the answer says so.
+    # Another program writes the file at another place: it stays, and the answer says so.
     place = os.path.join(work, file)
     with open(place, "r+", encoding="utf-8") as source:
         text = source.read()
         source.seek(0)
-        source.write(text + "// somebody else\n")
+        source.write(text + "// another program\n")
     saved = await edit("commit", session=session)
     assert saved["workflow_state"] == "Idle" and "carried over" in saved["summary"], saved
     with open(place, encoding="utf-8") as source:
-        assert source.read() == text.replace("=> throw new NotSupported", "=> throw new InvalidOperation") + "// somebody else\n"
+        assert source.read() == text.replace("=> throw new NotSupported", "=> throw new InvalidOperation") + "// another program\n"
     live = (await ask("context", op="live", file=file, since=seen)).structured_content["contextText"]
     assert "by agent, commit" in live and "=> throw new InvalidOperation" in live, live
     after = await summary()

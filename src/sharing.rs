@@ -149,7 +149,9 @@ impl Used {
             );
             let hint = match self.writes {
                 true => "another `salt` in [remote] disowns the results that are filed there",
-                false => "who only reads cannot mend it: a job that writes sends again what it finds wrong, `cortex warm` everything",
+                false => {
+                    "a job that only reads cannot repair it: one that writes sends again what it finds wrong, `cortex warm` everything"
+                }
             };
             told.push(lied.found(lies.join(", ") + &healed).hint(hint));
         }
@@ -171,10 +173,7 @@ impl Used {
     /// Returns one diagnostic about the workers, if they were not used or failed.
     fn of_workers(&self) -> Option<Diagnostic> {
         if self.workers_wait {
-            let wait = Diagnostic::warning(
-                ErrorCode::W_UNTRUSTED,
-                "workers are given nothing before someone has looked at what is sent to them",
-            );
+            let wait = Diagnostic::warning(ErrorCode::W_UNTRUSTED, "workers are not used: this workspace is not trusted yet");
             return Some(wait.hint(TRUST));
         }
         let why = self.summary.execute_off.as_ref().or(self.summary.execute_trouble.as_ref())?;

@@ -77,7 +77,7 @@ impl From<&str> for Trouble {
 impl From<NotTaken> for Trouble {
     fn from(not_taken: NotTaken) -> Self {
         match not_taken {
-            NotTaken::Down => "nobody answers".into(),
+            NotTaken::Down => "no server answers".into(),
             NotTaken::This(why) => why.into(),
             NotTaken::Anything(why) => Self { why, for_all: true },
         }
@@ -107,7 +107,7 @@ impl Workers {
 
     fn try_work(&self, shard: Vec<u8>, given_up: &Cancel) -> Result<Vec<u8>, Trouble> {
         let inner = &self.inner;
-        let server = inner.server().ok_or("nobody answers")?;
+        let server = inner.server().ok_or("no server answers")?;
         if !server.terms.executes {
             return Err(Trouble {
                 why: "it says that it executes nothing".to_owned(),
@@ -135,7 +135,7 @@ impl Workers {
                     return Err("a worker was waited for in vain".into());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err("nobody answers".into()),
+                Err(RecvTimeoutError::Disconnected) => return Err("no server answers".into()),
             }
         }
     }

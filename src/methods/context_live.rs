@@ -383,7 +383,7 @@ impl Show {
                 Err(_) if buffer.base.is_some() => notes.push(format!("the file itself is gone; shown is what session {session} has")),
                 Ok(file) if buffer.base.as_deref() != Some(&journal::digest(file)) => {
                     notes.push(format!(
-                        "somebody else changed the file since session {session} looked at it: refresh the session"
+                        "another program changed the file since session {session} looked at it: refresh the session"
                     ));
                 }
                 _ => {}
@@ -468,7 +468,7 @@ impl Show {
         let (first, last, of) = match (buffer, journal.versions.first()) {
             (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
             (None, Some(first)) => (first.number, journal.given, ""),
-            (None, None) => return "nobody asked for this document yet".to_owned(),
+            (None, None) => return "this document was not asked for yet".to_owned(),
         };
         let earlier = journal.anchored_before(first, self.session.as_deref());
         let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();

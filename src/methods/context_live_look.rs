@@ -217,7 +217,7 @@ impl Place {
             ),
             Missing::Moved => (
                 format!(
-                    "session {session} has no edits of {path}, and somebody else wrote the file since it looked: what it was is kept nowhere"
+                    "session {session} has no edits of {path}, and another program wrote the file since it looked: what it was is kept nowhere"
                 ),
                 format!("`cortex edit refresh {path} --session {session}` takes the file as it is; without the session the file is shown"),
             ),

@@ -304,10 +304,10 @@ fn a_change_is_seen_accepted_and_taken_back() {
     terminal.until("what was saved", |shown| {
         text().contains("new int[8]") && !shown.contains("a change is proposed")
     });
-    bench.write("Shelf.cs", "// of somebody else\n");
+    bench.write("Shelf.cs", "// of another program\n");
     terminal.send("/undo\r");
     terminal.until_shown("nothing was taken back");
-    assert_eq!(text(), "// of somebody else\n");
+    assert_eq!(text(), "// of another program\n");
     terminal.send("/undo\r");
     terminal.until_shown("nothing was accepted");
     terminal.send("/quit\r");

@@ -292,7 +292,7 @@ fn a_session_is_compared_with_its_own_anchors() {
         "{refreshed}"
     );
     assert!(
-        text(&refreshed).contains("by somebody else\n") && text(&refreshed).contains("class New"),
+        text(&refreshed).contains("by another program\n") && text(&refreshed).contains("class New"),
         "{refreshed}"
     );
     assert!(

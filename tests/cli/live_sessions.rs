@@ -162,7 +162,7 @@ fn what_a_session_cannot_show_is_told_with_the_reason() {
     edit(&bench, &["undo", "--session", &session]);
     refused(name, &inside, "was taken away in session");
     bench.write(FILE, "class New { }\n");
-    refused(FILE, &inside, "somebody else wrote the file since it looked");
+    refused(FILE, &inside, "another program wrote the file since it looked");
     edit(&bench, &["refresh", FILE, "--session", &session]);
     assert!(text(&live(&bench, &inside)).contains("class New"));
 }
@@ -226,7 +226,7 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
         "{}",
         text(&beside)
     );
-    assert!(beside["notes"].to_string().contains("somebody else changed the file"), "{beside}");
+    assert!(beside["notes"].to_string().contains("another program changed the file"), "{beside}");
     std::fs::remove_file(&place).expect("removed");
     let gone = live(&bench, &["--session", &other]);
     assert!(gone["notes"].to_string().contains("the file itself is gone"), "{gone}");

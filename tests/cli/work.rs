@@ -522,5 +522,5 @@ fn who_has_no_agent_is_told_how_to_have_one() {
         "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n[model.agent]\napi = \"agent\"\nbase_url = \"http://x\"\nretries = 2\n",
     );
     let ran = bench.run(&["work", "next"]);
-    assert_eq!((ran.code, ran.err.matches("nobody calls an agent").count()), (2, 2), "{ran:?}");
+    assert_eq!((ran.code, ran.err.matches("has no effect on an agent").count()), (2, 2), "{ran:?}");
 }

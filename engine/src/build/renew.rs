@@ -32,7 +32,7 @@ impl Session {
         (observer, cancel): (&dyn Observer, &Cancel),
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
         let finish = self.engine.finish.clone();
-        let (mut written, mut failures) = (0, Vec::new());
+        let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
         // Mostly nothing is stale. The build may have given nodes other inputs than when the graph was loaded.
         let is_any_stale = self.graph.stale().next().is_some();
         let tainted = is_any_stale.then(|| taint(&self.graph, &Links::of(&self.graph)));
@@ -70,7 +70,8 @@ impl Session {
             }
             if cancel.is_cancelled() {
                 // The states are incomplete; the commit noted this work, and the next build does it.
-                return Ok((written, failures));
+                is_cut = true;
+                break;
             }
             let bytes = shown.as_deref().unwrap_or(&blob);
             match exports.write(id.0, &path, Digest::of(bytes), bytes) {
@@ -86,7 +87,7 @@ impl Session {
         let mut commit = Commit::default();
         commit.rows.extend(rows.map(|(key, body)| (Part::Exports, key, body)));
         let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
-        if left.files && failures.is_empty() {
+        if left.files && failures.is_empty() && !is_cut {
             commit.rows.push(Unfinished { files: false, ..left }.row());
         }
         if !failures.is_empty() {

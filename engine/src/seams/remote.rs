@@ -110,7 +110,7 @@ impl fmt::Display for Lie {
             Self::OtherKey => "results of other keys",
             Self::Undecodable => "unreadable records",
             Self::Failed => "failed results",
-            Self::Untrusted => "results that nobody signed who is trusted",
+            Self::Untrusted => "results without a trusted signature",
         })
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
     let status = run.save(&edited)?;
     let mut done = match status {
         Status::Success => Done::of(status, format!("saved {}", edited.join(", "))),
-        Status::ExternalConflict => Done::of(status, "not saved: the file was changed by somebody else where it is edited here"),
+        Status::ExternalConflict => Done::of(status, "not saved: the file was changed by another program where it is edited here"),
         _ => {
             let waits = edited.iter().filter(|path| run.document(path).is_ok_and(Document::is_edited));
             let waits: Vec<&str> = waits.map(String::as_str).collect();
@@ -131,7 +131,7 @@ pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<D
             false => "the buffer has no edits",
         },
         (true, _) => "buffer and file are the same",
-        (false, true) => "what the buffer has, and what somebody else did to the file",
+        (false, true) => "what the buffer has, and what another program did to the file",
         (false, false) => "what the buffer has and the file has not",
     };
     Ok(Done {

@@ -206,7 +206,7 @@ impl Files for Disk {
             // Another program may have written it while the earlier ones were saved.
             let placed = match one.is_as_seen() {
                 true => one.save(),
-                false => Err(io::Error::other("it was changed by somebody else at this moment")),
+                false => Err(io::Error::other("it was changed by another program at this moment")),
             };
             if let Err(error) = placed {
                 let path = one.save.path.clone();

@@ -154,7 +154,7 @@ pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: 
         (Status::Success, Mode::Manual) => " in the buffer",
         (Status::Success, Mode::Disabled) => " in the buffer, which is not saved",
         (Status::PersistFailure, _) => " in the buffer; it could not be saved",
-        (Status::ExternalConflict, _) => " in the buffer; the file was changed by somebody else at the same place and is not saved",
+        (Status::ExternalConflict, _) => " in the buffer; the file was changed by another program at the same place and is not saved",
         _ => "",
     }
 }

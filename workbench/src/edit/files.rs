@@ -42,7 +42,7 @@ pub struct Save {
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
     /// Another program wrote a file meanwhile. Nothing was saved.
-    #[error("{path} was changed by somebody else at this moment")]
+    #[error("{path} was changed by another program at this moment")]
     Moved {
         /// Path of the file.
         path: String,

@@ -121,7 +121,7 @@ mod tests {
         let kept = coder.ask(Order::List);
         notice(&coder, &["a.cs"]);
         assert_eq!(coder.ask(Order::List).detail, kept.detail);
-        assert!(!coder.ask(Order::Diff).summary.contains("somebody"));
+        assert!(!coder.ask(Order::Diff).summary.contains("another program"));
         coder.files.write("a.cs", "\0");
         notice(&coder, &["a.cs"]);
         assert!(state(&mut coder).contains("a.cs OutOfSync"));

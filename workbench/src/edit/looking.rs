@@ -67,8 +67,8 @@ impl<F: Files> Run<'_, F> {
         let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
         match (&before.now.base, is) {
             (base, _) if *base == seen => format!("{path} is again what its buffer was made of"),
-            (_, None) => format!("{path} was taken away by somebody else: its buffer is empty"),
-            (None, _) => format!("{path} was made by somebody else: the content is updated"),
+            (_, None) => format!("{path} was taken away by another program: its buffer is empty"),
+            (None, _) => format!("{path} was made by another program: the content is updated"),
             (_, Some(is)) if is != before.now.encoding => {
                 let mark = if is.mark { " with a byte order mark" } else { "" };
                 let so = if carried {
@@ -76,12 +76,12 @@ impl<F: Files> Run<'_, F> {
                 } else {
                     "the content is updated"
                 };
-                format!("{path} was written in {}{mark} by somebody else: {so}", is.form)
+                format!("{path} was written in {}{mark} by another program: {so}", is.form)
             }
             _ if carried => {
-                format!("{path} was changed by somebody else at other places: the edits are carried over to the new content")
+                format!("{path} was changed by another program at other places: the edits are carried over to the new content")
             }
-            _ => format!("{path} was changed by somebody else: the content is updated"),
+            _ => format!("{path} was changed by another program: the content is updated"),
         }
     }
 

@@ -291,7 +291,7 @@ fn what_comes_and_goes_in_a_series_is_no_file_of_it() {
         (Status::Success, Some("b/a"), Vec::new())
     );
     assert_eq!(coder.files.file("b/a"), Some(other.into_bytes()));
-    coder.files.write("notes", "somebody else's\n");
+    coder.files.write("notes", "another program's\n");
     coder.files.remove("b/a");
     let refused = coder.ask(Order::Patch(mails));
     assert!(refused.summary.starts_with("notes is there already"), "{refused:?}");

@@ -24,18 +24,18 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
     let document = run.document(path)?;
     let (base, seen) = (run.text_of(path, &document.now.base)?, run.text_of(path, &document.seen)?);
     Ok(match (base, seen) {
-        (_, None) => format!("{path} was taken away by somebody else, and is edited here"),
+        (_, None) => format!("{path} was taken away by another program, and is edited here"),
         (Some((base, from)), Some((seen, to))) if base == seen && from != to => {
             format!(
-                "{path} was written in {} by somebody else, which lacks what is edited here",
+                "{path} was written in {} by another program, which lacks what is edited here",
                 to.form
             )
         }
         (Some((base, _)), Some((seen, _))) if fit(&base, "\n") == fit(&seen, "\n") => {
             let (from, to) = (Ends::of(&base), Ends::of(&seen));
-            format!("{path} was given other ends of lines by somebody else where it is edited here: it had {from}, and has {to}")
+            format!("{path} was given other ends of lines by another program where it is edited here: it had {from}, and has {to}")
         }
-        _ => format!("{path} was changed by somebody else where it is edited here"),
+        _ => format!("{path} was changed by another program where it is edited here"),
     })
 }
 

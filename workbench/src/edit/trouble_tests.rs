@@ -293,7 +293,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.files.write("a.cs", "one\ntwo\nthree\n");
     assert_eq!(
         told(&mut coder, Order::Refresh),
-        "a.cs was changed by somebody else: the content is updated"
+        "a.cs was changed by another program: the content is updated"
     );
     coder.replace("one", "1");
     assert_eq!(
@@ -303,12 +303,12 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.files.write("a.cs", "eins\ntwo\nthree\n");
     assert_eq!(
         told(&mut coder, Order::Discard),
-        "a.cs was changed by somebody else: the content is updated; dropped what was not saved; `undo` gives it back"
+        "a.cs was changed by another program: the content is updated; dropped what was not saved; `undo` gives it back"
     );
     coder.replace("two", "2");
     coder.files.write("a.cs", "eins\nzwei\nthree\n");
     let conflict = coder.ask(Order::Refresh);
-    assert_eq!(conflict.summary, "a.cs was changed by somebody else where it is edited here");
+    assert_eq!(conflict.summary, "a.cs was changed by another program where it is edited here");
     let both = coder.ask(Order::Diff).guidance;
     assert!(
         both == conflict.guidance && both.is_some_and(|words| words.starts_with("`refresh` takes the file's text")),
@@ -341,7 +341,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     coder.files.remove("a.cs");
     assert_eq!(
         told(&mut coder, Order::Discard),
-        "a.cs was taken away by somebody else: its buffer is empty; dropped what was not saved; `undo` gives it back"
+        "a.cs was taken away by another program: its buffer is empty; dropped what was not saved; `undo` gives it back"
     );
 }
 
@@ -369,7 +369,7 @@ fn a_conflict_of_line_ends_says_so() {
     let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
     coder.replace("one\n", "one\r\n");
     coder.files.write("a.cs", "one\rtwo\r");
-    let told = "a.cs was given other ends of lines by somebody else where it is edited here: it had LF, and has CR";
+    let told = "a.cs was given other ends of lines by another program where it is edited here: it had LF, and has CR";
     assert_eq!(coder.ask(Order::Commit).summary, format!("{told}; nothing was done"));
     assert_eq!(
         coder.ask(Order::Refresh).summary,
@@ -387,7 +387,7 @@ fn all_files_are_refreshed_whatever_became_of_one() {
     assert_eq!(refreshed.status, Status::ExternalConflict);
     for path in ["a.cs", "b.cs", "c.cs"] {
         assert!(
-            refreshed.summary.contains(&format!("{path} was changed by somebody else where")),
+            refreshed.summary.contains(&format!("{path} was changed by another program where")),
             "{refreshed:?}"
         );
         assert!(
@@ -449,7 +449,7 @@ fn what_became_of_a_file_is_told_as_what_it_is() {
     coder.files.write("a.cs", &b"caf\xe9\n"[..]);
     let written = coder.replace("caf", "Caf").summary;
     assert!(
-        written.starts_with("a.cs was written in Windows-1252 by somebody else: the content is updated"),
+        written.starts_with("a.cs was written in Windows-1252 by another program: the content is updated"),
         "{written}"
     );
     coder.ask(Order::Discard);
@@ -461,7 +461,7 @@ fn what_became_of_a_file_is_told_as_what_it_is() {
     assert!(
         lacking
             .summary
-            .starts_with("a.cs was written in Windows-1252 by somebody else, which lacks what is edited here"),
+            .starts_with("a.cs was written in Windows-1252 by another program, which lacks what is edited here"),
         "{lacking:?}"
     );
     let mut coder = Coder::opened("one\n", Mode::Manual);
@@ -469,7 +469,8 @@ fn what_became_of_a_file_is_told_as_what_it_is() {
     coder.files.remove("a.cs");
     let gone = coder.replace("1", "2");
     assert!(
-        gone.summary.starts_with("a.cs was taken away by somebody else, and is edited here"),
+        gone.summary
+            .starts_with("a.cs was taken away by another program, and is edited here"),
         "{gone:?}"
     );
 }

@@ -111,10 +111,10 @@ impl<F: Files> Run<'_, F> {
         for (change, wanted) in changes.iter().zip(&edit.changes) {
             if change.to.text == change.from.text {
                 self.notes
-                    .push(format!("{}: somebody else did that already, and the text stays", change.path));
+                    .push(format!("{}: another program did that already, and the text stays", change.path));
             } else if change.to.text != wanted.from.text {
                 self.notes
-                    .push(format!("{} was changed by somebody else since, which stays", change.path));
+                    .push(format!("{} was changed by another program since, which stays", change.path));
             }
         }
         let inverse = Edit {
@@ -202,7 +202,7 @@ impl<F: Files> Run<'_, F> {
         done.retain(|edit| !edit.changes.is_empty());
         if done != self.session.done {
             self.notes.push(format!(
-                "somebody else made the same edit of {path}: it is theirs, and `undo` leaves it"
+                "another program made the same edit of {path}: it is theirs, and `undo` leaves it"
             ));
             self.session.done = done;
         }

@@ -16,7 +16,7 @@ fn writes_of_others_are_taken_carried_or_told() {
     assert!(
         taken
             .summary
-            .starts_with("a.cs was changed by somebody else: the content is updated"),
+            .starts_with("a.cs was changed by another program: the content is updated"),
         "{taken:?}"
     );
     // Writing the same bytes again is not a change, whatever the time stamp.
@@ -452,7 +452,7 @@ fn what_somebody_else_took_back_is_made_again() {
         coder.ask(Order::Commit);
         coder.files.write("a.cs", "one\ntwo\n");
         let undone = coder.ask(Order::Undo);
-        assert!(undone.summary.contains("somebody else did that already"), "{undone:?}");
+        assert!(undone.summary.contains("another program did that already"), "{undone:?}");
         coder.ask(Order::Redo);
         coder.ask(Order::Commit);
         assert_eq!(coder.text(), "one\n2\n");

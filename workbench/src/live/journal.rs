@@ -17,7 +17,7 @@ pub const ANCHORS: usize = 16;
 /// Seconds from one anchor to the next.
 pub const BETWEEN: u64 = 30 * 60;
 /// Author of a change that no edit session, overlay or caller claims.
-pub(super) const SOMEBODY: &str = "somebody else";
+pub(super) const SOMEBODY: &str = "another program";
 /// Limit of plans in a journal.
 const PLANS: usize = 8;
 /// Limit of lines that a version keeps of its patch.
@@ -347,7 +347,7 @@ mod tests {
         assert!(journal.record_found("b\n", Some("b\n"), 40, &failed));
         assert!(
             journal.record_found("c\n", Some("b\n"), 45, &failed),
-            "somebody else wrote meanwhile"
+            "another program wrote meanwhile"
         );
         let told: Vec<(u64, &str, bool, bool)> = journal
             .versions
@@ -360,7 +360,7 @@ mod tests {
                 (1, "person", false, true),
                 (2, "agent", false, false),
                 (3, "agent", true, true),
-                (4, "somebody else", false, false),
+                (4, "another program", false, false),
                 (5, "agent", true, true)
             ]
         );

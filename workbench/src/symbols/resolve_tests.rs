@@ -40,15 +40,6 @@ fn resolved_text(sample: &mut Sample, text: &str) -> String {
 }
 
 #[test]
-fn generated_types_are_suggested_last() {
-    let mut sample = Sample::of(&[
-        ("src/A.g.cs", "namespace Box; public class Colors1 { }"),
-        ("src/B.cs", "namespace Box; class Colors2 { }"),
-    ]);
-    assert_eq!(resolved_text(&mut sample, "Colors"), "fuzzy Box.Colors2 Box.Colors1");
-}
-
-#[test]
 fn what_paths_mean() {
     let mut sample = Sample::default();
     for (text, expected) in [

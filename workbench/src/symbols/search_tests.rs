@@ -3,6 +3,7 @@
 use super::describe::describe;
 use super::humps::Humps;
 use super::index::{Symbols, simple_name};
+use super::resolve::{Options, resolve};
 use super::samples::Sample;
 use super::search::{Matched, Page, Query, search};
 use engine::values::fold::folded;
@@ -13,6 +14,18 @@ use std::collections::BTreeMap;
 fn found_names(page: &Page) -> Vec<String> {
     let hits = page.hits.iter();
     hits.map(|hit| format!("{:?} {}", hit.matched, hit.path)).collect()
+}
+
+#[test]
+fn generated_types_are_suggested_last() {
+    let mut sample = Sample::of(&[
+        ("src/A.g.cs", "namespace Box; public class Colors1 { }"),
+        ("src/B.cs", "namespace Box; class Colors2 { }"),
+    ]);
+    let names = sample.names();
+    let found = resolve(&names, &mut sample, "Colors", &Options::default()).expect("a resolution");
+    let paths: Vec<&str> = found.candidates.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["Box.Colors2", "Box.Colors1"]);
 }
 
 #[test]

@@ -384,7 +384,7 @@ impl Run<'_> {
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(
                     node,
-                    Diagnostic::error(ErrorCode::E_PRODUCER, "the producer gave up although nobody told it to"),
+                    Diagnostic::error(ErrorCode::E_PRODUCER, "the producer stopped although the build was not cancelled"),
                 ),
             }
         }

@@ -384,7 +384,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
         for (key, item) in fields.entries().filter(|(key, _)| !OF_AGENTS.contains(&key.text)) {
             // Other keys are reported as unknown, or refused as secrets.
             if KEYS.iter().any(|(known, _)| *known == key.text) {
-                let message = format!("nobody calls an agent: '{}' says nothing of one", key.text);
+                let message = format!("'{}' has no effect on an agent, which is never called", key.text);
                 let hint = format!("remove it; an agent has {}", OF_AGENTS.join(", "));
                 report.error(item.span, Diagnostic::error(ErrorCode::E_MODEL, message).hint(hint));
             }

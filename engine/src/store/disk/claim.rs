@@ -8,6 +8,7 @@ use super::folder::Folder;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::{DiskOptions, DiskStore};
 use crate::store::{StoreError, ViewId};
+use os::plain_files;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -102,7 +103,10 @@ impl Claim {
             let Some(view) = number.and_then(|number| u64::from_str_radix(number, 16).ok()) else {
                 continue;
             };
-            let mut file = lock::open(&entry.path())?;
+            let mut file = match lock::open(&entry.path()) {
+                Err(error) if lock::is_unwritable(&error) => plain_files::open_to_read(&entry.path())?,
+                file => file?,
+            };
             if !lock::try_take(&file)? {
                 let holder = lock::holder(&mut file)?;
                 held.push(Held {
