@@ -72,9 +72,6 @@ impl Flights {
         let (start, mut told) = (Instant::now(), None);
         let mut pause = Duration::from_millis(2);
         loop {
-            if is_cancelled() {
-                return Ok(None);
-            }
             match fs::hard_link(&locked.path, &path) {
                 Ok(()) => return Ok(Some(Flight { path, _locked: locked })),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -98,6 +95,9 @@ impl Flights {
             if lock::try_take(&file)? {
                 remove_if_same(&file, &path)?;
                 continue;
+            }
+            if is_cancelled() {
+                return Ok(None);
             }
             if start.elapsed() >= options.lock_timeout && is_still_there(&file, &path)? {
                 return Err(Refusal::Busy(lock::holder(&mut file)?.to_string()));
