@@ -8,6 +8,7 @@ mod deletion;
 mod directives;
 mod excluded;
 mod family;
+mod inferred;
 mod lists;
 mod places;
 mod signature;
@@ -136,6 +137,9 @@ pub fn plan<O: Outputs>(
         mut way,
         ..
     } = planning;
+    if !family.is_type {
+        inferred::check(&change, &family.old, &texts, &mut way);
+    }
     let layout = Layout::read(outputs)?;
     let unread = unread_uses(world, asked.candidate, &family);
     match asked.leave_possible {

@@ -219,3 +219,27 @@ fn attributes_lose_and_keep_their_ending() {
     let told = renamed(&[("a.cs", text)], "MarkAttribute", "Note").expect_err("refused");
     assert!(told.iter().any(|why| why.contains("[Mark]")), "{told:?}");
 }
+
+#[test]
+fn names_that_are_inferred_from_a_member_are_in_the_way() {
+    let refused = |body: &str| {
+        let code = format!("class P {{ public int Val; int Go(P p) {{ {body} }} }}");
+        renamed(&[("a.cs", &code)], "P#Val", "Size").err().unwrap_or_default()
+    };
+    for body in [
+        "var a = new { p.Val }; return a.Val;",
+        "var a = new { X = 1, Val }; return a.X;",
+        "var t = (p.Val, 1); return t.Val;",
+    ] {
+        let told = refused(body);
+        assert!(told.len() == 1 && told[0].contains("is inferred from"), "{body}: {told:?}");
+    }
+    for body in [
+        "var a = new { Val = p.Val }; return a.Val;",
+        "var a = new { Sum = p.Val + 1 }; return a.Sum;",
+        "var t = (p.Val, 1); return t.Item1;",
+        "var t = (Val: p.Val, 1); return t.Val;",
+    ] {
+        assert_eq!(refused(body), [""; 0], "{body}");
+    }
+}

@@ -1,0 +1,44 @@
+//! Names that C# infers from a member: `new { p.Size }` has a property `Size`, and `(p.Size, 1)` an element `Size`. Code that uses the inferred
+//! name would not follow a rename.
+
+use super::InTheWay;
+use super::places::{Change, Texts};
+use crate::edit::lines::split;
+use producers::languages::selector::select;
+use std::ops::Range;
+
+const OBJECTS: &str = "(anonymous_object_creation_expression [(member_access_expression) (identifier)] @target)";
+const TUPLES: &str = "(tuple_expression (argument [(member_access_expression) (identifier)] @target))";
+
+/// Reports each changed place from which a name is inferred. A tuple counts only if code in its file uses a member of that name that does not change.
+pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut InTheWay) {
+    for file in change.files() {
+        let Some(text) = texts.of(file) else { continue };
+        let changed = |element: &Range<usize>| {
+            let is_inferred = !text[..element.start].trim_end().ends_with(['=', ':']) && !text[element.end..].trim_start().starts_with('=');
+            is_inferred && element.end.checked_sub(old.len()).is_some_and(|at| change.has(file, at))
+        };
+        let mut found: Vec<Range<usize>> = Vec::new();
+        if text.contains("new") {
+            found.extend(select(file, text, OBJECTS).unwrap_or_default());
+        }
+        if uses_other_member(change, file, text, old) {
+            found.extend(select(file, text, TUPLES).unwrap_or_default());
+        }
+        for element in found.into_iter().filter(changed) {
+            let line = split(&text[..element.end]).count();
+            way.add(format!(
+                "{file}:{line}: the name {old} of a property or tuple element is inferred from `{}`; write it out first (`{old} = …`, `{old}: …`)",
+                &text[element]
+            ));
+        }
+    }
+}
+
+/// Whether a file has a member access of that name that the rename leaves alone.
+fn uses_other_member(change: &Change, file: &str, text: &str, old: &str) -> bool {
+    let dotted = format!(".{old}");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(&dotted)
+        .any(|(at, _)| !change.has(file, at + 1) && !text[at + dotted.len()..].starts_with(is_word))
+}
