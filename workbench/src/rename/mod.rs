@@ -11,6 +11,7 @@ mod family;
 mod inferred;
 mod lists;
 mod places;
+mod positional;
 mod signature;
 mod verify;
 
@@ -130,6 +131,7 @@ pub fn plan<O: Outputs>(
     places::find_uses(&mut planning)?;
     directives::find(&mut planning)?;
     crefs::find(&mut planning)?;
+    positional::check(&mut planning)?;
     let Planning {
         outputs,
         texts,

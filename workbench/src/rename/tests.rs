@@ -243,3 +243,26 @@ fn names_that_are_inferred_from_a_member_are_in_the_way() {
         assert_eq!(refused(body), [""; 0], "{body}");
     }
 }
+
+#[test]
+fn named_arguments_of_a_record_are_in_the_way() {
+    let files = |use_of: &str| {
+        let code = format!("class Go {{ bool Run(R r, bool First) => {use_of}; }}");
+        [("r.cs", "public record R(int First, int Second);".to_owned()), ("go.cs", code)]
+    };
+    let refused = |use_of: &str| {
+        let files = files(use_of);
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        renamed(&files, "R#First", "Head").err().unwrap_or_default()
+    };
+    for use_of in ["new R(First: 1, Second: 2) != r", "r is R(First: 3, _)"] {
+        let told = refused(use_of);
+        assert!(
+            told.iter().any(|told| told.starts_with("go.cs:1: `First:` may name")),
+            "{use_of}: {told:?}"
+        );
+    }
+    for use_of in ["new R(1, 2) != r && r.First > 0", "r is { First: 3 }", "r.Second > (First ? 1 : 0)"] {
+        assert_eq!(refused(use_of), [""; 0], "{use_of}");
+    }
+}
