@@ -147,13 +147,16 @@ impl Rewriting<'_> {
             manifest: false,
         };
         let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
-        // Nobody may write them.
         let is_read_only = |path: &str| {
             disk.read(path)
                 .is_ok_and(|found| found.is_some_and(|found| found.mode & 0o222 == 0))
         };
+        let is_generated =
+            |file: &&Rewritten| producers::csharp::generated::is_generated(&file.path, file.before.as_deref().unwrap_or_default());
         let locked = files.iter().filter(|file| is_read_only(&file.path));
-        let locked: BTreeSet<String> = locked.map(|file| format!("{}: it is read-only", file.path)).collect();
+        let mut locked: BTreeSet<String> = locked.map(|file| format!("{}: it is read-only", file.path)).collect();
+        let generated = files.iter().filter(is_generated);
+        locked.extend(generated.map(|file| format!("{} is generated, and its next generation would undo the change", file.path)));
         if !locked.is_empty() {
             return Err(self.refused(&InTheWay(locked)));
         }

@@ -1,7 +1,7 @@
 //! Reserved and contextual keywords of C#.
 
 /// Whether a word is reserved.
-pub(crate) fn is_reserved(word: &str) -> bool {
+pub fn is_reserved(word: &str) -> bool {
     matches!(
         word,
         "abstract"

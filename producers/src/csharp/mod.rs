@@ -37,7 +37,7 @@ pub mod hashes;
 pub mod ids;
 pub mod implementation;
 pub mod index_json;
-mod keywords;
+pub mod keywords;
 #[cfg(test)]
 mod knowledge_tests;
 pub mod layout;

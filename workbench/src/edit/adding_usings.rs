@@ -5,6 +5,7 @@ use super::lines::{Ends, line_start, split};
 use super::replacing::tail;
 use super::symbol::{Refused, read, worse};
 use crate::symbols::index::is_within;
+use producers::csharp::keywords::is_reserved;
 use producers::csharp::lexer::{Token, lex};
 use producers::csharp::model::{Syntax, Using};
 use producers::csharp::preprocess::blank;
@@ -19,9 +20,15 @@ pub fn directive(given: &str) -> Result<Using, Refused> {
     let text = format!("{};", written(given));
     let syntax = read(&text, &BTreeSet::new());
     let is_whole = !text.contains("..") && !written(given).ends_with(['.', ':', '=', ',']);
+    let is_keyword = syntax
+        .usings
+        .iter()
+        .any(|one| one.alias.is_none() && one.target.split('.').any(is_reserved));
     let is_one = lex(&text).tokens.iter().filter(|token| token.text(&text) == ";").count() == 1;
     match syntax.usings.as_slice() {
-        [one] if is_whole && is_one && syntax.types.is_empty() && !syntax.top_level && parsed(&text).len() == 1 => Ok(one.clone()),
+        [one] if is_whole && is_one && !is_keyword && syntax.types.is_empty() && !syntax.top_level && parsed(&text).len() == 1 => {
+            Ok(one.clone())
+        }
         _ => Err(Refused::new(
             format!("`{}` is no using directive; nothing was changed", given.trim()),
             "give a namespace, `static TYPE` or `NAME = TYPE`",
@@ -304,7 +311,18 @@ mod tests {
 
     #[test]
     fn what_is_none_and_what_clashes_is_refused() {
-        for given in ["", "1", "A; class B { }", "A B", "var x = 1", "(A)", "A.", "A;\nusing B"] {
+        for given in [
+            "",
+            "1",
+            "class",
+            "A.int",
+            "A; class B { }",
+            "A B",
+            "var x = 1",
+            "(A)",
+            "A.",
+            "A;\nusing B",
+        ] {
             assert!(
                 with("class X { }", given).is_err_and(|why| why.contains("is no using directive")),
                 "{given}"
