@@ -43,9 +43,6 @@ pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, now: u64) -> 
 
 fn find_lost_names(desk: &Desk<'_>, response: &Response, now: u64) -> Option<LostNames> {
     let root = desk.context.root()?;
-    if !root.join(".cortex/store").exists() || desk.context.overlay().is_some() {
-        return None;
-    }
     let disk = Disk::new(&root);
     let id = response.session.as_deref()?;
     let session = Session::load(&disk, id, now).ok()?;
@@ -62,6 +59,16 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, now: u64) -> Option<Los
             after: text(&change.to.text).unwrap_or_default(),
         })
         .collect();
+    let faults: Vec<String> = files.iter().filter_map(EditedFile::new_syntax_fault).collect();
+    if !faults.is_empty() {
+        return Some(LostNames {
+            lost: faults,
+            ..LostNames::default()
+        });
+    }
+    if !root.join(".cortex/store").exists() || desk.context.overlay().is_some() {
+        return None;
+    }
     // What cannot be told is not: the edit is done all the same.
     look_in(desk, Edit::NAME, id, |inside| {
         let names = inside.names()?;

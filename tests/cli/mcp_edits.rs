@@ -180,6 +180,20 @@ fn a_rename_is_saved_everywhere_or_nowhere() {
 }
 
 #[test]
+fn an_edit_that_breaks_the_syntax_says_so() {
+    let bench = Bench::memotree();
+    let path = "src/MemoTree.Core/Small.cs";
+    bench.write(path, "class Small\n{\n    int One() => 1;\n}\n");
+    let edit = |old: &str, new: &str| bench.run(&["edit", "replace", path, "--old-text", old, "--new-text", new]);
+    let broken = edit("One() => 1;", "One( => 1;");
+    assert!(broken.code == 0 && broken.out.contains("Small.cs:3:"), "{broken:?}");
+    assert!(broken.out.contains("the file does not parse any more"), "{broken:?}");
+    // It was broken before, and then it is mended.
+    assert!(!edit("1;", "2;").out.contains("does not parse"));
+    assert!(!edit("One( =>", "One() =>").out.contains("does not parse"));
+}
+
+#[test]
 fn generated_files_are_refused_by_edits_of_symbols() {
     let bench = Bench::memotree();
     let path = "src/MemoTree.Core/Made.g.cs";

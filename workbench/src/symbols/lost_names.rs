@@ -8,6 +8,8 @@ use super::unbound::Bound;
 use crate::edit::declared::declared_names;
 use engine::values::label::halves;
 use engine::values::table::Table;
+use producers::csharp::model::{Syntax, Tier};
+use producers::csharp::parse::read;
 use producers::csharp::usages::{NOTHING, Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +27,21 @@ pub struct EditedFile {
     pub before: String,
     /// What it holds.
     pub after: String,
+}
+
+impl EditedFile {
+    /// Returns where the file no longer parses as C#, if it did before the edit.
+    pub fn new_syntax_fault(&self) -> Option<String> {
+        let parse = |text: &str| read(text, &BTreeSet::new(), &self.path);
+        let is_sound = |syntax: &Syntax| matches!(syntax.tier, Tier::Whole | Tier::Repaired);
+        let (after, faults) = parse(&self.after);
+        if is_sound(&after) || !is_sound(&parse(&self.before).0) {
+            return None;
+        }
+        let place = faults.iter().find_map(|fault| fault.place.as_ref());
+        let place = place.map_or(self.path.clone(), |at| format!("{}:{}:{}", at.file, at.line, at.column));
+        Some(format!("{place}: the file does not parse any more"))
+    }
 }
 
 /// What is found.
