@@ -2,7 +2,7 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::render::{Style, count, printable, size};
+use crate::render::{Style, count, plural, printable, size};
 use engine::seams::remote::RemoteSummary;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
@@ -217,8 +217,4 @@ impl Used {
         }
         (!parts.is_empty()).then(|| format!("  {} {}", style.dim("remote  "), printable(&parts.join("; "))))
     }
-}
-
-fn plural(number: u64, word: &str) -> String {
-    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }

@@ -7,6 +7,7 @@ use super::symbols::{Names, resolve_one};
 use super::{Method, window};
 use crate::context::Failed;
 use crate::desk::Desk;
+use crate::render::plural;
 use producers::csharp::types::symbol_of;
 use std::collections::BTreeSet;
 use workbench::edit::disk::Disk;
@@ -37,18 +38,14 @@ impl SymbolEdit<'_> {
             let plan = rename::change_signature(desk, &subject.names.symbols, &*subject.world, asked)?;
             plan.map_err(|way| rewriting.refused(&way))
         })?;
-        let files = if plan.files.len() == 1 {
-            "1 file".to_owned()
-        } else {
-            format!("{} files", plan.files.len())
-        };
+        let (places, files) = (plural(plan.places as u64, "place"), plural(plan.files.len() as u64, "file"));
         let left: String = plan.left.iter().take(NOTES).map(|note| format!("; {note}")).collect();
         let more = match plan.left.len().saturating_sub(NOTES) {
             0 => String::new(),
             more => format!("; {more} more arguments are passed no more"),
         };
         let planned = Planned {
-            summary: format!("changed {} places in {files}{left}{more}", plan.places),
+            summary: format!("changed {places} in {files}{left}{more}"),
             files: plan.files.clone(),
         };
         self.saved_if(desk, &rewriting, planned, |inside, names| {

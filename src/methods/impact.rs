@@ -6,7 +6,7 @@ use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
@@ -142,7 +142,7 @@ impl Method for ImpactOf {
         } else if total == 0 && self.tests {
             state
                 .notes
-                .push(format!("no test is reached within {}", plural(self.depth as usize, "step")));
+                .push(format!("no test is reached within {}", plural(u64::from(self.depth), "step")));
         } else if total == 0 {
             state = state.empty(Empty::None);
         }
@@ -210,7 +210,7 @@ impl Method for ImpactOf {
                     String::new()
                 }
             };
-            let (rows, tests) = (plural(answer.total, "row"), plural(answer.tests, "test"));
+            let (rows, tests) = (plural(answer.total as u64, "row"), plural(answer.tests as u64, "test"));
             text.push_str(&format!("{rows}{}, {tests}{}\n", of(answer.possible), of(answer.possible_tests)));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
@@ -242,10 +242,6 @@ fn count<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize) {
     rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
 }
 
-fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 impl ImpactOf {
     /// What the answer lacks because it ends after so many steps.
     fn further(&self, beyond: usize) -> Option<String> {
@@ -254,7 +250,7 @@ impl ImpactOf {
             1 => "1 more member uses what these steps reach".to_owned(),
             beyond => format!("{beyond} more members use what these steps reach"),
         };
-        let steps = plural(self.depth as usize, "step");
+        let steps = plural(u64::from(self.depth), "step");
         Some(format!(
             "impact stopped after {steps}; {further}: follow them with --depth {}",
             self.depth.saturating_mul(2)

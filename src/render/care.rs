@@ -1,6 +1,6 @@
 //! Output of the commands that maintain a store, as text and as JSON.
 
-use super::{count, duration, money, printable, size};
+use super::{count, duration, money, plural, printable, size};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
 use engine::store::disk::verify::{Harm, Spot, Verified};
@@ -10,10 +10,6 @@ use std::time::Duration;
 use workbench::care::{Share, Stats};
 use workbench::garbage::{Options, Report};
 use workbench::handing::{Exported, Imported};
-
-fn plural(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
-}
 
 /// Formats counts: `3 results and 2 outputs`.
 fn things(actions: u64, blobs: u64) -> String {

@@ -187,6 +187,11 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, ["KiB", "MiB", "GiB", "TiB"][unit])
 }
 
+/// Formats a number of things: `1 file`, `12,345 files`.
+pub fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// Formats a number with separated thousands: `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
