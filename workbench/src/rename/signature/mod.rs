@@ -5,6 +5,7 @@
 //! afterwards is known.
 
 mod arguments;
+mod checks;
 mod declarations;
 mod marks;
 mod wanted;
@@ -13,7 +14,7 @@ use super::family::Family;
 use super::places::Texts;
 use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
-use crate::rename::excluded;
+use crate::rename::{directives, excluded};
 use crate::symbols::contents::Layout;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -62,6 +63,7 @@ pub fn change_signature<O: Outputs>(
     let mut marked = Marked::default();
     let names = mark_declarations(outputs, symbols, &change, (&mut texts, &mut marked), &mut way)?;
     mark_uses(outputs, symbols, (&change, asked), (&mut texts, &mut marked), &mut way)?;
+    directives::refuse_flawed(asked, &change.family.old, &mut texts, &mut way);
     for place in unread_uses(world, asked.candidate, &change.family) {
         way.add(place);
     }
@@ -92,6 +94,7 @@ pub fn change_signature<O: Outputs>(
             files.push(Rewritten::of(file, before, made.text));
         }
     }
+    checks::check_texts(outputs, &files, &mut way)?;
     Ok(way.result(Plan {
         renamed,
         files,

@@ -28,6 +28,11 @@ const USERS: &str = "namespace U;\r\nusing N;\r\npublic static class More { publ
 
 /// Other parameters, looked at with the new texts: the texts afterwards and what is told, or what is in the way.
 fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec<String>), Vec<String>> {
+    changed_beside(users, symbol, list, &BTreeSet::new())
+}
+
+/// Other parameters where some files could not be read as a whole.
+fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<String>) -> Result<(String, String, Vec<String>), Vec<String>> {
     let files = [("src/shop.cs", SHOP), ("src/users.cs", users)];
     let mut sample = Sample::of(&files);
     let symbols = sample.names();
@@ -41,7 +46,7 @@ fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec
         new: list,
         leave_possible: false,
         gaps: &BTreeSet::new(),
-        flawed: &BTreeSet::new(),
+        flawed,
         sources: &sources,
     };
     let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
@@ -117,4 +122,12 @@ fn what_cannot_follow_is_told_with_its_place() {
         let told = changed(users, symbol, list).expect_err(list);
         assert!(told.iter().any(|told| told.contains(why)), "{list}: {why} is not in {told:#?}");
     }
+}
+
+#[test]
+fn a_file_that_could_not_be_read_as_a_whole_is_in_the_way() {
+    let flawed = BTreeSet::from(["src/users.cs".to_owned()]);
+    let told = changed_beside("class Late { void Half( }\n", "N.Shop#Half", "one -> two", &flawed).expect_err("a flawed file");
+    assert_eq!(told, ["src/users.cs: it names Half and could not be read as a whole"]);
+    assert!(changed_beside("class Late { void Other( }\n", "N.Shop#Half", "one -> two", &flawed).is_ok());
 }
