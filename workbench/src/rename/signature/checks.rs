@@ -32,7 +32,7 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
 }
 
 /// Whether a text is read without errors.
-fn parses(text: &str, defines: &BTreeSet<String>) -> bool {
+pub(super) fn parses(text: &str, defines: &BTreeSet<String>) -> bool {
     matches!(parse::read(text, defines, "").0.tier, Tier::Whole | Tier::Repaired)
 }
 
