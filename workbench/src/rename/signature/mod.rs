@@ -308,6 +308,8 @@ fn mark_uses<O: Outputs>(
         };
         let text = texts.of(&place.file).unwrap_or_default();
         match mark_of(text, at, place, called.contains(place)) {
+            // An operator that converts to the type bears its name and calls nothing.
+            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => marked.add(&place.file, at, Mark::Stays),
             _ if !change.is_constructor && word != change.family.old => {
                 way.add(format!("{told}: this code uses it without writing its name: {}", place.text));
             }
@@ -351,6 +353,16 @@ fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
         .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
         .map_or(head, |end| &head[end..]);
     word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
+}
+
+/// Whether a type stands behind `operator`, perhaps with its namespace before it: it is what the operator converts to.
+fn is_behind_operator(text: &str, at: usize) -> bool {
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '@');
+    let head = text[..at].trim_end_matches(is_in_name).trim_end();
+    let before = head.strip_suffix("checked").map_or(head, str::trim_end);
+    before
+        .strip_suffix("operator")
+        .is_some_and(|rest| rest.ends_with(char::is_whitespace))
 }
 
 /// Whether a name stands in `nameof(…)`.

@@ -131,3 +131,16 @@ fn a_file_that_could_not_be_read_as_a_whole_is_in_the_way() {
     assert_eq!(told, ["src/users.cs: it names Half and could not be read as a whole"]);
     assert!(changed_beside("class Late { void Other( }\n", "N.Shop#Half", "one -> two", &flawed).is_ok());
 }
+
+#[test]
+fn conversion_operators_stay() {
+    let users = "public struct St { public St(int a, int b) { }\n public static implicit operator St(int a) => new St(a, 1);\n public static explicit operator int(St of) => 1; }\n";
+    let (_, users, _) = changed(users, "St#.ctor", "b, a").expect("nothing is in the way");
+    for line in [
+        "public St(int b, int a)",
+        "operator St(int a) => new St(1, a)",
+        "operator int(St of)",
+    ] {
+        assert!(users.contains(line), "{line} is not in\n{users}");
+    }
+}
