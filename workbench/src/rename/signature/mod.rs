@@ -54,7 +54,7 @@ pub fn change_signature<O: Outputs>(
     asked: RenameRequest<'_>,
 ) -> Result<Result<Plan, InTheWay>, O::Error> {
     let mut way = InTheWay::default();
-    let Some(change) = change_of(outputs, symbols, asked, &mut way)? else {
+    let Some(change) = change_of(outputs, (symbols, world), asked, &mut way)? else {
         return Ok(Err(way));
     };
     let renamed = change.paths_afterwards();
@@ -117,7 +117,7 @@ fn check_file(file: &str, text: &str, asked: RenameRequest<'_>, layout: &Layout,
 /// What is to change; nothing where that is refused already.
 fn change_of<O: Outputs>(
     outputs: &mut O,
-    symbols: &Symbols,
+    (symbols, world): (&Symbols, &dyn World),
     asked: RenameRequest<'_>,
     way: &mut InTheWay,
 ) -> Result<Option<Change>, O::Error> {
@@ -170,6 +170,13 @@ fn change_of<O: Outputs>(
         family,
         is_constructor,
     };
+    if is_constructor {
+        let mut texts = Texts::new(world);
+        checks::check_primary(outputs, symbols, candidate, &mut texts, way)?;
+        if change.own.is_empty() {
+            checks::check_type_arguments(outputs, symbols, asked, &mut texts, way)?;
+        }
+    }
     if is_constructor && change.own.iter().all(|one| one.optional || one.params) && change.asks_for_more() {
         // Heirs call it where they write nothing.
         let heirs = implementations(outputs, symbols, &Candidate::of(candidate.key(), &[]), true)?;

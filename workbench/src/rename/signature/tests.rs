@@ -144,3 +144,28 @@ fn conversion_operators_stay() {
         assert!(users.contains(line), "{line} is not in\n{users}");
     }
 }
+
+#[test]
+fn constructors_beside_a_primary_one_stay() {
+    for kind in ["class", "record", "struct"] {
+        let users = format!(
+            "public {kind} Both(int p) {{ public int P = p; public Both(string s, int q) : this(q) {{ }}\n static Both A() => new(1); }}\n"
+        );
+        let told = changed(&users, "Both#.ctor(string,int)", "q, s").expect_err("a primary constructor");
+        assert!(
+            told.iter()
+                .any(|one| one.starts_with("src/users.cs:1:") && one.contains("primary constructor")),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_type_that_is_made_as_a_type_argument_keeps_its_empty_constructor() {
+    let users = "class Made { public Made() { } }\nclass Maker<T> where T : new() { }\nclass Uses {\n Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;\n Made three = new Made(); bool Is(int a, int b) => a < b;\n}\n";
+    let told = changed(users, "Made#.ctor()", "int size = 1").expect_err("a type argument");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[1].starts_with("src/users.cs:4:8: Made is a type argument here"), "{told:?}");
+    let fine = users.replace("Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;", "");
+    assert!(changed(&fine, "Made#.ctor()", "int size = 1").is_ok());
+}
