@@ -169,3 +169,20 @@ fn a_type_that_is_made_as_a_type_argument_keeps_its_empty_constructor() {
     let fine = users.replace("Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;", "");
     assert!(changed(&fine, "Made#.ctor()", "int size = 1").is_ok());
 }
+
+#[test]
+fn names_in_attributes_follow() {
+    let users = "class C {\n int b = 1;\n [return: A(nameof(b))]\n [A(nameof(b), nameof(a))]\n int M([A(nameof(b))] int a, int b) => a + b;\n int N() => M(1, 2);\n}\n";
+    let (_, after, _) = changed(users, "C#M", "a, b -> count").expect("nothing is in the way");
+    for line in [
+        " int b = 1;",
+        "[return: A(nameof(count))]",
+        "[A(nameof(count), nameof(a))]",
+        "int M([A(nameof(count))] int a, int count) => a + count;",
+    ] {
+        assert!(after.contains(line), "{line} is not in\n{after}");
+    }
+    let body = users.replace("a + b", "b");
+    let told = changed(&body, "C#M", "b").expect_err("a name that goes");
+    assert!(told.iter().any(|one| one.contains("attribute names a")), "{told:?}");
+}
