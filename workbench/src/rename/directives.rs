@@ -1,7 +1,8 @@
 //! Names outside of every type: using directives, attributes of the assembly, top-level statements.
 
-use super::Planning;
 use super::family::Family;
+use super::places::Texts;
+use super::{InTheWay, Planning, RenameRequest};
 use crate::edit::lines::{fit, line_and_column};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
@@ -11,6 +12,16 @@ use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::model::Syntax;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
+
+/// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
+pub(super) fn refuse_flawed(asked: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
+    let flawed = asked.sources.iter().filter(|file| file.ends_with(".cs") && asked.flawed.contains(*file));
+    for file in flawed {
+        if texts.read(file).is_some_and(|text| text.contains(name)) {
+            way.add(format!("{file}: it names {name} and could not be read as a whole"));
+        }
+    }
+}
 
 /// Changes the using directives that name the type; any other such use blocks the rename.
 pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
@@ -34,11 +45,9 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     if naming.is_empty() {
         return Ok(());
     }
+    refuse_flawed(*asked, &family.old, texts, way);
     let labels: Vec<String> = naming.iter().map(|file| file_label(file, "syntax")).collect();
     for (file, output) in naming.into_iter().zip(outputs.read(&labels)?) {
-        if asked.flawed.contains(file) {
-            way.add(format!("{file}: it names {} and could not be read as a whole", family.old));
-        }
         let Some(bytes) = output.bytes else { continue };
         let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
         let text = texts.of(file).unwrap_or_default().to_owned();

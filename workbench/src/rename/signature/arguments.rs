@@ -166,7 +166,7 @@ impl Reordering<'_> {
 }
 
 /// The name of an argument that is written with one, and its value.
-fn label_of(argument: &str) -> Option<(&str, &str)> {
+pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
     let tokens = lex(argument).tokens;
     let [name, colon, ..] = tokens.as_slice() else { return None };
     let is_label = name.kind == Kind::Word && colon.text(argument) == ":";

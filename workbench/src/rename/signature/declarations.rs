@@ -57,6 +57,14 @@ impl Declaration<'_> {
             return Err("its parameters are not those that are known".to_owned());
         }
         let mut renamed: BTreeMap<String, String> = BTreeMap::new();
+        for one in self.wanted {
+            if let Wanted::Kept { from, renamed: Some(new) } = one
+                && names[*from] == self.own[*from]
+            {
+                renamed.insert(names[*from].clone(), new.clone());
+            }
+        }
+        let gone = self.gone(&names);
         let mut entries = Vec::new();
         for one in self.wanted {
             entries.push(match one {
@@ -66,18 +74,18 @@ impl Declaration<'_> {
                     match new {
                         // A declaration that gives it another name than the one that was asked about keeps that.
                         Some(new) if names[*from] == self.own[*from] => {
-                            renamed.insert(names[*from].clone(), new.clone());
-                            with_name(written, &names[*from], new)
+                            let declared = with_name(written, &names[*from], new);
+                            with_attributes(declared, &renamed, &gone)?
                         }
-                        _ => written.to_owned(),
+                        _ => with_attributes(written.to_owned(), &renamed, &gone)?,
                     }
                 }
             });
         }
-        let gone = self.gone(&names);
         let body = body_behind(text, list.inside.end + 1);
         let mut changes = self.in_body(text, body, &renamed, &gone)?;
         changes.push((list.inside.clone(), rewritten(text, &list, &entries)));
+        changes.extend(in_attributes(text, attributes_before(text, name), &renamed, &gone)?);
         changes.extend(in_documentation(text, name, &renamed, &gone));
         Ok(changes)
     }
@@ -126,6 +134,50 @@ fn with_name(declared: &str, old: &str, new: &str) -> String {
         Some(at) => [&declared[..at], new, &declared[at + old.len()..]].concat(),
         None => declared.to_owned(),
     }
+}
+
+/// A parameter's declaration whose attributes name parameters by their new names.
+fn with_attributes(mut declared: String, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<String, String> {
+    let whole = 0..declared.len();
+    for (range, new) in in_attributes(&declared, whole, renamed, gone)?.into_iter().rev() {
+        declared.replace_range(range, &new);
+    }
+    Ok(declared)
+}
+
+/// What stands before the name of a member from the end of the member before it: its attributes, modifiers and type.
+fn attributes_before(text: &str, name: usize) -> Range<usize> {
+    let mut depth = 0_usize;
+    for token in lex(&text[..name]).tokens.iter().rev() {
+        match token.text(text) {
+            ")" | "]" => depth += 1,
+            "(" | "[" => depth = depth.saturating_sub(1),
+            ";" | "{" | "}" if depth == 0 => return token.end as usize..name,
+            _ => {}
+        }
+    }
+    0..name
+}
+
+/// What changes in attributes: `nameof` with a parameter.
+fn in_attributes(text: &str, range: Range<usize>, renamed: &BTreeMap<String, String>, gone: &[String]) -> Result<Replacements, String> {
+    let own = &text[range.clone()];
+    let tokens: Vec<_> = lex(own).tokens.into_iter().filter(|token| token.kind != Kind::Unknown).collect();
+    let mut changes = Replacements::new();
+    for four in tokens.windows(4) {
+        let [word, open, name, close] = four else { continue };
+        if (word.text(own), open.text(own), close.text(own)) != ("nameof", "(", ")") {
+            continue;
+        }
+        let named = name.text(own).trim_start_matches('@');
+        if gone.iter().any(|one| one == named) {
+            return Err(format!("an attribute names {named}, which goes"));
+        }
+        if let Some(new) = renamed.get(named) {
+            changes.push((range.start + name.start as usize..range.start + name.end as usize, new.clone()));
+        }
+    }
+    Ok(changes)
 }
 
 /// What stands behind the parameters of a declaration up to its end.

@@ -5,6 +5,7 @@
 //! afterwards is known.
 
 mod arguments;
+mod checks;
 mod declarations;
 mod marks;
 mod wanted;
@@ -13,7 +14,7 @@ use super::family::Family;
 use super::places::Texts;
 use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
-use crate::rename::excluded;
+use crate::rename::{directives, excluded};
 use crate::symbols::contents::Layout;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -53,7 +54,7 @@ pub fn change_signature<O: Outputs>(
     asked: RenameRequest<'_>,
 ) -> Result<Result<Plan, InTheWay>, O::Error> {
     let mut way = InTheWay::default();
-    let Some(change) = change_of(outputs, symbols, asked, &mut way)? else {
+    let Some(change) = change_of(outputs, (symbols, world), asked, &mut way)? else {
         return Ok(Err(way));
     };
     let renamed = change.paths_afterwards();
@@ -62,6 +63,7 @@ pub fn change_signature<O: Outputs>(
     let mut marked = Marked::default();
     let names = mark_declarations(outputs, symbols, &change, (&mut texts, &mut marked), &mut way)?;
     mark_uses(outputs, symbols, (&change, asked), (&mut texts, &mut marked), &mut way)?;
+    directives::refuse_flawed(asked, &change.family.old, &mut texts, &mut way);
     for place in unread_uses(world, asked.candidate, &change.family) {
         way.add(place);
     }
@@ -92,6 +94,7 @@ pub fn change_signature<O: Outputs>(
             files.push(Rewritten::of(file, before, made.text));
         }
     }
+    checks::check_texts(outputs, &files, &mut way)?;
     Ok(way.result(Plan {
         renamed,
         files,
@@ -114,7 +117,7 @@ fn check_file(file: &str, text: &str, asked: RenameRequest<'_>, layout: &Layout,
 /// What is to change; nothing where that is refused already.
 fn change_of<O: Outputs>(
     outputs: &mut O,
-    symbols: &Symbols,
+    (symbols, world): (&Symbols, &dyn World),
     asked: RenameRequest<'_>,
     way: &mut InTheWay,
 ) -> Result<Option<Change>, O::Error> {
@@ -167,6 +170,13 @@ fn change_of<O: Outputs>(
         family,
         is_constructor,
     };
+    if is_constructor {
+        let mut texts = Texts::new(world);
+        checks::check_primary(outputs, symbols, candidate, &mut texts, way)?;
+        if change.own.is_empty() {
+            checks::check_type_arguments(outputs, symbols, asked, &mut texts, way)?;
+        }
+    }
     if is_constructor && change.own.iter().all(|one| one.optional || one.params) && change.asks_for_more() {
         // Heirs call it where they write nothing.
         let heirs = implementations(outputs, symbols, &Candidate::of(candidate.key(), &[]), true)?;
@@ -305,6 +315,8 @@ fn mark_uses<O: Outputs>(
         };
         let text = texts.of(&place.file).unwrap_or_default();
         match mark_of(text, at, place, called.contains(place)) {
+            // An operator that converts to the type bears its name and calls nothing.
+            Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => marked.add(&place.file, at, Mark::Stays),
             _ if !change.is_constructor && word != change.family.old => {
                 way.add(format!("{told}: this code uses it without writing its name: {}", place.text));
             }
@@ -348,6 +360,16 @@ fn stands_behind_value(text: &str, at: usize, owner: &str) -> bool {
         .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
         .map_or(head, |end| &head[end..]);
     word.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')) != owner
+}
+
+/// Whether a type stands behind `operator`, perhaps with its namespace before it: it is what the operator converts to.
+fn is_behind_operator(text: &str, at: usize) -> bool {
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '@');
+    let head = text[..at].trim_end_matches(is_in_name).trim_end();
+    let before = head.strip_suffix("checked").map_or(head, str::trim_end);
+    before
+        .strip_suffix("operator")
+        .is_some_and(|rest| rest.ends_with(char::is_whitespace))
 }
 
 /// Whether a name stands in `nameof(…)`.

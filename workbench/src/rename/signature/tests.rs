@@ -28,6 +28,11 @@ const USERS: &str = "namespace U;\r\nusing N;\r\npublic static class More { publ
 
 /// Other parameters, looked at with the new texts: the texts afterwards and what is told, or what is in the way.
 fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec<String>), Vec<String>> {
+    changed_beside(users, symbol, list, &BTreeSet::new())
+}
+
+/// Other parameters where some files could not be read as a whole.
+fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<String>) -> Result<(String, String, Vec<String>), Vec<String>> {
     let files = [("src/shop.cs", SHOP), ("src/users.cs", users)];
     let mut sample = Sample::of(&files);
     let symbols = sample.names();
@@ -41,7 +46,7 @@ fn changed(users: &str, symbol: &str, list: &str) -> Result<(String, String, Vec
         new: list,
         leave_possible: false,
         gaps: &BTreeSet::new(),
-        flawed: &BTreeSet::new(),
+        flawed,
         sources: &sources,
     };
     let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
@@ -117,4 +122,67 @@ fn what_cannot_follow_is_told_with_its_place() {
         let told = changed(users, symbol, list).expect_err(list);
         assert!(told.iter().any(|told| told.contains(why)), "{list}: {why} is not in {told:#?}");
     }
+}
+
+#[test]
+fn a_file_that_could_not_be_read_as_a_whole_is_in_the_way() {
+    let flawed = BTreeSet::from(["src/users.cs".to_owned()]);
+    let told = changed_beside("class Late { void Half( }\n", "N.Shop#Half", "one -> two", &flawed).expect_err("a flawed file");
+    assert_eq!(told, ["src/users.cs: it names Half and could not be read as a whole"]);
+    assert!(changed_beside("class Late { void Other( }\n", "N.Shop#Half", "one -> two", &flawed).is_ok());
+}
+
+#[test]
+fn conversion_operators_stay() {
+    let users = "public struct St { public St(int a, int b) { }\n public static implicit operator St(int a) => new St(a, 1);\n public static explicit operator int(St of) => 1; }\n";
+    let (_, users, _) = changed(users, "St#.ctor", "b, a").expect("nothing is in the way");
+    for line in [
+        "public St(int b, int a)",
+        "operator St(int a) => new St(1, a)",
+        "operator int(St of)",
+    ] {
+        assert!(users.contains(line), "{line} is not in\n{users}");
+    }
+}
+
+#[test]
+fn constructors_beside_a_primary_one_stay() {
+    for kind in ["class", "record", "struct"] {
+        let users = format!(
+            "public {kind} Both(int p) {{ public int P = p; public Both(string s, int q) : this(q) {{ }}\n static Both A() => new(1); }}\n"
+        );
+        let told = changed(&users, "Both#.ctor(string,int)", "q, s").expect_err("a primary constructor");
+        assert!(
+            told.iter()
+                .any(|one| one.starts_with("src/users.cs:1:") && one.contains("primary constructor")),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_type_that_is_made_as_a_type_argument_keeps_its_empty_constructor() {
+    let users = "class Made { public Made() { } }\nclass Maker<T> where T : new() { }\nclass Uses {\n Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;\n Made three = new Made(); bool Is(int a, int b) => a < b;\n}\n";
+    let told = changed(users, "Made#.ctor()", "int size = 1").expect_err("a type argument");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[1].starts_with("src/users.cs:4:8: Made is a type argument here"), "{told:?}");
+    let fine = users.replace("Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;", "");
+    assert!(changed(&fine, "Made#.ctor()", "int size = 1").is_ok());
+}
+
+#[test]
+fn names_in_attributes_follow() {
+    let users = "class C {\n int b = 1;\n [return: A(nameof(b))]\n [A(nameof(b), nameof(a))]\n int M([A(nameof(b))] int a, int b) => a + b;\n int N() => M(1, 2);\n}\n";
+    let (_, after, _) = changed(users, "C#M", "a, b -> count").expect("nothing is in the way");
+    for line in [
+        " int b = 1;",
+        "[return: A(nameof(count))]",
+        "[A(nameof(count), nameof(a))]",
+        "int M([A(nameof(count))] int a, int count) => a + count;",
+    ] {
+        assert!(after.contains(line), "{line} is not in\n{after}");
+    }
+    let body = users.replace("a + b", "b");
+    let told = changed(&body, "C#M", "b").expect_err("a name that goes");
+    assert!(told.iter().any(|one| one.contains("attribute names a")), "{told:?}");
 }

@@ -1,6 +1,8 @@
 //! The parameters that a member is to have, as they are asked for: `count, old -> new, bool exact = false, int depth := 0`.
 
-use crate::rename::lists::{Of, list_at, trimmed};
+use super::arguments::label_of;
+use super::checks::parses;
+use crate::rename::lists::{List, Of, has_line_comment, list_at, trimmed};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::model::Tier;
@@ -41,12 +43,25 @@ pub(super) struct Added {
 /// # Errors
 /// What of it is none, or cannot be.
 pub(super) fn read(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
-    let bracketed = format!("({})", list.trim().trim_start_matches('(').trim_end_matches(')'));
-    let bracketed = match list_at(&format!("({list})"), 0, Of::Parameters) {
-        Some(whole) if whole.inside.end == list.len() + 1 && !list.trim().starts_with('(') => format!("({list})"),
-        _ => bracketed,
+    let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
+    let asked = list.trim();
+    let inside = 0..asked.len();
+    if has_line_comment(
+        asked,
+        &List {
+            inside,
+            pieces: Vec::new(),
+        },
+    ) {
+        return Err(format!("'{asked}' has a comment in it: give the parameters without it"));
+    }
+    let bracketed = match asked.starts_with('(') && is_whole(asked) {
+        true => asked.to_owned(),
+        false => format!("({asked})"),
     };
-    let list = list_at(&bracketed, 0, Of::Parameters).ok_or("it is no list of parameters")?;
+    let Some(list) = list_at(&bracketed, 0, Of::Parameters).filter(|_| is_whole(&bracketed)) else {
+        return Err(format!("'{asked}' is no list of parameters: its brackets do not match"));
+    };
     let mut wanted = Vec::new();
     for piece in &list.pieces {
         wanted.push(read_one(&bracketed[trimmed(&bracketed, piece)], own)?);
@@ -97,6 +112,7 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
             )),
         };
     }
+    check_added(piece, declared, kind, argument.as_deref())?;
     let is_optional = default_begins(declared).is_some();
     if argument.is_none() && !is_optional {
         return Err(format!(
@@ -118,6 +134,45 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
         argument,
         is_optional,
     }))
+}
+
+/// Refuses a new parameter that C# would not read as one.
+fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) -> Result<(), String> {
+    let head = declared[..default_begins(declared).unwrap_or(declared.len())].trim_end();
+    let written = lex(head).tokens.last().map_or("", |token| token.text(head));
+    if !is_name(written) {
+        return Err(format!("C# does not allow the name '{written}' for a parameter: {piece}"));
+    }
+    if matches!(kind.trim_end_matches('?'), "void" | "var") {
+        return Err(format!("'{kind}' is no type that a parameter can have: {piece}"));
+    }
+    match argument {
+        Some(argument) if !is_expression(argument) => Err(format!(
+            "'{argument}' is not one expression that callers can pass, write it behind `:=`: {piece}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a text is one expression and nothing else.
+fn is_expression(text: &str) -> bool {
+    let call = format!("({text})");
+    let is_one = list_at(&call, 0, Of::Arguments).is_some_and(|list| list.inside.end == text.len() + 1 && list.pieces.len() == 1);
+    let is_some = !lex(text).tokens.is_empty() && label_of(text).is_none();
+    is_one && is_some && !ends_statement(text) && parses(&format!("class C__ {{ object M__() {{ return ({text}); }} }}"), &BTreeSet::new())
+}
+
+/// Whether a `;` stands in a text outside of braces.
+fn ends_statement(text: &str) -> bool {
+    let mut depth = 0_usize;
+    lex(text).tokens.iter().any(|token| {
+        match token.text(text) {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            word => return word == ";" && depth == 0,
+        }
+        false
+    })
 }
 
 /// Refuses what C# does not allow in this order.
@@ -217,6 +272,15 @@ mod tests {
             read("(count -> size, List<int> all)", &own()),
             Ok(vec![kept(0, Some("size")), kept(1, None)])
         );
+        for good in [
+            "(int a, int b) pair := (1, 2)",
+            "int? x := null",
+            "string s := \"a)\"",
+            "int value := F(x => x, [1])",
+            "int @class = 1",
+        ] {
+            assert!(read(good, &own()).is_ok(), "{good}: {:?}", read(good, &own()));
+        }
         let Ok(found) = read("count, Dictionary<int, string> map := new()", &own()) else {
             panic!("refused")
         };
@@ -236,6 +300,20 @@ mod tests {
             ("count, count", "two parameters"),
             ("count -> all, all", "two parameters"),
             ("count,,", "neither"),
+            ("int class := 1", "the name 'class'"),
+            ("int int := 1", "the name 'int'"),
+            ("int x := ", "'' is not one expression"),
+            ("int x := /* none */", "is not one expression"),
+            ("int x := a: 1", "is not one expression"),
+            ("int x := 1 2", "is not one expression"),
+            ("int x := 1; return 2", "is not one expression"),
+            ("count, int y := 1; }", "brackets do not match"),
+            ("int x := 5)", "brackets do not match"),
+            ("(int x := 5))", "brackets do not match"),
+            ("int x := 5 // five", "a comment"),
+            ("int x = ", "neither"),
+            ("void v := 1", "'void' is no type"),
+            ("var v := 1", "'var' is no type"),
         ] {
             let refused = read(list, &own()).expect_err(list);
             assert!(refused.contains(why), "{list}: {refused}");

@@ -1,0 +1,154 @@
+//! What stands in the way of other parameters besides the uses: texts that would parse no more, constructors that are called without their names.
+
+use super::declarations::parameters_behind;
+use super::with_files;
+use crate::rename::lists::{tokens_behind, type_arguments_end};
+use crate::rename::places::Texts;
+use crate::rename::{InTheWay, RenameRequest, Rewritten, Spot};
+use crate::symbols::index::{Symbols, simple_name};
+use crate::symbols::locations::all_declarations;
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::{Outputs, file_label};
+use crate::symbols::overloads;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::usages::{Subject, usages};
+use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::model::Tier;
+use producers::csharp::{defines, parse};
+use std::collections::BTreeSet;
+
+/// Refuses changed files that parsed before and would parse no more.
+pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way: &mut InTheWay) -> Result<(), O::Error> {
+    let labels: Vec<String> = files.iter().map(|file| file_label(&file.path, "defines")).collect();
+    for (file, output) in files.iter().zip(outputs.read(&labels)?) {
+        let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
+        let defines: BTreeSet<String> = known.map(|known| known.own.into_iter().collect()).unwrap_or_default();
+        let (before, after) = (
+            file.before.as_deref().unwrap_or_default(),
+            file.after.as_deref().unwrap_or_default(),
+        );
+        if !parses(before, &defines) || parses(after, &defines) {
+            continue;
+        }
+        let changed = after.lines().zip(before.lines()).position(|(new, old)| new != old);
+        let line = changed.unwrap_or_default();
+        let shown = after.lines().nth(line).unwrap_or_default().trim();
+        way.add(format!(
+            "{}:{}: the file would parse no more; its first changed line would be: {shown}",
+            file.path,
+            line + 1
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a constructor of a type that has a primary one, too: their calls are not told apart.
+pub(super) fn check_primary<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    candidate: &Candidate,
+    texts: &mut Texts<'_>,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    let key = candidate.key();
+    let spots = |found: Vec<(String, crate::symbols::locations::SourceLocation)>| -> Vec<Spot> {
+        found.into_iter().map(|(_, at)| (at.file, at.line, at.column)).collect()
+    };
+    let own = spots(all_declarations(outputs, &[&with_files(symbols, &candidate.path)])?);
+    let parts = spots(all_declarations(outputs, &[&with_files(symbols, key)])?);
+    let rows = overloads::of(outputs, &[key])?.into_iter().flatten();
+    let count = rows.filter(|one| one.kind == candidate.kind).count();
+    for spot in parts {
+        let Some((at, _)) = texts.identifier_at(&spot) else { continue };
+        let is_primary = texts.of(&spot.0).and_then(|text| parameters_behind(text, at)).is_some();
+        if is_primary && (count > 1 || !own.contains(&spot)) {
+            way.add(format!(
+                "{}:{}:{}: {key} has a primary constructor here, and its calls are not told from those of others",
+                spot.0, spot.1, spot.2
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an empty constructor that gets parameters where its type is a type argument: `where T : new()` asks for the empty one.
+pub(super) fn check_type_arguments<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    asked: RenameRequest<'_>,
+    texts: &mut Texts<'_>,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    let key = asked.candidate.key();
+    let found = resolve(symbols, outputs, key, &Options::default())?;
+    let Ok(subject) = Subject::of(&found) else {
+        way.add(format!("cortex cannot tell the uses of {key} from those of another type"));
+        return Ok(());
+    };
+    let name = simple_name(key);
+    let found = usages(outputs, symbols, &subject, asked.gaps)?.in_code();
+    for place in found.certain.iter().chain(found.possible.keys()) {
+        let spot: Spot = (place.file.clone(), place.line, place.column);
+        let Some((at, _)) = texts.identifier_at(&spot) else { continue };
+        if texts.of(&place.file).is_some_and(|text| is_type_argument(text, at)) {
+            way.add(format!(
+                "{}:{}:{}: {name} is a type argument here, and `new()` may ask for its constructor without parameters: {}",
+                place.file, place.line, place.column, place.text
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a type that begins at a byte stands in type arguments.
+fn is_type_argument(text: &str, at: usize) -> bool {
+    let (rest, tokens) = tokens_behind(text, at);
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
+    let mut next = 1;
+    while matches!(word(next), "." | "::") {
+        next += 2;
+    }
+    if word(next) == "<" {
+        next = type_arguments_end(rest, &tokens, next, true).map_or(next, |end| end + 1);
+    }
+    next += usize::from(word(next) == "?");
+    if !matches!(word(next), ">" | ",") {
+        return false;
+    }
+    let mut depth = 0_usize;
+    for token in lex(&text[..at]).tokens.iter().rev() {
+        match token.text(text) {
+            "<" if depth == 0 => return true,
+            "<" => depth -= 1,
+            ">" => depth += 1,
+            "," | "." | "::" | "?" | "[" | "]" => {}
+            _ if token.kind == Kind::Word => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a text is read without errors.
+pub(super) fn parses(text: &str, defines: &BTreeSet<String>) -> bool {
+    matches!(parse::read(text, defines, "").0.tier, Tier::Whole | Tier::Repaired)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::samples::Sample;
+
+    #[test]
+    fn texts_that_would_parse_no_more_are_refused() {
+        let (good, bad) = ("class C {\n int M(int a) => a;\n}\n", "class C {\n int M(int a => a;\n}\n");
+        let mut sample = Sample::of(&[("src/c.cs", good)]);
+        for (before, after, told) in [(good, bad, 1), (good, good, 0), (bad, bad, 0)] {
+            let files = [Rewritten::of("src/c.cs", before, after.to_owned())];
+            let mut way = InTheWay::default();
+            check_texts(&mut sample, &files, &mut way).expect("outputs");
+            assert_eq!(way.0.len(), told, "{way:?}");
+            assert!(way.0.iter().all(|one| one.starts_with("src/c.cs:2: ")), "{way:?}");
+        }
+    }
+}
