@@ -15,7 +15,10 @@ use producers::csharp::types::symbol_of;
 
 /// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
 pub(super) fn refuse_flawed(asked: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
-    let flawed = asked.sources.iter().filter(|file| file.ends_with(".cs") && asked.flawed.contains(*file));
+    let flawed = asked
+        .sources
+        .iter()
+        .filter(|file| file.ends_with(".cs") && asked.flawed.contains(*file));
     for file in flawed {
         if texts.read(file).is_some_and(|text| text.contains(name)) {
             way.add(format!("{file}: it names {name} and could not be read as a whole"));
