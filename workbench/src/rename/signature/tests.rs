@@ -143,6 +143,11 @@ fn conversion_operators_stay() {
     ] {
         assert!(users.contains(line), "{line} is not in\n{users}");
     }
+    let users = "public struct St { public St(int a) { } public static implicit operator St(int a) => new St(a); }\nclass Other { public static explicit operator St(Other of) => new(1); }\n";
+    let (_, users, _) = changed(users, "St#.ctor", "a, int b := 0").expect("nothing is in the way");
+    for line in ["operator St(int a) => new St(a, 0)", "operator St(Other of) => new(1, 0)"] {
+        assert!(users.contains(line), "{line} is not in\n{users}");
+    }
 }
 
 #[test]

@@ -136,6 +136,11 @@ fn read_one(piece: &str, own: &[ParameterRow]) -> Result<Wanted, String> {
     }))
 }
 
+/// Words of C# that name no type.
+const RESERVED: &str = "abstract as base break case catch checked class const continue default delegate do else enum event explicit extern false \
+    finally fixed for foreach goto if implicit interface internal is lock namespace new null operator override private protected \
+    public return sealed sizeof stackalloc static struct switch throw true try typeof unchecked unsafe using virtual volatile while";
+
 /// Refuses a new parameter that C# would not read as one.
 fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) -> Result<(), String> {
     let head = declared[..default_begins(declared).unwrap_or(declared.len())].trim_end();
@@ -143,7 +148,9 @@ fn check_added(piece: &str, declared: &str, kind: &str, argument: Option<&str>) 
     if !is_name(written) {
         return Err(format!("C# does not allow the name '{written}' for a parameter: {piece}"));
     }
-    if matches!(kind.trim_end_matches('?'), "void" | "var") {
+    let is_reserved = |word: &str| RESERVED.split_whitespace().any(|one| one == word);
+    let has_reserved = lex(kind).tokens.iter().any(|token| is_reserved(token.text(kind)));
+    if has_reserved || matches!(kind.trim_end_matches('?'), "void" | "var") {
         return Err(format!("'{kind}' is no type that a parameter can have: {piece}"));
     }
     match argument {
@@ -275,9 +282,11 @@ mod tests {
         for good in [
             "(int a, int b) pair := (1, 2)",
             "int? x := null",
+            "int*[] x := null",
             "string s := \"a)\"",
             "int value := F(x => x, [1])",
             "int @class = 1",
+            "in int x := 1",
         ] {
             assert!(read(good, &own()).is_ok(), "{good}: {:?}", read(good, &own()));
         }
@@ -312,11 +321,23 @@ mod tests {
             ("(int x := 5))", "brackets do not match"),
             ("int x := 5 // five", "a comment"),
             ("int x = ", "neither"),
+            ("int x = 1 2", "neither"),
+            ("int x = 1; int y", "neither"),
+            ("class x := 1", "'class' is no type"),
+            ("List<return> x := 1", "is no type"),
             ("void v := 1", "'void' is no type"),
             ("var v := 1", "'var' is no type"),
         ] {
             let refused = read(list, &own()).expect_err(list);
             assert!(refused.contains(why), "{list}: {refused}");
+        }
+        let reserved = "abstract as base bool break byte case catch char checked class const continue decimal default delegate do double else enum \
+            event explicit extern false finally fixed float for foreach goto if implicit in int interface internal is lock long namespace new null \
+            object operator out override params private protected public readonly ref return sbyte sealed short sizeof stackalloc static string \
+            struct switch this throw true try typeof uint ulong unchecked unsafe ushort using virtual void volatile while";
+        for word in reserved.split_whitespace() {
+            assert!(read(&format!("int {word} := 1"), &own()).is_err(), "{word}");
+            assert!(read(&format!("count -> {word}"), &own()).is_err(), "{word}");
         }
     }
 }
