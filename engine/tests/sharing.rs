@@ -145,7 +145,7 @@ producer = "pen"
 inputs = { text = "//all:slow" }
 "#;
 
-/// A history of trees of which only the latest is known.
+/// A history of trees that knows only the latest tree.
 struct Line;
 
 impl Nearby for Line {

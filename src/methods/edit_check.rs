@@ -2,12 +2,11 @@
 
 use super::Method;
 use super::edit::Edit;
-use super::rewriting::look_in;
+use super::rewriting::{kept_text, look_in};
 use crate::desk::Desk;
 use workbench::edit::disk::Disk;
-use workbench::edit::encoding::decode;
 use workbench::edit::response::Response;
-use workbench::edit::session::{Content, Session, read_kept_content};
+use workbench::edit::session::Session;
 use workbench::edit::state::Status;
 use workbench::symbols::lost_names::{EditedFile, LostNames, lost_names};
 
@@ -46,17 +45,13 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, now: u64) -> Option<Los
     let disk = Disk::new(&root);
     let id = response.session.as_deref()?;
     let session = Session::load(&disk, id, now).ok()?;
-    let text = |content: &Content| -> Option<String> {
-        let bytes = read_kept_content(&disk, content.as_deref()?).ok()??;
-        Some(decode(&bytes).ok()?.0)
-    };
     let changes = session.done.last()?.changes.iter();
     let files: Vec<EditedFile> = changes
         .filter(|change| change.path.ends_with(".cs"))
         .map(|change| EditedFile {
             path: change.path.clone(),
-            before: text(&change.from.text).unwrap_or_default(),
-            after: text(&change.to.text).unwrap_or_default(),
+            before: kept_text(&disk, &change.from.text).unwrap_or_default(),
+            after: kept_text(&disk, &change.to.text).unwrap_or_default(),
         })
         .collect();
     let faults: Vec<String> = files.iter().filter_map(EditedFile::new_syntax_fault).collect();

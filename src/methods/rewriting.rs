@@ -105,25 +105,27 @@ pub(super) fn look_in<T>(
     Ok(found)
 }
 
+/// Returns the text of a content that a session keeps.
+pub(super) fn kept_text(disk: &Disk, content: &Content) -> Option<String> {
+    let bytes = read_kept_content(disk, content.as_deref()?).ok()??;
+    Some(decode(&bytes).ok()?.0)
+}
+
 /// The files of a session with all that it has not saved, and with new texts in place of those.
 fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<Rewritten> {
     let session = session.and_then(|session| Session::load(disk, session, now()).ok());
-    let text = |content: &Content| -> Option<String> {
-        let bytes = read_kept_content(disk, content.as_deref()?).ok()??;
-        Some(decode(&bytes).ok()?.0)
-    };
     let mut texts = files.to_vec();
     for (path, document) in session.iter().flat_map(|session| &session.documents) {
         if !document.is_edited() {
             continue;
         }
-        let base = text(&document.now.base);
+        let base = kept_text(disk, &document.now.base);
         match texts.iter_mut().find(|file| file.path == *path) {
             Some(file) => file.before = base,
             None => texts.push(Rewritten {
                 path: path.clone(),
                 before: base,
-                after: text(&document.now.text),
+                after: kept_text(disk, &document.now.text),
                 like: None,
             }),
         }

@@ -18,6 +18,7 @@ mod full_disk;
 mod gone;
 mod help_pages;
 mod hierarchy;
+mod joint_questions;
 mod journey;
 mod languages;
 mod live;

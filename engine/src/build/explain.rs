@@ -69,7 +69,7 @@ pub struct Explanation {
     pub moves: Vec<Move>,
     /// The chain from a stale node to the cause.
     pub chain: Vec<Step>,
-    /// Groups of nodes of which one must get another output before this node runs, if that is not certain. The first are nearest to the cause.
+    /// Groups of nodes, nearest to the cause first. The node runs only if one node of a group gets another output. Empty if it is certain to run.
     pub gates: Vec<Gate>,
     /// Number of versions in History.
     pub versions: usize,

@@ -2,7 +2,7 @@
 //!
 //! Knows nothing about the disk. A directory is entered only while some include glob can still match below it, so `docs/**/*.md` never reads
 //! outside `docs`. Each glob is split at its slashes; the positions that a directory's path can have reached in it are the bits of a word. Globs
-//! without wildcards, of which a manifest may have a hundred thousand, are looked up instead of compiled.
+//! without wildcards are looked up instead of compiled: a manifest may have a hundred thousand.
 
 use crate::seams::world::{MAX_SETS, SetDef, WorldError};
 use crate::values::digest::Digest;

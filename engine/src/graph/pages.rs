@@ -48,7 +48,7 @@ impl Graph {
         Some(graph)
     }
 
-    /// Creates an empty graph in place of unreadable pages, all of which it rewrites or removes.
+    /// Creates an empty graph in place of unreadable pages, and rewrites or removes all of them.
     pub fn instead(
         records: impl IntoIterator<Item = u32>,
         links: impl IntoIterator<Item = u32>,

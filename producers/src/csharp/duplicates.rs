@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How a type is declared more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// In several projects or files, each of which declares its own type.
+    /// Several projects or files declare a type of this name, each its own.
     Apart,
     /// Several times in one project, without `partial`.
     Merged,

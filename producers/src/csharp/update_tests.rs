@@ -115,7 +115,7 @@ impl<'a> Since<'a> {
     fn new(before: &'a State, now: &'a State, last: Held) -> Self {
         let roles: BTreeSet<&'static str> = before.roles.keys().chain(now.roles.keys()).copied().collect();
         Self {
-            moved: roles.into_iter().map(|role| (role, moved(before, now, role))).collect(),
+            moved: roles.into_iter().map(|role| (role, differing_inputs(before, now, role))).collect(),
             before,
             now,
             last,
@@ -124,7 +124,7 @@ impl<'a> Since<'a> {
 }
 
 /// Returns the inputs of a role that differ between two states.
-fn moved(before: &State, now: &State, role: &str) -> Vec<MovedInput> {
+fn differing_inputs(before: &State, now: &State, role: &str) -> Vec<MovedInput> {
     let (before, now) = (before.digests(role), now.digests(role));
     let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
     let moved = items.into_iter().filter(|item| before.get(*item) != now.get(*item));

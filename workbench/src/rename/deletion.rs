@@ -15,11 +15,11 @@ use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::usages::{Subject, usages};
 use engine::seams::world::World;
 use engine::values::table::Table;
+use producers::csharp::defines;
 use producers::csharp::deps::dotnet;
 use producers::csharp::lexer::lex;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::Place;
-use producers::csharp::{defines, generated};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -195,12 +195,7 @@ fn without<O: Outputs>(
             Ok(Some(without)) => drop(gone.insert(file.clone(), (text.to_owned(), without.text, without.ranges))),
             Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
         }
-        if asked.flawed.contains(&file) {
-            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
-        }
-        if layout.is_generated(&file) || generated::is_generated(&file, texts.of(&file).unwrap_or_default()) {
-            way.add(format!("{file} is generated, and its next generation would undo the change"));
-        }
+        asked.check_file(&file, texts.of(&file).unwrap_or_default(), &layout, way);
     }
     if gone.is_empty() {
         way.add("no declaration of it is found in the files as they are");

@@ -25,6 +25,7 @@ pub use deletion::delete;
 use engine::seams::world::World;
 use family::Family;
 use places::{Change, Texts};
+use producers::csharp::generated::is_generated;
 pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
 pub use verify::verify;
@@ -44,6 +45,18 @@ pub struct RenameRequest<'a> {
     pub flawed: &'a BTreeSet<String>,
     /// All sources.
     pub sources: &'a [String],
+}
+
+impl RenameRequest<'_> {
+    /// Refuses a file to change that has syntax errors, or that a generator writes.
+    fn check_file(&self, file: &str, text: &str, layout: &Layout, way: &mut InTheWay) {
+        if self.flawed.contains(file) {
+            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
+        }
+        if layout.is_generated(file) || is_generated(file, text) {
+            way.add(format!("{file} is generated, and its next generation would undo the change"));
+        }
+    }
 }
 
 /// What is in the way of a rename, each with its place.
@@ -149,12 +162,7 @@ pub fn plan<O: Outputs>(
         false => unread.into_iter().for_each(|place| way.add(place)),
     }
     for file in change.files() {
-        if asked.flawed.contains(file) {
-            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
-        }
-        if layout.is_generated(file) || producers::csharp::generated::is_generated(file, texts.of(file).unwrap_or_default()) {
-            way.add(format!("{file} is generated, and its next generation would undo the change"));
-        }
+        asked.check_file(file, texts.of(file).unwrap_or_default(), &layout, &mut way);
     }
     let expected = change.expected(&family, asked.new, &texts);
     let files = change.rewritten(&family, asked.new, &texts, &mut way);

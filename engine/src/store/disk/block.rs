@@ -1,7 +1,7 @@
 //! Blocks: small blobs share rows of the data table, so that they compress together and fill pages.
 //!
-//! A row of the data table contains either a chunk of one blob or a block: consecutive frames, each of which expands to the bytes of consecutive
-//! blobs. `blocks.1` counts the blobs of each block; removing the last one removes the block. [`Frames`] caches expanded frames, because a reader
+//! A row of the data table contains either a chunk of one blob or a block. A block is a sequence of frames; a frame expands to the bytes of
+//! consecutive blobs. `blocks.1` counts the blobs of each block; removing the last one removes the block. [`Frames`] caches expanded frames, because a reader
 //! of a blob reads its neighbours next.
 
 use super::frame::HEAD;

@@ -251,7 +251,7 @@ pub(super) fn chunk_key(seq: u64, chunk: u32) -> [u8; 12] {
     key
 }
 
-/// Returns the key of a version: 28 bytes, of which the first 24 are equal for all versions of a node.
+/// Returns the key of a version: 28 bytes. All versions of a node share the first 24.
 pub(super) fn history_key(view: ViewId, label: &str, version: u32) -> [u8; 28] {
     let mut key = [0; 28];
     key[..8].copy_from_slice(&view.0.to_be_bytes());

@@ -210,7 +210,7 @@ pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result
     Ok((!is_found).then(|| harm(read::damaged(table, key, "no search finds it"), Cure::None)))
 }
 
-/// Counts the rows of a table, of which `met` were met before. A table that claims more rows than a walk finds has lost some to damage. Other
+/// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage. Other
 /// processes may have changed rows meanwhile, so only a walk in one transaction proves it.
 pub(super) fn count(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let claimed = open.len()?;

@@ -29,7 +29,6 @@ use engine::planning::symbol::name_of;
 use engine::seams::world::World;
 use engine::values::label::halves;
 use marks::{Mark, Marked};
-use producers::csharp::generated;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +88,7 @@ pub fn change_signature<O: Outputs>(
             expected.insert((file.clone(), small(line), small(column)));
         }
         if made.text != before {
-            check_file(file, before, asked, &layout, &mut way);
+            asked.check_file(file, before, &layout, &mut way);
             places += made.changed;
             files.push(Rewritten::of(file, before, made.text));
         }
@@ -102,16 +101,6 @@ pub fn change_signature<O: Outputs>(
         left,
         expected,
     }))
-}
-
-/// Refuses a file that may hold what is not seen, or that is made anew.
-fn check_file(file: &str, text: &str, asked: RenameRequest<'_>, layout: &Layout, way: &mut InTheWay) {
-    if asked.flawed.contains(file) {
-        way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
-    }
-    if layout.is_generated(file) || generated::is_generated(file, text) {
-        way.add(format!("{file} is generated, and its next generation would undo the change"));
-    }
 }
 
 /// What is to change; nothing where that is refused already.
