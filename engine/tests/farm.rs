@@ -8,7 +8,7 @@ use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
 use engine::seams::farm::{Farm, Harvest, Terms};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
-use engine::seams::remote::{BlobRef, Bundle, BundleOffer, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted};
+use engine::seams::remote::{BlobRef, Bundle, BundleOffer, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,6 +73,10 @@ impl RemoteCache for NoCache {
     }
 
     fn find_bundle(&self, _: &[Digest]) -> Option<Bundle> {
+        None
+    }
+
+    fn read_graph(&self, _: &[u8]) -> Option<Vec<GraphRow>> {
         None
     }
 

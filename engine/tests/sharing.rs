@@ -3,13 +3,12 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
-use engine::build::sharing::{Sharing, everything, sample};
+use engine::build::sharing::{Sharing, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Prefer;
-use engine::seams::nearby::Nearby;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
-use engine::seams::remote::{BundleOffer, RemoteCache, SharedResult};
+use engine::seams::remote::{GraphRow, SharedResult};
 use engine::store::{Store, shared};
 use engine::values::digest::Digest;
 use engine::values::tree::File;
@@ -17,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use toys::bench::{Bench, How, read_manifest};
-use toys::board::{Board, Habit, Pen};
+use toys::board::{Board, Habit, Latest, Pen};
 use toys::producers::registry;
 
 /// A program whose output is a folder, with its name and sandbox level.
@@ -145,19 +144,6 @@ producer = "pen"
 inputs = { text = "//all:slow" }
 "#;
 
-/// A history of trees that knows only the latest tree.
-struct Line;
-
-impl Nearby for Line {
-    fn bundle_names(&self) -> Vec<String> {
-        vec!["latest".to_owned()]
-    }
-
-    fn near(&self) -> Vec<String> {
-        vec!["gone".to_owned(), "latest".to_owned()]
-    }
-}
-
 /// Returns a machine that shares a board; each machine has its own pen.
 fn machine(board: Option<&Board>, pen: &Pen) -> Bench {
     machine_of(MANIFEST, board, pen)
@@ -175,7 +161,7 @@ fn machine_of(text: &str, board: Option<&Board>, pen: &Pen) -> Bench {
     bench.sharing = board.map(|board| Sharing {
         cache: Arc::new(board.clone()),
         farm: None,
-        nearby: Some(Arc::new(Line)),
+        nearby: Some(Arc::new(Latest)),
         prefer: Prefer::Fetch,
     });
     for number in 0..4 {
@@ -197,16 +183,7 @@ const UNREAD: How = How {
 /// Builds everything and stores it as one bundle, like a job for that purpose.
 fn warm(bench: &Bench, board: &Board) {
     let built = bench.build(&["//..."]);
-    let session = bench.session();
-    let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-    let results = everything(&session.graph, &roots, &*bench.store).expect("a store");
-    let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
-    assert!(board.offer_bundle(&BundleOffer {
-        names: &names,
-        near: &session.near(),
-        results: &results,
-        load: &|digest| bench.store.blob(digest).expect("a store"),
-    }));
+    board.warm(bench, &built);
 }
 
 #[test]
@@ -599,8 +576,71 @@ fn what_was_found_and_was_of_no_use_is_no_hit() {
         let other = machine(Some(&board), &pen);
         let built = other.build_as(&["//...", "-//all:summary"], &UNREAD);
         let tally = &built.report.tally;
-        let all = other.session().graph.planned().count();
-        assert_eq!((tally.cached + tally.ran, tally.verified), (all, 0), "{habit:?} {tally:?}");
+        assert_eq!(tally.cached + tally.verified, 0, "{habit:?} {tally:?}");
         assert_eq!(tally.ran == 0, habit == Habit::Honest, "{habit:?} {tally:?}");
     }
+}
+
+/// The graph comes from elsewhere: whatever is wrong with it, outputs are those of a build from nothing.
+#[test]
+fn a_damaged_graph_of_another_machine_costs_time_only() {
+    let pen = Pen::default();
+    let patterns = ["//...", "-//all:summary"];
+    let edited = |machine: Bench| {
+        machine.put("2.txt", "@other\nmoved\n");
+        machine
+    };
+    let clean = edited(machine(None, &pen)).build(&patterns).outputs();
+    let board = Board::default();
+    warm(&machine(Some(&board), &pen), &board);
+    let graphs = board.pinned().graphs.clone();
+    let rows = graphs.values().map(Vec::len).max().unwrap_or_default();
+    assert!(rows >= 4, "a head and three tables");
+    let damages: [fn(&mut Vec<GraphRow>, usize); 4] = [
+        |graph, row| drop(graph.remove(row)),
+        |graph, row| graph[row].body.clear(),
+        |graph, row| {
+            let body = &mut graph[row].body;
+            body.truncate(body.len() / 2);
+        },
+        // In a row of nodes this is the end of the last one's output.
+        |graph, row| graph[row].body.last_mut().into_iter().for_each(|byte| *byte ^= 1),
+    ];
+    for row in 0..rows {
+        for (number, damage) in damages.iter().enumerate() {
+            let damaged = graphs.iter().map(|(name, graph)| {
+                let mut graph = graph.clone();
+                damage(&mut graph, row);
+                (*name, graph)
+            });
+            board.pinned().graphs = damaged.collect();
+            let built = edited(machine(Some(&board), &pen)).build(&patterns);
+            assert_eq!((built.outputs(), built.failures()), (clean.clone(), vec![]), "row {row}, damage {number}");
+        }
+    }
+}
+
+/// Another version of a producer, or another rule, has another graph.
+#[test]
+fn a_graph_of_other_rules_is_not_taken() {
+    let (board, pen) = (Board::default(), Pen::default());
+    warm(&machine(Some(&board), &pen), &board);
+    let text = MANIFEST.replace("[\"*.txt\"]", "[\"*.txt\", \"*.md\"]");
+    let (other, plain) = (machine_of(&text, Some(&board), &pen), machine_of(&text, None, &pen));
+    let built = other.build(&["//...", "-//all:summary"]);
+    assert!(built.report.tally.cached > 0 && built.report.brought.is_near, "{:?}", built.report.tally);
+    assert_eq!(built.outputs(), plain.build(&["//...", "-//all:summary"]).outputs());
+}
+
+/// A result that a bundle cannot have (corrected by a person, made by an unconfined program) is made here, whatever the graph says.
+#[test]
+fn a_graph_vouches_for_no_result_that_did_not_come() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let text = MANIFEST.replace("{ uses = \"press\" }", "{ uses = \"loose\" }");
+    warm(&machine_of(&text, Some(&board), &pen), &board);
+    let other = machine_of(&text, Some(&board), &pen);
+    assert_eq!(other.build_as(&["//all:folder"], &UNREAD).ran(), ["//all:folder"]);
+    // History begins with what came.
+    let label = "//lines/0.txt:strip";
+    assert_eq!(other.store.history(other.engine().view, label).expect("a store").len(), 1);
 }

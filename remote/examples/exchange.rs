@@ -120,6 +120,7 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
     let is_whole = three.offer_bundle(&BundleOffer {
         names: &[name],
         near: &[],
+        graph: &[],
         results: &results,
         load: &|digest| by_digest.get(digest).cloned(),
     });

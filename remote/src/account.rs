@@ -39,6 +39,14 @@ struct State {
     found: HashSet<ActionKey>,
 }
 
+impl State {
+    fn speed(&self) -> Option<u64> {
+        let (bytes, took) = self.moved;
+        let speed = u128::from(bytes) * 1_000_000 / took.as_micros().max(1);
+        (bytes > 0).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
+    }
+}
+
 impl Account {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,9 +142,7 @@ impl Account {
 
     /// Returns the speed in bytes per second, if enough bytes were transferred.
     pub(crate) fn speed(&self) -> Option<u64> {
-        let (bytes, took) = self.state().moved;
-        let speed = u128::from(bytes) * 1_000_000 / took.as_micros().max(1);
-        (bytes > 0).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
+        self.state().speed()
     }
 
     /// Returns the duration of a small request.
@@ -146,6 +152,11 @@ impl Account {
 
     /// Returns the counters so far.
     pub(crate) fn summary(&self) -> RemoteSummary {
-        self.state().summary.clone()
+        let state = self.state();
+        RemoteSummary {
+            round_trip_us: state.round_trip.map(|way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX)),
+            bytes_per_second: state.speed(),
+            ..state.summary.clone()
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A bundle: the addresses of the volumes of a tree's results, in one small blob. It is stored under several names: that of its tree, and
 //! names by which similar trees find it.
 
+use crate::graph_pieces::GraphAddress;
 use crate::volume::{self, Address, SCHEMA};
 use engine::seams::remote::Wanted;
 use engine::values::digest::{ActionKey, Digest};
@@ -20,6 +21,18 @@ struct Written {
     number: u32,
     #[n(2)]
     volumes: Vec<Address>,
+    /// The graph of the tree.
+    #[n(3)]
+    graph: Option<GraphAddress>,
+}
+
+/// Contents of a bundle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BundleContent {
+    /// Addresses of its volumes.
+    pub volumes: Vec<Address>,
+    /// Address of the graph of its tree.
+    pub graph: Option<GraphAddress>,
 }
 
 /// Returns the lookup of a bundle by its name.
@@ -31,19 +44,23 @@ pub(crate) fn lookup_of_bundle(name: &Digest) -> Wanted {
 }
 
 /// Encodes a bundle.
-pub(crate) fn encode(volumes: &[Address], number: u32) -> Vec<u8> {
+pub(crate) fn encode(content: &BundleContent, number: u32) -> Vec<u8> {
     let written = Written {
         schema: SCHEMA,
         number,
-        volumes: volumes.to_vec(),
+        volumes: content.volumes.clone(),
+        graph: content.graph.clone(),
     };
     volume::compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
 }
 
-/// Decodes the volumes of a bundle; `None` if it cannot be decoded to its last byte, or has another format.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Address>> {
+/// Decodes a bundle; `None` if it cannot be decoded to its last byte, or has another format.
+pub(crate) fn decode(bytes: &[u8]) -> Option<BundleContent> {
     let written: Written = volume::decode(bytes)?;
-    (written.schema == SCHEMA).then_some(written.volumes)
+    (written.schema == SCHEMA).then_some(BundleContent {
+        volumes: written.volumes,
+        graph: written.graph,
+    })
 }
 
 #[cfg(test)]
@@ -67,8 +84,9 @@ mod tests {
         #[test]
         fn bundles_round_trip(volumes in vec(any::<u8>(), 0..8), number: u32, at: usize) {
             let volumes: Vec<Address> = volumes.into_iter().map(address).collect();
-            let bytes = encode(&volumes, number);
-            prop_assert_eq!(decode(&bytes), Some(volumes.clone()));
+            let content = BundleContent { volumes: volumes.clone(), graph: None };
+            let bytes = encode(&content, number);
+            prop_assert_eq!(decode(&bytes), Some(content));
             prop_assert_eq!(decode(&bytes[..at % bytes.len()]), None);
             for volume in volumes {
                 prop_assert_eq!(Address::read(&volume.volume(7).address, 7), Some(volume));
@@ -88,6 +106,7 @@ mod tests {
             schema: SCHEMA + 1,
             number: 0,
             volumes: Vec::new(),
+            graph: None,
         };
         assert_eq!(decode(&volume::compress(&minicbor::to_vec(&newer).unwrap())), None);
     }

@@ -4,9 +4,10 @@
 
 use crate::account::Doubt;
 use crate::blobs::NotTaken;
-use crate::bundle;
+use crate::bundle::{self, BundleContent};
 use crate::client::Inner;
 use crate::fresh_volumes::{Fresh, each_fresh};
+use crate::graph_pieces::GraphAddress;
 use crate::names::Name;
 use crate::server::Server;
 use crate::volume::{self, Address};
@@ -27,7 +28,7 @@ const READ_BACK: u64 = 8 << 20;
 const NUMBERS: u32 = 3;
 
 /// Name and bytes of a piece that the server has undamaged.
-type Sent = Option<(Name, Arc<[u8]>)>;
+pub(crate) type Sent = Option<(Name, Arc<[u8]>)>;
 
 /// Contents of a volume, by keys and digests.
 pub(crate) struct Listing {
@@ -78,7 +79,7 @@ impl Inner {
         let Some((own, pointers)) = offer.names.split_first() else {
             return Ok(false);
         };
-        let earlier = self.earlier(server, offer)?;
+        let (earlier, earlier_graph) = self.earlier(server, offer)?;
         let mut addresses = earlier.kept.clone();
         let mut waiting: Vec<Fresh> = Vec::new();
         let mut is_sound = true;
@@ -90,7 +91,12 @@ impl Inner {
             Ok(())
         })?;
         is_sound &= self.send_volumes(server, &waiting, &mut addresses)?;
-        let sent = self.send_pieces(server, 1, &|_, number| bundle::encode(&addresses, number))?;
+        let content = BundleContent {
+            volumes: addresses,
+            graph: self.send_graph(server, offer.graph, earlier_graph)?,
+        };
+        is_sound &= content.graph.is_some() || offer.graph.is_empty();
+        let sent = self.send_pieces(server, 1, &|_, number| bundle::encode(&content, number))?;
         let [Some((_, bytes))] = &sent[..] else { return Ok(false) };
         let file = |names: &[Digest]| {
             let parcels = names
@@ -110,12 +116,13 @@ impl Inner {
         Ok(is_sound && (stands || self.is_found_again(server, &filed_as(own, bytes))))
     }
 
-    /// Returns the volumes of an earlier bundle to keep: those that the server has, and whose contents are mostly in the offer.
-    fn earlier(&self, server: &Arc<Server>, offer: &BundleOffer<'_>) -> Result<Earlier, NotTaken> {
+    /// Returns the volumes of an earlier bundle to keep, those that the server has and whose contents are mostly in the offer, and its graph.
+    fn earlier(&self, server: &Arc<Server>, offer: &BundleOffer<'_>) -> Result<(Earlier, Option<GraphAddress>), NotTaken> {
         let near: Vec<Digest> = offer.names.iter().take(1).chain(offer.near).copied().collect();
-        let Some((at, mut addresses)) = self.find_addresses(server, &near) else {
-            return Ok(Earlier::default());
+        let Some((at, content)) = self.find_content(server, &near) else {
+            return Ok(Default::default());
         };
+        let mut addresses = content.volumes;
         let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
         let missing = server.clone().blobs_missing(addresses.iter().flat_map(pieces).collect());
         let missing = self.wait(missing).unwrap_or(Err(NotTaken::Down))?;
@@ -129,7 +136,7 @@ impl Inner {
             ..Earlier::default()
         };
         earlier.retain_volumes(sound.filter_map(|(address, listing)| Some((address, listing?))).collect(), offer);
-        Ok(earlier)
+        Ok((earlier, content.graph))
     }
 
     /// Sends volumes, and adds their addresses. Returns whether the server has all of them.
@@ -155,7 +162,7 @@ impl Inner {
 
     /// Sends `count` pieces, whose bytes `write` returns. Sends a piece that the server keeps damaged again under another number, and so another
     /// name. Returns name and bytes of each piece that the server has undamaged.
-    fn send_pieces(&self, server: &Arc<Server>, count: usize, write: &dyn Fn(usize, u32) -> Vec<u8>) -> Result<Vec<Sent>, NotTaken> {
+    pub(crate) fn send_pieces(&self, server: &Arc<Server>, count: usize, write: &dyn Fn(usize, u32) -> Vec<u8>) -> Result<Vec<Sent>, NotTaken> {
         let mut sent: Vec<Sent> = vec![None; count];
         let mut open: Vec<usize> = (0..count).collect();
         for number in 0..NUMBERS {

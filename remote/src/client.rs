@@ -2,9 +2,10 @@
 
 use crate::account::{Account, Doubt};
 use crate::blobs::NotTaken;
-use crate::bundle;
+use crate::bundle::{self, BundleContent};
 use crate::bundling::Listing;
 use crate::farm::Workers;
+use crate::graph_pieces::GraphAddress;
 use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
@@ -15,7 +16,7 @@ use crate::uploads::Uploads;
 use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted, genuine,
+    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted, genuine,
 };
 use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
@@ -256,8 +257,8 @@ impl Inner {
         Some(found.into_iter().map(|found| found.ok().flatten()).collect())
     }
 
-    /// Returns the index of the first name with a readable bundle, and the addresses of its volumes.
-    pub(crate) fn find_addresses(&self, server: &Arc<Server>, names: &[Digest]) -> Option<(usize, Vec<Address>)> {
+    /// Returns the index of the first name with a readable bundle, and its contents.
+    pub(crate) fn find_content(&self, server: &Arc<Server>, names: &[Digest]) -> Option<(usize, BundleContent)> {
         let wanted: Vec<Wanted> = names.iter().map(bundle::lookup_of_bundle).collect();
         let found = self.find_results_uncounted(&wanted)?;
         let mut there = found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref()?)));
@@ -266,14 +267,14 @@ impl Inner {
                 [output] => self.fetch(&[output.blob]).pop().flatten(),
                 _ => None,
             };
-            let addresses = blob.as_ref().and_then(|blob| bundle::decode(blob));
-            if addresses.is_none() {
+            let content = blob.as_ref().and_then(|blob| bundle::decode(blob));
+            if content.is_none() {
                 self.account.count_unusable(&found.key);
                 blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
             }
-            let mut addresses = addresses?;
-            addresses.retain(|address| address.function == server.terms.function.number());
-            Some((at, addresses))
+            let mut content = content?;
+            content.volumes.retain(|address| address.function == server.terms.function.number());
+            Some((at, content))
         })
     }
 
@@ -309,7 +310,7 @@ impl Inner {
     }
 
     /// Reads pieces, and returns those with the right digest.
-    fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = Name>) -> HashMap<Name, Vec<u8>> {
+    pub(crate) fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = Name>) -> HashMap<Name, Vec<u8>> {
         let mut found = self.wait(server.clone().read(names.collect())).unwrap_or_default();
         found.retain(|name, bytes| {
             let is_sound = server.terms.function.name(bytes) == *name;
@@ -409,15 +410,16 @@ impl RemoteCache for Client {
 
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
         let server = self.inner.server();
-        let found = server.as_ref().and_then(|server| self.inner.find_addresses(server, names));
+        let found = server.as_ref().and_then(|server| self.inner.find_content(server, names));
         let asked = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
         if let Some(name) = asked {
             self.inner.account.count_lookup(&ActionKey(*name), found.is_some());
         }
-        let ((at, addresses), server) = found.zip(server)?;
+        let ((at, content), server) = found.zip(server)?;
         Some(Bundle {
             at,
-            volumes: addresses.iter().map(|address| address.volume(server.id)).collect(),
+            volumes: content.volumes.iter().map(|address| address.volume(server.id)).collect(),
+            graph: content.graph.map(|graph| graph.handed_out_by(server.id)),
         })
     }
 
@@ -446,6 +448,12 @@ impl RemoteCache for Client {
         };
         self.inner.account.count(|summary| summary.volumes += found.len() as u64);
         pieces.iter().map(|piece| outputs(piece).unwrap_or_default()).collect()
+    }
+
+    fn read_graph(&self, address: &[u8]) -> Option<Vec<GraphRow>> {
+        let server = self.inner.server()?;
+        let address = GraphAddress::read(address, server.id)?;
+        self.inner.read_graph(&server, &address)
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {

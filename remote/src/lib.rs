@@ -16,6 +16,7 @@ mod credentials;
 mod farm;
 mod folder;
 mod fresh_volumes;
+mod graph_pieces;
 mod healing;
 mod inline_outputs;
 mod line;

@@ -71,10 +71,9 @@ impl Address {
 
     /// Returns its address as the cache of this number hands it out.
     pub(crate) fn volume(&self, cache: u64) -> VolumeRef {
-        let address = minicbor::to_vec(self).expect("invariant: memory takes every byte");
         VolumeRef {
             id: Digest(self.records.hash),
-            address: [&cache.to_be_bytes()[..], &address].concat(),
+            address: handed_out_by(cache, self),
             is_eager: self.is_eager && self.outputs.is_some(),
             len: self.outputs.map_or(0, |outputs| outputs.len),
         }
@@ -82,10 +81,21 @@ impl Address {
 
     /// Decodes an address that the cache of this number handed out; `None` if another cache did.
     pub(crate) fn read(bytes: &[u8], cache: u64) -> Option<Self> {
-        let (of, address) = bytes.split_first_chunk()?;
-        let address = minicbor::decode(address).ok()?;
-        (u64::from_be_bytes(*of) == cache).then_some(address)
+        read_address(bytes, cache)
     }
+}
+
+/// Encodes an address as the cache of this number hands it out.
+pub(crate) fn handed_out_by<T: Encode<()>>(cache: u64, address: &T) -> Vec<u8> {
+    let address = minicbor::to_vec(address).expect("invariant: memory takes every byte");
+    [&cache.to_be_bytes()[..], &address].concat()
+}
+
+/// Decodes an address that the cache of this number handed out; `None` if another cache did.
+pub(crate) fn read_address<T: for<'b> Decode<'b, ()>>(bytes: &[u8], cache: u64) -> Option<T> {
+    let (of, address) = bytes.split_first_chunk()?;
+    let address = minicbor::decode(address).ok()?;
+    (u64::from_be_bytes(*of) == cache).then_some(address)
 }
 
 #[derive(Encode, Decode)]

@@ -16,6 +16,9 @@ pub struct WarmArgs {
     /// Offer all results of the store that were paid for, whatever tree they are of; without a pattern nothing is built.
     #[arg(long)]
     pub paid: bool,
+    /// Continue the bundle of the commit at which this branch left the main line, and no other: for jobs of pull requests.
+    #[arg(long)]
+    pub from_merge_base: bool,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
     pub jobs: u16,

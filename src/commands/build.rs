@@ -424,7 +424,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
         settle(context, session);
     }
     events.map_or(Ok(()), EventLog::flush_rest)?;
-    trace.map_or(Ok(()), |trace| trace.write_trace(session))?;
+    trace.map_or(Ok(()), |trace| trace.write_trace(session, &report.costs))?;
     if !context.json() {
         say(context, &report);
     }

@@ -39,6 +39,10 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     };
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
+    let near = match args.from_merge_base {
+        true => vec![session.merge_base().ok_or_else(no_merge_base)?],
+        false => session.near(),
+    };
     let paid = match args.paid {
         true => Some(offer_paid(&workspace, &session)?),
         false => None,
@@ -66,8 +70,9 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
         let is_whole = cache.offer_bundle(&BundleOffer {
             names: &names,
-            near: &session.near(),
+            near: &near,
             results: &results,
+            graph: &session.graph_to_share()?,
             load: &|digest| store.blob(digest).ok().flatten(),
         });
         filed = Some((results.len(), is_whole));
@@ -174,6 +179,17 @@ fn verify(context: &Context, session: &mut Session, request: &Request, report: &
         ..request.clone()
     };
     build::rebuild_these(context, session, again, labels)
+}
+
+fn no_merge_base() -> Failed {
+    let why = Diagnostic::error(
+        ErrorCode::E_PARAM,
+        "git knows no commit at which this branch left the main line",
+    );
+    Failed::new(
+        Code::Usage,
+        why.hint("fetch the main line and its history (`fetch-depth: 0`), or leave --from-merge-base out"),
+    )
 }
 
 fn not_offered(write: Option<Writers>) -> Failed {

@@ -14,6 +14,7 @@ use engine::build::outlook::Gate;
 use engine::build::query::NodeState;
 use engine::build::redefinition::Redefinition;
 use engine::build::remarks::Wait;
+use engine::build::remote_costs::RemoteChoice;
 use engine::build::session::Session;
 use engine::store::records::ActionRecord;
 use engine::values::codes::ErrorCode;
@@ -118,6 +119,11 @@ pub struct Target {
     /// What it waits for, where it is `pending` and was not tried itself: `target`, `blocked`, `batch` or `agent`.
     #[schemars(with = "Option<Value>")]
     pub waits_for: Option<Wait>,
+    /// What the remote cache means for it, if there is one: `look_up` (`dear`, `single`, `slow` or `bundled`), `round_trip_us`, the `volume` that
+    /// has its output where this store lacks it, and whether that `is_fetched` when the output is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub remote: Option<RemoteChoice>,
     /// Labels and versions it had under former names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
@@ -235,6 +241,8 @@ fn explain_target(context: &Context, workspace: &Workspace, session: &mut Sessio
     explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
     let found = find_result(session, &explanation)?;
     let change = change(workspace, session, &explanation)?;
+    let took = explanation.record.as_ref().map(|record| record.took_us);
+    let remote = session.remote_choice(&explanation.label, explanation.output.as_ref(), took)?;
     Ok(Target {
         found: found.map(|version| FoundAt {
             build: version.build,
@@ -245,6 +253,7 @@ fn explain_target(context: &Context, workspace: &Workspace, session: &mut Sessio
             path: change.path,
         }),
         former: aliases::former(&workspace.root, session, &explanation.label)?,
+        remote,
         ..Target::of(explanation)
     })
 }
@@ -301,6 +310,7 @@ impl Target {
             producer_before: explanation.producer_before,
             failure: explanation.failure.as_ref().map(diagnostic::json),
             waits_for: explanation.waits_for,
+            remote: None,
             former: Vec::new(),
         }
     }

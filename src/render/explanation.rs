@@ -6,6 +6,7 @@ use crate::methods::explain::{ChainStep, Target, TargetState};
 use engine::build::chain::Step;
 use engine::build::moves::{Move, Moved};
 use engine::build::query::NodeState;
+use engine::build::remote_costs::{LookUp, RemoteChoice};
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
@@ -170,6 +171,28 @@ impl Page {
         }
     }
 
+    /// Writes how the remote cache is asked for the target, and where its output comes from.
+    fn remote(&mut self, remote: &RemoteChoice) {
+        let question = remote
+            .round_trip_us
+            .map_or_else(String::new, |way| format!(" (a question takes {})", duration(way)));
+        let looked_up = match remote.look_up {
+            LookUp::Dear => "looked up by itself: a model or a program makes it".to_owned(),
+            LookUp::Single => "looked up by itself: it is the only target of its rule".to_owned(),
+            LookUp::Slow => format!("looked up by itself: making it takes longer than asking{question}"),
+            LookUp::Bundled => format!("comes with the bundle of a tree only: making it takes less than asking{question}"),
+        };
+        self.line("remote", &looked_up);
+        let Some(volume) = &remote.volume else { return };
+        let (fetching, making) = (duration(volume.fetch_us), duration(volume.build_us));
+        let verb = if remote.is_fetched { "fetched" } else { "made" };
+        let of = size(volume.bytes);
+        self.line(
+            "",
+            &format!("its output is {verb} when it is read: fetching its volume of {of} takes about {fetching}, making all in it {making}"),
+        );
+    }
+
     fn write_origin(&mut self, target: &Target) {
         if let Some(output) = &target.output {
             let length = target
@@ -196,6 +219,9 @@ impl Page {
             if made.label != target.label {
                 self.line("", &format!("first for {}", self.style.cyan(&printable(&made.label))));
             }
+        }
+        if let Some(remote) = &target.remote {
+            self.remote(remote);
         }
         for (name, value) in settings(&target.fields) {
             self.line(name, &printable(&value));

@@ -8,6 +8,7 @@
 use super::critical::{Step, Waits, critical};
 use crate::context::Failed;
 use crate::exit::Code;
+use engine::build::remote_costs::ProducerCost;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::values::codes::ErrorCode;
@@ -19,7 +20,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Lane of the phases.
 const PHASES: usize = 1;
@@ -72,8 +73,8 @@ impl Trace {
         })
     }
 
-    /// Writes the profile. The session provides the inputs of each node.
-    pub fn write_trace(self, session: &Session) -> Result<(), Failed> {
+    /// Writes the profile. The session provides the inputs of each node; `costs` are those of producers beside a remote cache.
+    pub fn write_trace(self, session: &Session, costs: &[ProducerCost]) -> Result<(), Failed> {
         let Self { path, file, start, heard } = self;
         let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         let graph = &session.graph;
@@ -97,7 +98,17 @@ impl Trace {
             let began = micros(start, phase.began);
             (phase.name, began, micros(start, phase.began + phase.took))
         });
-        let document = document(&phases.collect::<Vec<_>>(), &heard.jobs, &marked);
+        let mut document = document(&phases.collect::<Vec<_>>(), &heard.jobs, &marked);
+        if let Some(sharing) = &session.engine.sharing {
+            let summary = sharing.cache.finish(Some(Duration::ZERO));
+            document["otherData"] = json!({"remote": {
+                "producers": costs,
+                "round_trip_us": summary.round_trip_us,
+                "bytes_per_second": summary.bytes_per_second,
+                "volumes_fetched": summary.volumes,
+                "volumes_made": summary.volumes_left,
+            }});
+        }
         let mut file = BufWriter::new(file);
         let written = serde_json::to_writer(&mut file, &document)
             .map_err(std::io::Error::from)

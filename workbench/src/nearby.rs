@@ -94,8 +94,8 @@ impl GitTrees {
         told.or_else(|| self.variable(&DEFAULT))
     }
 
-    /// Returns the merge base of this branch and its base.
-    fn merge_base(&self, base: Option<&str>) -> Option<String> {
+    /// Returns the commit at which this branch left its base.
+    fn base_commit(&self, base: Option<&str>) -> Option<String> {
         let lines = base.into_iter().chain(MAIN);
         let remote = lines.clone().map(|line| format!("refs/remotes/origin/{line}"));
         let mut refs = remote.chain(lines.map(|line| format!("refs/heads/{line}")));
@@ -120,12 +120,17 @@ impl Nearby for GitTrees {
         names
     }
 
+    fn merge_base(&self) -> Option<String> {
+        let line = self.variable(&BASE).or_else(|| self.main_line());
+        self.trees(&[self.base_commit(line.as_deref())?]).pop()
+    }
+
     fn near(&self) -> Vec<String> {
         let (base, main) = (self.variable(&BASE), self.main_line());
         let line = base.clone().or_else(|| main.clone());
         let ancestors = self.git(&["rev-list", "--first-parent", ANCESTORS, "HEAD"], "").unwrap_or_default();
         let mut commits: Vec<String> = ancestors.lines().map(str::to_owned).collect();
-        if let Some(merge_base) = self.merge_base(line.as_deref()) {
+        if let Some(merge_base) = self.base_commit(line.as_deref()) {
             commits.insert(commits.len().min(1), merge_base);
         }
         let mut names = self.trees(&commits);
@@ -207,6 +212,7 @@ mod tests {
             [four, "branch side".to_owned()],
             "not the latest of the main line"
         );
+        assert_eq!(all.merge_base(), Some(two));
         fs::write(root.join("in/a.txt"), "edited, and longer").unwrap();
         assert_eq!(all.bundle_names(), ["branch side"], "the files are no commit's");
         // A commit outside of the workspace does not change its tree.

@@ -4,8 +4,8 @@
 use super::engine::Engine;
 use super::sharing::Sharing;
 use crate::seams::producer::Registry;
-use crate::seams::remote::{Bundle, Volume, VolumeRef};
-use crate::store::records::NewResult;
+use crate::seams::remote::{Bundle, GraphRow, Volume, VolumeRef};
+use crate::store::records::{Class, NewResult};
 use crate::store::volumes::{self, KnownVolume};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, shared};
 use crate::values::digest::{ActionKey, Digest};
@@ -32,49 +32,61 @@ struct Filing<'a> {
     sharing: &'a Sharing,
     store: &'a dyn Store,
     view: ViewId,
-    brought: Brought,
-    predecessors: Predecessors,
-    /// Rows about the volumes for the view.
-    rows: Vec<RowChange>,
+    found: Found,
     registry: &'a Registry,
 }
 
-/// Counts, predecessors of folds, and rows of the view: only the holder of the checkout may write these.
-pub type Filed = (Brought, Predecessors, Vec<RowChange>);
+/// Findings that only the holder of the checkout may use.
+#[derive(Default)]
+pub struct Found {
+    /// Counts.
+    pub brought: Brought,
+    /// Results of folds.
+    pub predecessors: Predecessors,
+    /// Rows about the volumes for the view.
+    pub rows: Vec<RowChange>,
+    /// The graph of the bundle's tree; empty without one.
+    pub graph: Vec<GraphRow>,
+    /// The results of the volumes that were read: output, and whether it is paid.
+    pub results: FxHashMap<ActionKey, (Digest, bool)>,
+}
 
 /// By label of folds, the key of their output in a bundle. Updates read only the inputs changed since.
 pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
 
 impl Sharing {
-    /// Stores the results of other machines for this tree, named `tree`, or a similar one.
+    /// Stores the results of other machines for this tree, named `tree`, or a similar one. Reads the graph of that tree for a checkout that
+    /// has none.
     ///
     /// # Errors
     /// When the store breaks; the cache cannot.
-    pub fn bring(&self, tree: &Digest, near: impl FnOnce() -> Vec<Digest>, engine: &Engine) -> Result<Filed, StoreError> {
+    pub fn bring(&self, tree: &Digest, near: impl FnOnce() -> Vec<Digest>, engine: &Engine, is_new: bool) -> Result<Found, StoreError> {
         let mut filing = Filing {
             sharing: self,
             store: &*engine.store,
             view: engine.view,
-            brought: Brought::default(),
-            predecessors: Predecessors::default(),
-            rows: Vec::new(),
+            found: Found::default(),
             registry: &engine.registry,
         };
         if !self.cache.reads() {
-            return Ok(Default::default());
+            return Ok(Found::default());
         }
         let exact = self.cache.find_bundle(&[*tree]);
-        filing.brought.is_near = exact.is_none();
+        filing.found.brought.is_near = exact.is_none();
         let near = || {
             Some(near())
                 .filter(|near| !near.is_empty())
                 .and_then(|near| self.cache.find_bundle(&near))
         };
         let Some(bundle) = exact.or_else(near) else {
-            return Ok(Default::default());
+            return Ok(Found::default());
         };
         filing.bundle(&bundle)?;
-        Ok((filing.brought, filing.predecessors, filing.rows))
+        if let (true, Some(graph)) = (is_new, &bundle.graph) {
+            filing.give_way();
+            filing.found.graph = self.cache.read_graph(graph).unwrap_or_default();
+        }
+        Ok(filing.found)
     }
 }
 
@@ -83,7 +95,7 @@ impl Filing<'_> {
         let known: FxHashMap<Digest, KnownVolume> = volumes::all(self.store, self.view)?.into_iter().collect();
         let named: FxHashSet<Digest> = bundle.volumes.iter().map(|volume| volume.id).collect();
         let outdated = known.keys().filter(|id| !named.contains(id));
-        self.rows = outdated.map(|id| (Part::Volumes, id.0.to_vec(), None)).collect();
+        self.found.rows = outdated.map(|id| (Part::Volumes, id.0.to_vec(), None)).collect();
         let mut unknown: Vec<&VolumeRef> = Vec::new();
         for volume in &bundle.volumes {
             match known.get(&volume.id) {
@@ -99,10 +111,10 @@ impl Filing<'_> {
             for (at, volume) in volumes.iter().zip(self.sharing.cache.read_volumes(&addresses)) {
                 let Some(volume) = volume else { continue };
                 let row = self.results(at, volume, &mut commit)?;
-                self.rows.push(row);
+                self.found.rows.push(row);
                 eager.extend(Some(*at).filter(|at| at.is_eager));
             }
-            self.brought.results += commit.results.len();
+            self.found.brought.results += commit.results.len();
             self.store.commit(self.view, commit)?;
         }
         for volumes in eager.chunks(AT_ONCE) {
@@ -119,8 +131,9 @@ impl Filing<'_> {
             let Some(record) = shared::record(result) else { continue };
             keys.push(result.key);
             took_us = took_us.saturating_add(record.took_us);
+            self.found.results.insert(result.key, (record.output, record.class == Class::Paid));
             if self.is_fold(&record.producer) {
-                self.predecessors.insert((&*record.label).into(), result.key);
+                self.found.predecessors.insert((&*record.label).into(), result.key);
             }
             if self.store.action(&result.key)?.is_none() {
                 commit.results.push(NewResult {
@@ -156,7 +169,7 @@ impl Filing<'_> {
                 blobs.push((digest, blob));
             }
         }
-        self.brought.outputs += blobs.len();
+        self.found.brought.outputs += blobs.len();
         self.store.commit(
             self.view,
             Commit {

@@ -153,6 +153,15 @@ impl Remark {
         })
     }
 
+    /// Returns the row of what the producer of the last output said; `None` if it said nothing.
+    pub(super) fn output_row(self) -> Option<Vec<u8>> {
+        let said = Self {
+            said: self.said,
+            ..Self::default()
+        };
+        (!said.is_empty()).then(|| said.to_row())
+    }
+
     pub(super) fn from_row(row: &[u8]) -> Option<Self> {
         let body: Body = decode(row)?;
         let key = match body.key.as_slice() {

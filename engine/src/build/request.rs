@@ -8,6 +8,7 @@ use super::layout::{KnownFiles, Laid};
 use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
 use super::overtaken::Checkout;
+use super::remote_costs::ProducerCost;
 use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::state::{CurrentRequest, STATE_KEY, decode, encode};
@@ -79,6 +80,8 @@ pub struct Report {
     pub plans: Vec<Priced>,
     /// Results of other machines for the same sources.
     pub brought: Brought,
+    /// Average durations of producers, in a build with a remote cache.
+    pub costs: Vec<ProducerCost>,
 }
 
 impl Report {
@@ -88,6 +91,7 @@ impl Report {
         self.failures.extend(leftover.failures.iter().cloned());
         self.diagnostics.extend(leftover.diagnostics.iter().cloned());
         self.plans.clone_from(&leftover.plans);
+        self.costs.clone_from(&leftover.costs);
     }
 }
 

@@ -108,7 +108,8 @@ impl Session {
         Ok(session)
     }
 
-    fn mark(&mut self) {
+    /// Marks the nodes that the refresh found changed.
+    pub(super) fn mark(&mut self) {
         let mut origins: Vec<NodeId> = Vec::new();
         for change in &self.refresh.changes {
             origins.extend(self.graph.find(&file_label(&change.path)));
@@ -249,7 +250,7 @@ fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
 }
 
 /// Returns a set's paths as its readers see them: one per line.
-fn paths_as_lines(paths: &[String]) -> Vec<u8> {
+pub(super) fn paths_as_lines(paths: &[String]) -> Vec<u8> {
     let mut text = paths.join("\n");
     text.push('\n');
     text.into_bytes()

@@ -37,19 +37,22 @@ impl Session {
         let stored = self.engine.stored_state()?;
         self.engine.store.let_go();
         self.engine.turn.iter().for_each(|turn| turn.give_back());
-        let filed = sharing.bring(&self.tree(), || self.near(), &self.engine);
+        let found = sharing.bring(&self.tree(), || self.near(), &self.engine, self.graph.is_empty());
         self.engine.store.let_go();
         let checkout = self.engine.take_again(&stored, cancel)?;
-        let (brought, predecessors, rows) = filed?;
-        self.predecessors = predecessors;
+        let found = found?;
+        let brought = found.brought;
+        self.predecessors = found.predecessors;
         match checkout {
             Checkout::AsLeft => {}
             Checkout::Changed => self.reload()?,
             Checkout::Lost(error) => return Err(error.into()),
         }
-        if !rows.is_empty() {
+        if !found.rows.is_empty() {
+            let rows = found.rows;
             self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;
         }
+        self.continue_from(found.graph, &found.results)?;
         if !sharing.cache.reads() {
             // The connection failed at this request.
             return Ok(brought);
@@ -73,6 +76,11 @@ impl Session {
     /// Returns names under which bundles of similar trees may be stored, the nearest first.
     pub fn near(&self) -> Vec<Digest> {
         self.pointers(|nearby| nearby.near())
+    }
+
+    /// Returns the name of the bundle of the tree at which this branch left the main line, if known.
+    pub fn merge_base(&self) -> Option<Digest> {
+        self.pointers(|nearby| nearby.merge_base().into_iter().collect()).pop()
     }
 
     /// Returns the names of the present tree's bundle beside the tree's name.

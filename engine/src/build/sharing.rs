@@ -1,6 +1,7 @@
 //! Sharing: a build's use of a remote cache. Everything received is checked here once more, and stored as a result of another machine.
 
 use super::engine::Engine;
+use super::remote_costs::LookUp;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
 use crate::manifest::read::keyed;
@@ -20,8 +21,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Results that take less time are not looked up, however near the cache is.
-const SOON: Duration = Duration::from_millis(5);
 /// Results that take longer are included in bundles with their outputs.
 const DEAR: Duration = Duration::from_millis(250);
 /// With fewer changed files, building is faster than a bundle.
@@ -145,14 +144,9 @@ impl Sharing {
         }
     }
 
-    /// Whether a result is worth a lookup of its own: it is paid or needs a program, it is the only one of its rule, or producing it takes longer
-    /// than a lookup, and more than a moment.
-    pub fn is_worth_asking(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> bool {
-        let slower = || {
-            took.zip(self.cache.round_trip())
-                .is_some_and(|(took, asking)| took > asking.max(SOON))
-        };
-        pool != Pool::Cpu || is_single || slower()
+    /// Returns why a result is worth a lookup of its own.
+    pub fn look_up(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> LookUp {
+        LookUp::choose(pool, is_single, took, self.cache.round_trip())
     }
 }
 

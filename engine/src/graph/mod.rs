@@ -332,6 +332,17 @@ impl Graph {
         previous.filter(|previous| *previous != result)
     }
 
+    /// Forgets a node's result and marks the node as stale: it is looked up or built again.
+    pub fn forget_result(&mut self, id: NodeId) {
+        if self.has_result(id) {
+            self.node_mut(id).result = None;
+            self.briefs[id.index()].has_result = false;
+            self.dirty_links.insert(id.0 / pages::LINKS);
+            self.touch(id);
+        }
+        self.set_stale(id, true);
+    }
+
     /// Replaces a node's edges.
     pub fn rewire(&mut self, id: NodeId, edges: Edges) {
         let node = self.node_mut(id);

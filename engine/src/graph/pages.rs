@@ -339,16 +339,55 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Calls `visit` with the label and the last result of every node of a page that has one; `None` if the body is malformed.
-pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<()> {
+/// A record of a page, without its edges.
+pub struct StoredRecord<'a> {
+    /// Its slot in the page.
+    pub slot: u8,
+    /// Whether it has edges; leaves have none.
+    pub is_planned: bool,
+    /// Its label.
+    pub label: &'a str,
+    /// Its last output.
+    pub result: Option<Filed>,
+}
+
+/// Calls `visit` with every record of a page; `None` if the body is malformed.
+pub fn each_record(body: &[u8], mut visit: impl FnMut(&StoredRecord<'_>)) -> Option<()> {
     let mut cursor = Cursor(body);
-    while cursor.byte().is_some() {
-        let node = read_node(&mut cursor)?;
-        if let Some(result) = &node.result {
-            visit(&node.label, result);
-        }
+    while let Some(slot) = cursor.byte() {
+        let record = cursor.0;
+        skip_node(&mut cursor)?;
+        let mut cursor = Cursor(&record[..record.len() - cursor.0.len()]);
+        let flags = cursor.byte()?;
+        let len = cursor.count()?;
+        let label = std::str::from_utf8(cursor.take(len)?).ok()?;
+        let result = match flags & 2 {
+            0 => None,
+            _ => Some(result_at_the_end(cursor.0)?),
+        };
+        visit(&StoredRecord {
+            slot,
+            is_planned: flags & 1 != 0,
+            label,
+            result,
+        });
     }
     Some(())
+}
+
+/// Reads the result in the last 64 bytes of a record.
+fn result_at_the_end(record: &[u8]) -> Option<Filed> {
+    let (rest, output) = record.split_last_chunk()?;
+    let (_, key) = rest.split_last_chunk()?;
+    Some(Filed {
+        key: ActionKey(Digest(*key)),
+        output: Digest(*output),
+    })
+}
+
+/// Calls `visit` with the label and the last result of every node of a page that has one; `None` if the body is malformed.
+pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<()> {
+    each_record(body, |record| record.result.iter().for_each(|result| visit(record.label, result)))
 }
 
 /// Calls `visit` with the slot of every record in a row of links, and the [`short_hash`] of its label; `None` if the row is malformed.

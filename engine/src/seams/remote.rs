@@ -130,6 +130,10 @@ pub struct RemoteSummary {
     pub volumes: u64,
     /// Volumes whose outputs were built here, because that takes less time than fetching.
     pub volumes_left: u64,
+    /// Duration of an answered request, in microseconds, if measured.
+    pub round_trip_us: Option<u64>,
+    /// Download speed, if enough bytes were received to measure it.
+    pub bytes_per_second: Option<u64>,
     /// Requests sent, repetitions included.
     pub requests: u64,
     /// Results that the cache accepted.
@@ -171,6 +175,19 @@ pub struct Bundle {
     pub at: usize,
     /// Its volumes.
     pub volumes: Vec<VolumeRef>,
+    /// Address of the graph of its tree, in the cache's own encoding; `None` without one.
+    pub graph: Option<Vec<u8>>,
+}
+
+/// A row of a graph as machines share it, opaque to the cache.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GraphRow {
+    /// Table of the row.
+    pub table: u8,
+    /// Key within the table.
+    pub key: Vec<u8>,
+    /// Content.
+    pub body: Vec<u8>,
 }
 
 /// Reference to a volume: some results, with their records in one piece and their outputs in another.
@@ -214,6 +231,8 @@ pub struct BundleOffer<'a> {
     pub near: &'a [Digest],
     /// The results; similar ones are adjacent.
     pub results: &'a [Bundled],
+    /// The graph of the tree, sorted by table and key; none if empty.
+    pub graph: &'a [GraphRow],
     /// Loads an output by its digest.
     pub load: &'a (dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync),
 }
@@ -255,6 +274,9 @@ pub trait RemoteCache: Send + Sync {
 
     /// Reads the outputs of volumes, in the order of `addresses`. Leaves out outputs that do not match their digest.
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;
+
+    /// Reads the graph of a bundle, sorted by table and key; `None` if any part of it is missing or does not match its digest.
+    fn read_graph(&self, address: &[u8]) -> Option<Vec<GraphRow>>;
 
     /// Fetches blobs of results that were found, in the order of `wanted`; `None` is a miss.
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>>;

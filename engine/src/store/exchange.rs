@@ -55,6 +55,12 @@ pub struct Exchanged {
     #[n(11)]
     #[cbor(default)]
     pub unmade: u64,
+    /// Duration of an answered request, as last measured, in microseconds.
+    #[n(12)]
+    pub round_trip_us: Option<u64>,
+    /// Download speed, as last measured.
+    #[n(13)]
+    pub bytes_per_second: Option<u64>,
 }
 
 impl Exchanged {
@@ -72,6 +78,8 @@ impl Exchanged {
             shards: run.shards,
             executed: run.executed,
             unmade: run.unmade,
+            round_trip_us: run.round_trip_us,
+            bytes_per_second: run.bytes_per_second,
             lies: run.lies.iter().map(|(lie, times)| (lie.to_string(), *times)).collect(),
         }
     }
@@ -89,6 +97,8 @@ impl Exchanged {
         self.shards += other.shards;
         self.executed += other.executed;
         self.unmade += other.unmade;
+        self.round_trip_us = other.round_trip_us.or(self.round_trip_us);
+        self.bytes_per_second = other.bytes_per_second.or(self.bytes_per_second);
         for (lie, times) in &other.lies {
             *self.lies.entry(lie.clone()).or_default() += times;
         }

@@ -8,12 +8,9 @@ use crate::seams::remote::RemoteCache;
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Maximum number of volumes fetched at once.
 const AT_ONCE: usize = 8;
-/// Assumed speed of a cache until it is measured, in bytes per second.
-const ASSUMED_SPEED: u64 = 4 << 20;
 
 /// A store with the volumes recorded in its view.
 pub struct Fetching {
@@ -90,14 +87,8 @@ impl Fetching {
 
     /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs.
     fn is_worth_fetching(&self, volume: &KnownVolume) -> bool {
-        let speed = self.cache.speed().unwrap_or(ASSUMED_SPEED).max(1);
-        let way = self.cache.round_trip().unwrap_or_default();
-        let fetching = way + Duration::from_micros(volume.len.saturating_mul(1_000_000) / speed);
-        match self.prefer {
-            Prefer::Fetch => true,
-            Prefer::Make => false,
-            Prefer::Auto => fetching <= Duration::from_micros(volume.took_us),
-        }
+        let cost = volume.cost(self.cache.round_trip(), self.cache.speed());
+        cost.is_fetched(self.prefer)
     }
 
     /// Fetches an output with its whole volume and stores that.

@@ -3,14 +3,19 @@
 //! Encoded with minicbor in `Part::Volumes`. Row key: the volume's digest.
 
 use super::{Part, RowChange, Store, StoreError, ViewId};
+use crate::manifest::remote::Prefer;
 use crate::seams::remote::VolumeRef;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Number of bytes stored of each output's digest.
 const PREFIX: usize = 8;
 /// Number of keys stored, to check whether the results are still here.
 const SAMPLES: usize = 8;
+/// Assumed speed of a cache until it is measured, in bytes per second.
+const ASSUMED_SPEED: u64 = 4 << 20;
 
 /// A volume as recorded in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -43,7 +48,40 @@ pub fn prefix(digest: &Digest) -> [u8; PREFIX] {
     prefix
 }
 
+/// Cost of a volume of outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeCost {
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Expected duration of fetching it, in microseconds.
+    pub fetch_us: u64,
+    /// Duration of building its outputs, in microseconds.
+    pub build_us: u64,
+}
+
+impl VolumeCost {
+    /// Whether to fetch it: by preference, or because that is not slower than building its outputs.
+    pub fn is_fetched(&self, prefer: Prefer) -> bool {
+        match prefer {
+            Prefer::Fetch => true,
+            Prefer::Make => false,
+            Prefer::Auto => self.fetch_us <= self.build_us,
+        }
+    }
+}
+
 impl KnownVolume {
+    /// Estimates what its outputs cost, with a cache at this distance and this speed in bytes per second.
+    pub fn cost(&self, round_trip: Option<Duration>, speed: Option<u64>) -> VolumeCost {
+        let speed = speed.unwrap_or(ASSUMED_SPEED).max(1);
+        let way = round_trip.map_or(0, |way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX));
+        VolumeCost {
+            bytes: self.len,
+            fetch_us: way.saturating_add(self.len.saturating_mul(1_000_000) / speed),
+            build_us: self.took_us,
+        }
+    }
+
     /// Records a volume with these results and outputs.
     pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest], took_us: u64) -> Self {
         let step = keys.len().div_ceil(SAMPLES).max(1);
@@ -113,5 +151,18 @@ mod tests {
         assert_eq!(all(&store, view).expect("a store"), [(volume.id, known.clone())]);
         assert_eq!(known.prefixes(), outputs.each_ref().map(prefix));
         assert!(known.keys.len() <= SAMPLES * 32 && !known.is_filed(&store).expect("a store"));
+    }
+
+    #[test]
+    fn a_volume_is_fetched_if_that_is_not_slower() {
+        let volume = KnownVolume {
+            len: 2_000_000,
+            took_us: 1_020_000,
+            ..KnownVolume::default()
+        };
+        let far = Some(Duration::from_millis(20));
+        let at = |speed: u64| volume.cost(far, Some(speed));
+        assert_eq!((at(2_000_000).fetch_us, at(2_000_000).is_fetched(Prefer::Auto)), (1_020_000, true));
+        assert!(!at(1_900_000).is_fetched(Prefer::Auto) && at(1).is_fetched(Prefer::Fetch) && !at(u64::MAX).is_fetched(Prefer::Make));
     }
 }

@@ -4,10 +4,13 @@ use crate::foretold::{comes_true, foretell};
 use crate::naive::Naive;
 use crate::shape::{RULES, Shape};
 use crate::toys::bench::{Bench, Built, Entry, How};
+use crate::toys::board::{Board, Latest};
 use crate::toys::producers::{KINDS, registry};
 use crate::toys::shelf::Shelf;
 use engine::build::graph_memory::GraphMemory;
+use engine::build::sharing::Sharing;
 use engine::files::overlaid::Documents;
+use engine::manifest::remote::Prefer;
 use engine::store::Store;
 use engine::values::digest::Digest;
 use proptest::prelude::*;
@@ -86,6 +89,10 @@ pub enum Step {
     Lose(usize),
     /// Edit or delete an output file from outside.
     Tamper(usize, bool),
+    /// Build everything and offer it to other machines.
+    Warm,
+    /// Continue on a machine without a store that begins with the results and the graph of the last warmed tree.
+    OtherMachine,
     /// Continue in another process, with the graph as that process last loaded it.
     OtherProcess,
     /// Build with documents in place of files, or without some files.
@@ -120,6 +127,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..KINDS.len(), 1u32..3).prop_map(|(kind, version)| Step::Version(kind, version)),
         1 => Just(Step::NewStore),
         2 => Just(Step::OtherProcess),
+        2 => Just(Step::Warm),
+        2 => Just(Step::OtherMachine),
         2 => (1usize..4).prop_map(Step::Lose),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(file, remove)| Step::Tamper(file, remove)),
         3 => (proptest::collection::vec((file(), proptest::option::weighted(0.8, proptest::collection::vec(0..LINES.len(), 0..5))), 0..4), 0..PATTERNS.len())
@@ -138,6 +147,8 @@ struct Workspace {
     filed: BTreeSet<String>,
     /// Output files of a deleted store, which no store owns.
     orphans: BTreeSet<String>,
+    /// The cache of the other machines.
+    board: Board,
     /// Graph in the memory of the other process.
     other_graph: GraphMemory,
     /// Number of comments so far, so that each is different.
@@ -161,9 +172,16 @@ impl Workspace {
             versions: BTreeMap::new(),
             filed: BTreeSet::new(),
             orphans: BTreeSet::new(),
+            board: Board::default(),
             other_graph: GraphMemory::default(),
             comments: 0,
         }
+    }
+
+    fn forget_store(&mut self) {
+        self.bench.store = Arc::new(Shelf::new());
+        self.filed.clear();
+        self.orphans = self.bench.world.outputs().into_keys().collect();
     }
 
     fn redefine(&mut self) {
@@ -203,10 +221,26 @@ impl Workspace {
                 self.versions.insert(KINDS[*kind].1, *version);
                 self.bench.registry = registry(&self.versions);
             }
-            Step::NewStore => {
-                self.bench.store = Arc::new(Shelf::new());
-                self.filed.clear();
-                self.orphans = world.outputs().into_keys().collect();
+            Step::NewStore => self.forget_store(),
+            Step::Warm => {
+                let built = self.bench.build(PATTERNS[0]);
+                self.check(PATTERNS[0], &How::default(), &built, None, &BTreeSet::new())?;
+                if !built.report.cancelled && built.report.refused.is_empty() {
+                    self.board.warm(&self.bench, &built);
+                }
+            }
+            Step::OtherMachine => {
+                self.forget_store();
+                self.bench.sharing = Some(Sharing {
+                    cache: Arc::new(self.board.clone()),
+                    farm: None,
+                    nearby: Some(Arc::new(Latest)),
+                    prefer: Prefer::Fetch,
+                });
+                let how = How::default();
+                let built = self.bench.build_as(PATTERNS[0], &how);
+                self.check(PATTERNS[0], &how, &built, None, &BTreeSet::new())?;
+                self.bench.sharing = None;
             }
             Step::Lose(one_in) => {
                 let session = self.bench.session();

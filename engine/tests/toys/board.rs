@@ -1,10 +1,15 @@
 //! A remote cache in memory, reliable or not, and a paid producer.
 
+use super::bench::{Bench, Built};
+use engine::build::sharing::everything;
+use engine::graph::NodeId;
+use engine::seams::nearby::Nearby;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeRef, Wanted,
+    BlobRef, Bundle, BundleOffer, Bundled, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeRef, Wanted,
 };
+use engine::store::Store;
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,6 +40,8 @@ pub struct Pinned {
     /// Volumes by the names of their bundles.
     pub bundles: HashMap<Digest, Vec<VolumeRef>>,
     pub volumes: HashMap<Digest, Volume>,
+    /// Graphs by the names of their bundles.
+    pub graphs: HashMap<Digest, Vec<GraphRow>>,
     pub blobs: HashMap<Digest, Arc<[u8]>>,
     /// Keys and names that were looked up.
     pub asked: Vec<Digest>,
@@ -102,6 +109,21 @@ impl Board {
             turns: turns.clone(),
             ..self.clone()
         }
+    }
+
+    /// Offers all results of a build as one bundle.
+    pub fn warm(&self, bench: &Bench, built: &Built) {
+        let session = bench.session();
+        let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
+        let results = everything(&session.graph, &roots, &*bench.store).expect("a store");
+        let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
+        assert!(self.offer_bundle(&BundleOffer {
+            names: &names,
+            near: &session.near(),
+            results: &results,
+            graph: &session.graph_to_share().expect("a store"),
+            load: &|digest| bench.store.blob(digest).expect("a store"),
+        }));
     }
 
     fn spoil(habit: Habit, mut result: SharedResult) -> SharedResult {
@@ -177,7 +199,8 @@ impl RemoteCache for Board {
         }
         let at = names.iter().position(|name| pinned.bundles.contains_key(name))?;
         let volumes = pinned.bundles[&names[at]].clone();
-        Some(Bundle { at, volumes })
+        let graph = pinned.graphs.contains_key(&names[at]).then(|| names[at].0.to_vec());
+        Some(Bundle { at, volumes, graph })
     }
 
     fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>> {
@@ -208,6 +231,10 @@ impl RemoteCache for Board {
             Some(blobs.collect())
         };
         addresses.iter().map(|address| read(address).unwrap_or_default()).collect()
+    }
+
+    fn read_graph(&self, address: &[u8]) -> Option<Vec<GraphRow>> {
+        self.pinned().graphs.get(&Digest(address.try_into().ok()?)).cloned()
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
@@ -267,12 +294,30 @@ impl RemoteCache for Board {
         }
         for name in offer.names {
             pinned.bundles.insert(*name, volumes.clone());
+            pinned.graphs.insert(*name, offer.graph.to_vec());
         }
         true
     }
 
     fn finish(&self, _: Option<Duration>) -> RemoteSummary {
         RemoteSummary::default()
+    }
+}
+
+/// A history of trees that knows only the latest tree.
+pub struct Latest;
+
+impl Nearby for Latest {
+    fn bundle_names(&self) -> Vec<String> {
+        vec!["latest".to_owned()]
+    }
+
+    fn merge_base(&self) -> Option<String> {
+        None
+    }
+
+    fn near(&self) -> Vec<String> {
+        vec!["gone".to_owned(), "latest".to_owned()]
     }
 }
 

@@ -133,6 +133,7 @@ fn offer_after(
         names: &names.iter().map(|name| Digest::of(name.as_bytes())).collect::<Vec<_>>(),
         near: &near.iter().map(|name| Digest::of(name.as_bytes())).collect::<Vec<_>>(),
         results: &bundled(results),
+        graph: &[],
         load,
     })
 }

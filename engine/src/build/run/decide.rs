@@ -3,6 +3,7 @@
 use super::{How, Run, RunError, SameKey, Slot, Work};
 use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Job, JobInput, Load, Make, Task};
+use crate::build::remote_costs::LookUp;
 use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;
@@ -353,7 +354,7 @@ impl Run<'_> {
         self.shared
             .sharing
             .as_ref()
-            .is_some_and(|sharing| sharing.is_worth_asking(pool, single, took))
+            .is_some_and(|sharing| sharing.look_up(pool, single, took) != LookUp::Bundled)
     }
 
     /// Dispatches slow jobs once no step is due, when all their readers are known.

@@ -6,7 +6,8 @@ use crate::build::jobs::{Done, Job};
 use crate::build::parts::ReportedCost;
 use crate::build::pools::Finished;
 use crate::build::remarks::Wait;
-use crate::build::sharing::RemoteResult;
+use crate::build::remote_costs::ProducerCost;
+use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
@@ -287,6 +288,28 @@ impl Run<'_> {
     fn learn_cost(&mut self, work: &Work, took: Duration) {
         let cost = self.costs.entry(self.rules.rule(work.rule).producer).or_insert(took);
         *cost = (*cost * 7 + took) / 8;
+    }
+
+    /// Returns the average durations of producers, and which of their results are looked up in the remote cache; nothing without one.
+    pub(super) fn producer_costs(&self) -> Vec<ProducerCost> {
+        let Some(sharing) = &self.shared.sharing else { return Vec::new() };
+        let manifest = self.rules.manifest();
+        let rules = (0_u32..).zip(&manifest.rules);
+        let mut costs: Vec<ProducerCost> = rules
+            .filter_map(|(number, rule)| {
+                let took = *self.costs.get(&rule.producer)?;
+                let definition = &manifest.producers[rule.producer as usize];
+                let pool = self.registry.get(&definition.uses)?.pool(&definition.params);
+                Some(ProducerCost {
+                    producer: self.ids[rule.producer as usize].as_ref()?.to_string(),
+                    took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+                    look_up: sharing.look_up(pool, is_single(self.rules, number), Some(took)),
+                })
+            })
+            .collect();
+        costs.sort_by(|a, b| (b.took_us, &a.producer).cmp(&(a.took_us, &b.producer)));
+        costs.dedup();
+        costs
     }
 
     /// Returns the nodes that wait for a producer run with the same key, which has ended.

@@ -3,6 +3,7 @@
 use super::{Priced, Tally};
 use crate::build::prune::SetChanges;
 use crate::build::remarks::RunRemarks;
+use crate::build::remote_costs::ProducerCost;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Flight, RowChange};
@@ -40,6 +41,8 @@ pub struct Leftover {
     pub listed: Option<crate::store::builds::BuildRecord>,
     /// Number of the build that these belong to, if it is logged already.
     pub build: Option<u64>,
+    /// Average durations of producers, in a build with a remote cache.
+    pub costs: Vec<ProducerCost>,
     /// Work left for after the commit.
     pub left: crate::build::unfinished::Unfinished,
 }

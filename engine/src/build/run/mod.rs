@@ -444,8 +444,10 @@ impl<'a> Run<'a> {
         self.pools.stop();
         self.writer.finish()?;
         let set_changes = self.set_changes();
+        let costs = self.producer_costs();
         Ok(Leftover {
             set_changes,
+            costs,
             results: self.batch,
             history: self.history,
             used: self.used,

@@ -1,0 +1,125 @@
+//! What a result costs to build, to look up and to fetch, and what a build chooses for that reason.
+
+use super::engine::EngineError;
+use super::session::Session;
+use super::sharing::is_single;
+use crate::seams::producer::Pool;
+use crate::store::volumes::{self, KnownVolume, VolumeCost};
+use crate::store::{Store, exchange};
+use crate::values::digest::Digest;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Results that take less time are not looked up, however near the cache is.
+const SOON: Duration = Duration::from_millis(5);
+
+/// Why a result is looked up in the remote cache by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LookUp {
+    /// It is paid for, or a program makes it.
+    Dear,
+    /// It is the only one of its rule.
+    Single,
+    /// Building it takes longer than a question.
+    Slow,
+    /// It is not: it comes only with the bundle of a tree.
+    Bundled,
+}
+
+impl LookUp {
+    /// Chooses for a result whose producers take `took` on average, with a cache at this distance.
+    pub fn choose(pool: Pool, is_single: bool, took: Option<Duration>, round_trip: Option<Duration>) -> Self {
+        let is_slow = || took.zip(round_trip).is_some_and(|(took, asking)| took > asking.max(SOON));
+        match pool {
+            Pool::Slow | Pool::Paid => Self::Dear,
+            Pool::Cpu if is_single => Self::Single,
+            Pool::Cpu if is_slow() => Self::Slow,
+            Pool::Cpu => Self::Bundled,
+        }
+    }
+}
+
+/// Average duration of a producer in a build.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProducerCost {
+    /// Its name and version.
+    pub producer: String,
+    /// The average, in microseconds.
+    pub took_us: u64,
+    /// Whether its results were looked up by themselves.
+    pub look_up: LookUp,
+}
+
+/// What the remote cache means for one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteChoice {
+    /// Why its result is looked up by itself.
+    pub look_up: LookUp,
+    /// Duration of a question when the cache was last used, in microseconds.
+    pub round_trip_us: Option<u64>,
+    /// The volume that has its output, if this store lacks it.
+    pub volume: Option<VolumeCost>,
+    /// Whether the volume is fetched when the output is read; otherwise the output is built.
+    pub is_fetched: bool,
+}
+
+impl Session {
+    /// Returns what the remote cache means for a target whose result took `took_us` to build; `None` without a cache, or for a source.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn remote_choice(&self, label: &str, output: Option<&Digest>, took_us: Option<u64>) -> Result<Option<RemoteChoice>, EngineError> {
+        let manifest = self.rules.manifest();
+        let Some((remote, found)) = manifest.remote.as_ref().zip(self.rules.find(label)) else {
+            return Ok(None);
+        };
+        let producer = &manifest.producers[self.rules.rule(found.rule).producer as usize];
+        let Some(implementation) = self.engine.registry.get(&producer.uses) else {
+            return Ok(None);
+        };
+        let (store, view): (&dyn Store, _) = (&*self.engine.store, self.engine.view);
+        let figures = exchange::days(store, view, 0)?.pop().map(|(_, figures)| figures).unwrap_or_default();
+        let round_trip = figures.round_trip_us.map(Duration::from_micros);
+        let volume = match output {
+            Some(output) if !store.has_blob(output)? => {
+                let volumes = volumes::all(store, view)?;
+                let has = |volume: &KnownVolume| volume.prefixes().contains(&volumes::prefix(output));
+                let volume = volumes.iter().find(|(_, volume)| has(volume));
+                volume.map(|(_, volume)| volume.cost(round_trip, figures.bytes_per_second))
+            }
+            _ => None,
+        };
+        let took = took_us.map(Duration::from_micros);
+        let pool = implementation.pool(&producer.params);
+        Ok(Some(RemoteChoice {
+            look_up: LookUp::choose(pool, is_single(&self.rules, found.rule), took, round_trip),
+            round_trip_us: figures.round_trip_us,
+            is_fetched: volume.is_some_and(|volume| volume.is_fetched(remote.prefer)),
+            volume,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dearer_than_a_question_is_looked_up() {
+        let ms = |ms: u64| Some(Duration::from_millis(ms));
+        for (pool, is_single, took, round_trip, expected) in [
+            (Pool::Paid, false, None, None, LookUp::Dear),
+            (Pool::Slow, false, ms(0), ms(1000), LookUp::Dear),
+            (Pool::Cpu, true, ms(0), ms(1000), LookUp::Single),
+            (Pool::Cpu, false, ms(30), ms(20), LookUp::Slow),
+            (Pool::Cpu, false, ms(10), ms(20), LookUp::Bundled),
+            // However near the cache is.
+            (Pool::Cpu, false, ms(4), ms(0), LookUp::Bundled),
+            (Pool::Cpu, false, None, ms(0), LookUp::Bundled),
+            (Pool::Cpu, false, ms(30), None, LookUp::Bundled),
+        ] {
+            assert_eq!(LookUp::choose(pool, is_single, took, round_trip), expected, "{pool:?} {took:?} {round_trip:?}");
+        }
+    }
+}
