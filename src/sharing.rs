@@ -2,7 +2,8 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::render::{Style, count, plural, printable, size};
+use crate::render::{Style, count, duration, plural, printable, size};
+use engine::build::bringing::Brought;
 use engine::seams::remote::RemoteSummary;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
@@ -185,10 +186,18 @@ impl Used {
     }
 
     /// Formats the summary line; `None` if no result was transferred.
-    pub fn line(&self, style: Style) -> Option<String> {
+    pub fn line(&self, brought: Brought, style: Style) -> Option<String> {
         let summary = &self.summary;
         let mut parts = Vec::new();
-        if summary.hits > 0 {
+        if brought.count() > 0 {
+            let tree = if brought.is_near {
+                "a similar tree that was warmed"
+            } else {
+                "a warmed tree"
+            };
+            parts.push(format!("{} known from {tree}", plural(brought.count() as u64, "result")));
+        }
+        if summary.hits > 0 && brought.count() == 0 {
             parts.push(format!("{} found in the cache", plural(summary.hits, "result")));
         }
         if summary.bytes_down > 0 {
@@ -204,9 +213,10 @@ impl Used {
         }
         if summary.executed > 0 {
             parts.push(format!(
-                "{} made by workers, in {} shards",
+                "{} made by workers, in {} shards: {} of computing",
                 count(summary.executed),
-                count(summary.shards)
+                count(summary.shards),
+                duration(summary.executed_us)
             ));
         }
         if summary.stored > 0 {

@@ -8,7 +8,9 @@ use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
 use engine::seams::farm::{Farm, Harvest, Terms};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
-use engine::seams::remote::{BlobRef, Bundle, BundleOffer, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted};
+use engine::seams::remote::{
+    BlobRef, Bundle, BundleOffer, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
+};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,6 +76,10 @@ impl RemoteCache for NoCache {
 
     fn find_bundle(&self, _: &[Digest]) -> Option<Bundle> {
         None
+    }
+
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>> {
+        vec![None; addresses.len()]
     }
 
     fn read_graph(&self, _: &[u8]) -> Option<Vec<GraphRow>> {

@@ -3,7 +3,9 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "it is a program")]
 
 use engine::manifest::remote::RemoteDef;
-use engine::seams::remote::{BlobRef, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedOutput, SharedResult, Wanted};
+use engine::seams::remote::{
+    BlobRef, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedOutput, SharedResult, VolumeKind, Wanted,
+};
 use engine::values::digest::{ActionKey, Digest};
 use remote::{Client, Deadlines, Surroundings, Use};
 use std::process::ExitCode;
@@ -110,7 +112,8 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
     let bundled = |(result, _): &(SharedResult, Arc<[u8]>)| Bundled {
         result: result.clone(),
         outputs: vec![result.outputs[0].blob.digest],
-        is_eager: false,
+        kind: VolumeKind::Plain,
+        took_us: 1,
     };
     let results: Vec<Bundled> = made.iter().map(bundled).collect();
     let by_digest: std::collections::HashMap<Digest, Arc<[u8]>> = made

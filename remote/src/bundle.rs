@@ -76,7 +76,8 @@ mod tests {
             function: Function::Sha256.number(),
             records: piece(&[number]),
             outputs: number.is_multiple_of(2).then(|| piece(&[number, number])),
-            is_eager: number.is_multiple_of(3),
+            kind: number % 3,
+            index: None,
         }
     }
 

@@ -141,19 +141,21 @@ impl Inner {
 
     /// Sends volumes, and adds their addresses. Returns whether the server has all of them.
     fn send_volumes(&self, server: &Arc<Server>, fresh: &[Fresh], addresses: &mut Vec<Address>) -> Result<bool, NotTaken> {
-        let write = |at: usize, number: u32| match (&fresh[at / 2], at % 2) {
+        let write = |at: usize, number: u32| match (&fresh[at / 3], at % 3) {
             (fresh, 0) => volume::encode_records(&fresh.volume, number),
-            (fresh, _) => volume::encode_outputs(&fresh.blobs, number),
+            (fresh, 1) => volume::encode_outputs(&fresh.blobs, number),
+            (fresh, _) => volume::encode_index(&fresh.index(), number),
         };
-        let sent = self.send_pieces(server, fresh.len() * 2, &write)?;
-        for (fresh, sent) in fresh.iter().zip(sent.as_chunks::<2>().0) {
-            if let [Some((records, _)), outputs] = sent {
+        let sent = self.send_pieces(server, fresh.len() * 3, &write)?;
+        for (fresh, sent) in fresh.iter().zip(sent.as_chunks::<3>().0) {
+            if let [Some((records, _)), outputs, index] = sent {
                 let outputs = outputs.as_ref().filter(|_| !fresh.blobs.is_empty());
                 addresses.push(Address {
                     function: server.terms.function.number(),
                     records: (*records).into(),
                     outputs: outputs.map(|(name, _)| (*name).into()),
-                    is_eager: fresh.is_eager,
+                    kind: volume::number_of(fresh.kind),
+                    index: index.as_ref().map(|(name, _)| (*name).into()),
                 });
             }
         }
@@ -162,7 +164,12 @@ impl Inner {
 
     /// Sends `count` pieces, whose bytes `write` returns. Sends a piece that the server keeps damaged again under another number, and so another
     /// name. Returns name and bytes of each piece that the server has undamaged.
-    pub(crate) fn send_pieces(&self, server: &Arc<Server>, count: usize, write: &dyn Fn(usize, u32) -> Vec<u8>) -> Result<Vec<Sent>, NotTaken> {
+    pub(crate) fn send_pieces(
+        &self,
+        server: &Arc<Server>,
+        count: usize,
+        write: &dyn Fn(usize, u32) -> Vec<u8>,
+    ) -> Result<Vec<Sent>, NotTaken> {
         let mut sent: Vec<Sent> = vec![None; count];
         let mut open: Vec<usize> = (0..count).collect();
         for number in 0..NUMBERS {

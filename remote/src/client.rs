@@ -16,7 +16,7 @@ use crate::uploads::Uploads;
 use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted, genuine,
+    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted, genuine,
 };
 use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
@@ -431,6 +431,20 @@ impl RemoteCache for Client {
         let read = self.inner.volumes(&server, &known.iter().flatten().copied().collect::<Vec<_>>());
         let mut read = read.into_iter();
         known.iter().map(|address| address.and_then(|_| read.next()?)).collect()
+    }
+
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>> {
+        let Some(server) = self.inner.server() else {
+            return vec![None; addresses.len()];
+        };
+        let piece = |address: &&[u8]| Some(server.address(address)?.index?.name());
+        let pieces: Vec<Option<Name>> = addresses.iter().map(piece).collect();
+        let found = self.inner.pieces(&server, pieces.iter().flatten().copied());
+        let index = |piece: &Option<Name>| {
+            let piece = piece.as_ref()?;
+            self.inner.decoded(piece, volume::decode_index(found.get(piece)?))
+        };
+        pieces.iter().map(index).collect()
     }
 
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>> {

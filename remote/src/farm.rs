@@ -194,6 +194,7 @@ impl Farm for Workers {
         };
         self.inner.account.count(|summary| {
             summary.executed += harvest.made;
+            summary.executed_us += u64::try_from(harvest.took.as_micros()).unwrap_or(u64::MAX);
             summary.unmade += harvest.unmade;
             if let Some(wrong) = &harvest.wrong {
                 summary.execute_trouble.get_or_insert_with(|| wrong.clone());

@@ -3,7 +3,7 @@
 use crate::blobs::NotTaken;
 use crate::bundling::Earlier;
 use crate::volume::LONGEST;
-use engine::seams::remote::{BundleOffer, Volume};
+use engine::seams::remote::{BundleOffer, Volume, VolumeIndex, VolumeKind, prefix};
 use engine::values::digest::Digest;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,19 +20,22 @@ pub(crate) struct Fresh {
     pub volume: Volume,
     /// Outputs, in their order.
     pub blobs: Vec<Arc<[u8]>>,
-    pub is_eager: bool,
+    pub kind: VolumeKind,
+    /// Duration of building its results, in microseconds.
+    took_us: u64,
     bytes: usize,
 }
 
 impl Fresh {
-    fn empty(is_eager: bool) -> Self {
+    fn empty(kind: VolumeKind) -> Self {
         Self {
             volume: Volume {
                 results: Vec::new(),
                 outputs: Vec::new(),
             },
             blobs: Vec::new(),
-            is_eager,
+            kind,
+            took_us: 0,
             bytes: 0,
         }
     }
@@ -46,10 +49,19 @@ impl Fresh {
     }
 
     /// Returns whether the next results begin another volume.
-    fn ends_before(&self, is_eager: bool, producer: &str) -> bool {
+    fn ends_before(&self, kind: VolumeKind, producer: &str) -> bool {
         let last = self.volume.results.last();
         let is_other = last.is_some_and(|last| last.producer != producer);
-        self.is_eager != is_eager || self.is_full() || is_other && self.volume.results.len() >= FEW
+        self.kind != kind || self.is_full() || is_other && self.volume.results.len() >= FEW
+    }
+
+    /// Returns its index.
+    pub(crate) fn index(&self) -> VolumeIndex {
+        VolumeIndex {
+            keys: self.volume.results.iter().map(|result| prefix(&result.key.0)).collect(),
+            outputs: self.volume.outputs.iter().map(prefix).collect(),
+            took_us: self.took_us,
+        }
     }
 
     fn add(&mut self, digest: Digest, blob: Arc<[u8]>) {
@@ -65,17 +77,18 @@ pub(crate) fn each_fresh(
     earlier: &Earlier,
     mut take: impl FnMut(Fresh) -> Result<(), NotTaken>,
 ) -> Result<(), NotTaken> {
-    let mut fresh = Fresh::empty(true);
+    let mut fresh = Fresh::empty(VolumeKind::Dear);
     let mut seen: HashSet<Digest> = HashSet::new();
     for bundled in offer.results {
-        if fresh.ends_before(bundled.is_eager, &bundled.result.producer) {
-            let full = std::mem::replace(&mut fresh, Fresh::empty(bundled.is_eager));
+        if fresh.ends_before(bundled.kind, &bundled.result.producer) {
+            let full = std::mem::replace(&mut fresh, Fresh::empty(bundled.kind));
             if !full.is_empty() {
                 take(full)?;
             }
         }
         if !earlier.kept_keys.contains(&bundled.result.key) {
             fresh.volume.results.push(bundled.result.clone());
+            fresh.took_us = fresh.took_us.saturating_add(bundled.took_us);
         }
         for digest in &bundled.outputs {
             if earlier.kept_outputs.contains(digest) || !seen.insert(*digest) {
@@ -85,7 +98,7 @@ pub(crate) fn each_fresh(
                 continue;
             };
             if fresh.bytes > 0 && fresh.bytes + blob.len() > 2 * BYTES {
-                take(std::mem::replace(&mut fresh, Fresh::empty(bundled.is_eager)))?;
+                take(std::mem::replace(&mut fresh, Fresh::empty(bundled.kind)))?;
             }
             fresh.add(*digest, blob);
         }

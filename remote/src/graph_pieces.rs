@@ -75,7 +75,9 @@ type Rows = BTreeMap<(u8, Vec<u8>), Vec<u8>>;
 
 /// Returns the bytes of rows, before compression.
 fn len(rows: &[WrittenRow]) -> usize {
-    rows.iter().map(|row| row.key.len() + row.body.as_ref().map_or(0, |body| body.len())).sum()
+    rows.iter()
+        .map(|row| row.key.len() + row.body.as_ref().map_or(0, |body| body.len()))
+        .sum()
 }
 
 /// Returns the changes that make `rows` of earlier ones, in order.

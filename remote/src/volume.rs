@@ -1,9 +1,9 @@
-//! Volumes: some results of a bundle in two pieces. One has their records and lists the outputs in the other piece, which is fetched when one
-//! of them is read. Both are blobs of the server; a piece that it keeps damaged is written with another number, and so under another name.
+//! Volumes: some results of a bundle in three pieces: the records, with a list of the outputs; the outputs, which are fetched when one of them is
+//! read; and an index, which says what the others contain. All are blobs of the server; a piece that it keeps damaged is written with another number, and so under another name.
 
 use crate::names::Name;
 use crate::record;
-use engine::seams::remote::{SharedResult, Volume, VolumeRef};
+use engine::seams::remote::{SharedResult, Volume, VolumeIndex, VolumeKind, VolumeRef};
 use engine::values::digest::Digest;
 use minicbor::bytes::ByteVec;
 use minicbor::{Decode, Encode};
@@ -11,7 +11,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// Format of volumes and bundles. Others are not read.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 /// Limit of a piece before compression, in bytes.
 pub(crate) const LONGEST: u64 = 256 << 20;
 /// Compression level: a sixth smaller than level 3, for half a second per 50 MiB. Pieces are written once and read often.
@@ -58,15 +58,30 @@ pub(crate) struct Address {
     /// Piece with the outputs, if there are any.
     #[n(2)]
     pub outputs: Option<Piece>,
-    /// Whether the outputs are fetched together with the records.
+    /// Number of its [kind](VolumeKind).
     #[n(3)]
-    pub is_eager: bool,
+    pub kind: u8,
+    /// Piece with the index.
+    #[n(4)]
+    pub index: Option<Piece>,
+}
+
+/// Kinds by their numbers.
+const KINDS: [VolumeKind; 3] = [VolumeKind::Dear, VolumeKind::Deciding, VolumeKind::Plain];
+
+/// Returns the number of a kind.
+pub(crate) fn number_of(kind: VolumeKind) -> u8 {
+    let at = KINDS.iter().position(|known| *known == kind);
+    u8::try_from(at.unwrap_or_default()).unwrap_or_default()
 }
 
 impl Address {
     /// Returns the names of its pieces.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Name> + use<> {
-        [Some(self.records), self.outputs].into_iter().flatten().map(|piece| piece.name())
+        [Some(self.records), self.outputs, self.index]
+            .into_iter()
+            .flatten()
+            .map(|piece| piece.name())
     }
 
     /// Returns its address as the cache of this number hands it out.
@@ -74,7 +89,7 @@ impl Address {
         VolumeRef {
             id: Digest(self.records.hash),
             address: handed_out_by(cache, self),
-            is_eager: self.is_eager && self.outputs.is_some(),
+            kind: KINDS.get(usize::from(self.kind)).copied().unwrap_or_default(),
             len: self.outputs.map_or(0, |outputs| outputs.len),
         }
     }
@@ -133,6 +148,50 @@ pub(crate) fn decode_records(bytes: &[u8]) -> Option<Volume> {
     let digest = |bytes: &ByteVec| <[u8; 32]>::try_from(bytes.as_slice()).ok().map(Digest);
     let outputs = written.outputs.iter().map(digest).collect::<Option<_>>()?;
     Some(Volume { results, outputs })
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Index {
+    #[n(0)]
+    schema: u32,
+    #[n(1)]
+    number: u32,
+    /// Prefixes of keys, end to end.
+    #[n(2)]
+    keys: ByteVec,
+    /// Prefixes of digests of outputs, end to end.
+    #[n(3)]
+    outputs: ByteVec,
+    #[n(4)]
+    took_us: u64,
+}
+
+/// Encodes the piece with the index.
+pub(crate) fn encode_index(index: &VolumeIndex, number: u32) -> Vec<u8> {
+    let written = Index {
+        schema: SCHEMA,
+        number,
+        keys: index.keys.concat().into(),
+        outputs: index.outputs.concat().into(),
+        took_us: index.took_us,
+    };
+    compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
+}
+
+/// Decodes a piece with an index; `None` if it cannot be decoded to its last byte.
+pub(crate) fn decode_index(bytes: &[u8]) -> Option<VolumeIndex> {
+    let written: Index = decode(bytes)?;
+    let prefixes = |bytes: &[u8]| {
+        let (prefixes, rest) = bytes.as_chunks();
+        rest.is_empty().then(|| prefixes.to_vec())
+    };
+    let index = VolumeIndex {
+        keys: prefixes(&written.keys)?,
+        outputs: prefixes(&written.outputs)?,
+        took_us: written.took_us,
+    };
+    (written.schema == SCHEMA).then_some(index)
 }
 
 #[derive(Encode, Decode)]

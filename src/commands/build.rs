@@ -136,7 +136,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         if is_first && !args.dry_run && !report.cancelled {
             next::after_first(context, &mut session)?;
         }
-        if let Some(line) = used.as_ref().and_then(|used| used.line(context.err)) {
+        if let Some(line) = used.as_ref().and_then(|used| used.line(report.brought, context.err)) {
             note_line!("{line}");
         }
         if request.options.price {

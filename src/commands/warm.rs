@@ -97,7 +97,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         if let Some((results, true)) = filed {
             context.print_status(&format!("  filed    {} results for others", count(results as u64)));
         }
-        if let Some(line) = used.line(context.err) {
+        if let Some(line) = used.line(report.brought, context.err) {
             note_line!("{line}");
         }
     }
@@ -182,10 +182,7 @@ fn verify(context: &Context, session: &mut Session, request: &Request, report: &
 }
 
 fn no_merge_base() -> Failed {
-    let why = Diagnostic::error(
-        ErrorCode::E_PARAM,
-        "git knows no commit at which this branch left the main line",
-    );
+    let why = Diagnostic::error(ErrorCode::E_PARAM, "git knows no commit at which this branch left the main line");
     Failed::new(
         Code::Usage,
         why.hint("fetch the main line and its history (`fetch-depth: 0`), or leave --from-merge-base out"),

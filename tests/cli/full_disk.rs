@@ -248,3 +248,32 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
+
+/// A shared folder on a disk that is full: one warning, a build as without a cache, and nothing half-written is taken later.
+#[test]
+fn a_full_shared_folder_costs_time_only() {
+    if !can_mount() {
+        eprintln!("no small file system can be mounted here");
+        return;
+    }
+    let bench = Bench::memotree();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let share = bench.beside("small").join("share");
+    let remote = format!("\n[remote]\nendpoint = \"dir:{}\"\nwrite = \"always\"\n", share.display());
+    bench.write("cortex.toml", &(manifest + &remote));
+    let ran = script(
+        &bench,
+        &["unshare", "-rm"],
+        r#"
+mount -t tmpfs -o size=100k tmpfs "$2" || exit 9
+"$1" warm //...; echo "= warm $?"
+rm -rf .cortex
+CORTEX_STORE="$(dirname "$2")/another" "$1" build //...; echo "= build $?"
+find .cortex/out -type f | wc -l
+"#,
+    );
+    let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
+    assert_eq!((ran.code, &said[..]), (0, &["= warm 7", "= build 0"][..]), "{ran:?}");
+    assert_eq!(ran.err.matches("W_REMOTE_WRITE").count(), 2, "once a command: {}", ran.err);
+    assert!(ran.err.contains("No space left on device"), "{}", ran.err);
+}

@@ -76,12 +76,12 @@ fn a_branch_that_edits_a_file_runs_what_the_file_reaches() {
         edited.change(path, from, to);
         let built = json(&edited, &["build", "//..."]);
         // As on the machine that built the earlier tree, without the cache.
-        exact.change(path, from, to);
-        let incremental = json(&exact, &["--offline", "build", "//..."]);
+        warmed.change(path, from, to);
+        let incremental = json(&warmed, &["--offline", "build", "//..."]);
         assert_eq!(built["tally"]["ran"], incremental["tally"]["ran"], "{path}");
-        assert_eq!(outputs(&edited), outputs(&exact), "{path}");
-        exact.change(path, to, from);
-        json(&exact, &["--offline", "build", "//..."]);
+        assert_eq!(outputs(&edited), outputs(&warmed), "{path}");
+        warmed.change(path, to, from);
+        json(&warmed, &["--offline", "build", "//..."]);
     }
 }
 
@@ -142,4 +142,69 @@ fn a_shallow_clone_finds_the_latest_of_its_branch() {
         first["remote"]
     );
     json(&job, &["warm", "//..."]);
+}
+
+#[test]
+fn what_the_cache_means_for_a_target_is_said() {
+    let (_folder, share) = share();
+    json(&machine(&share), &["warm", "//..."]);
+    let reader = machine(&share);
+    let ran = reader.run(&["build", "//..."]);
+    assert!(ran.err.contains("results known from a warmed tree"), "{}", ran.err);
+    let usages = "//types/MemoTree.Core.Storage.Crc32:usages";
+    let explained = json(&reader, &["explain", usages]);
+    let remote = &explained["remote"];
+    assert_eq!(
+        (&remote["look_up"], &remote["is_fetched"]),
+        (&"bundled".into(), &true.into()),
+        "{remote}"
+    );
+    assert!(
+        remote["volume"]["bytes"].as_u64() > Some(0) && remote["round_trip_us"].as_u64() > Some(0),
+        "{remote}"
+    );
+    let text = reader.run(&["explain", usages]).out;
+    assert!(
+        text.contains("comes with the bundle of a tree only: making it takes less than asking (a question takes ")
+            && text.contains("its output is fetched when it is read: fetching its volume of "),
+        "{text}"
+    );
+    // Without a cache, nothing is said.
+    let alone = Bench::memotree();
+    json(&alone, &["build", "//..."]);
+    assert_eq!(json(&alone, &["explain", usages])["remote"], Value::Null);
+    // A profile says what producers cost, and which of their results were looked up by themselves.
+    reader.change("src/MemoTree.Core/Storage/Crc32.cs", "{", "{ // edited\n");
+    json(&reader, &["build", "//...", "--profile", "profile.json"]);
+    let profile: Value = serde_json::from_slice(&fs::read(reader.root().join("profile.json")).expect("a profile")).expect("a document");
+    let remote = &profile["otherData"]["remote"];
+    let producers = remote["producers"].as_array().expect("a list");
+    assert!(
+        producers
+            .iter()
+            .any(|producer| producer["look_up"] == "bundled" && producer["took_us"].is_u64()),
+        "{remote}"
+    );
+}
+
+#[test]
+fn a_branch_continues_the_bundle_of_its_merge_base() {
+    let (_folder, share) = share();
+    let bench = machine(&share);
+    let from_base = ["warm", "//...", "--from-merge-base"];
+    let ran = bench.run(&from_base);
+    assert!(
+        ran.code == 2 && ran.err.contains("git knows no commit at which this branch left the main line"),
+        "{ran:?}"
+    );
+    git(&bench.root(), &["init", "-q", "-b", "main"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-qm", "one"]);
+    json(&bench, &["warm", "//..."]);
+    git(&bench.root(), &["checkout", "-qb", "side"]);
+    bench.change("src/MemoTree.Core/Storage/Crc32.cs", "{", "{ // edited\n");
+    git(&bench.root(), &["commit", "-qam", "two"]);
+    let warmed = json(&bench, &from_base);
+    let sent = warmed["remote"]["bytes_up"].as_u64().expect("a number");
+    assert!(warmed["bundle"]["stored"] == true && sent < 200_000, "{sent}");
 }

@@ -4,10 +4,10 @@
 use super::engine::Engine;
 use super::sharing::Sharing;
 use crate::seams::producer::Registry;
-use crate::seams::remote::{Bundle, GraphRow, Volume, VolumeRef};
-use crate::store::records::{Class, NewResult};
-use crate::store::volumes::{self, KnownVolume};
-use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, shared};
+use crate::seams::remote::{Bundle, GraphRow, PREFIX, Volume, VolumeKind, VolumeRef};
+use crate::store::records::Class;
+use crate::store::volumes::{self, KnownVolume, VolumeResults};
+use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -21,10 +21,19 @@ const AT_ONCE: usize = 16;
 pub struct Brought {
     /// Results that this store lacked.
     pub results: usize,
+    /// Results whose records are received when they are looked up.
+    pub unread: usize,
     /// Outputs received with them.
     pub outputs: usize,
     /// Whether the bundle is of a similar tree, not of the present one.
     pub is_near: bool,
+}
+
+impl Brought {
+    /// Returns the number of results, received or not.
+    pub fn count(&self) -> usize {
+        self.results + self.unread
+    }
 }
 
 /// Stores results of a bundle, step by step.
@@ -49,18 +58,26 @@ pub struct Found {
     pub graph: Vec<GraphRow>,
     /// The results of the volumes that were read: output, and whether it is paid.
     pub results: FxHashMap<ActionKey, (Digest, bool)>,
+    /// Prefixes of the keys of the other volumes.
+    pub unread: FxHashSet<[u8; PREFIX]>,
 }
 
 /// By label of folds, the key of their output in a bundle. Updates read only the inputs changed since.
 pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
 
 impl Sharing {
-    /// Stores the results of other machines for this tree, named `tree`, or a similar one. Reads the graph of that tree for a checkout that
-    /// has none.
+    /// Stores the results of other machines for this tree, named `tree`, or a similar one. Reads the graph of that tree, if it `fits`, for a
+    /// checkout that has none.
     ///
     /// # Errors
     /// When the store breaks; the cache cannot.
-    pub fn bring(&self, tree: &Digest, near: impl FnOnce() -> Vec<Digest>, engine: &Engine, is_new: bool) -> Result<Found, StoreError> {
+    pub fn bring(
+        &self,
+        tree: &Digest,
+        near: impl FnOnce() -> Vec<Digest>,
+        engine: &Engine,
+        (is_new, fits): (bool, impl Fn(&[GraphRow]) -> bool),
+    ) -> Result<Found, StoreError> {
         let mut filing = Filing {
             sharing: self,
             store: &*engine.store,
@@ -81,17 +98,20 @@ impl Sharing {
         let Some(bundle) = exact.or_else(near) else {
             return Ok(Found::default());
         };
-        filing.bundle(&bundle)?;
         if let (true, Some(graph)) = (is_new, &bundle.graph) {
             filing.give_way();
-            filing.found.graph = self.cache.read_graph(graph).unwrap_or_default();
+            let graph = self.cache.read_graph(graph).filter(|graph| fits(graph));
+            filing.found.graph = graph.unwrap_or_default();
         }
+        filing.bundle(&bundle)?;
         Ok(filing.found)
     }
 }
 
 impl Filing<'_> {
+    /// Stores what a build needs of a bundle: beside the graph of its tree only what is dear; the rest when it is read.
     fn bundle(&mut self, bundle: &Bundle) -> Result<(), StoreError> {
+        let has_graph = !self.found.graph.is_empty();
         let known: FxHashMap<Digest, KnownVolume> = volumes::all(self.store, self.view)?.into_iter().collect();
         let named: FxHashSet<Digest> = bundle.volumes.iter().map(|volume| volume.id).collect();
         let outdated = known.keys().filter(|id| !named.contains(id));
@@ -103,6 +123,10 @@ impl Filing<'_> {
                 _ => unknown.push(volume),
             }
         }
+        if has_graph {
+            let plain: Vec<&VolumeRef> = unknown.extract_if(.., |volume| volume.kind != VolumeKind::Dear).collect();
+            unknown.extend(self.indexes(&plain));
+        }
         let mut eager: Vec<&VolumeRef> = Vec::new();
         for volumes in unknown.chunks(AT_ONCE) {
             let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
@@ -110,9 +134,10 @@ impl Filing<'_> {
             self.give_way();
             for (at, volume) in volumes.iter().zip(self.sharing.cache.read_volumes(&addresses)) {
                 let Some(volume) = volume else { continue };
-                let row = self.results(at, volume, &mut commit)?;
+                let row = self.results(at, &volume, &mut commit)?;
                 self.found.rows.push(row);
-                eager.extend(Some(*at).filter(|at| at.is_eager));
+                let is_eager = at.kind == VolumeKind::Dear || at.kind == VolumeKind::Deciding && !has_graph;
+                eager.extend(Some(*at).filter(|_| is_eager));
             }
             self.found.brought.results += commit.results.len();
             self.store.commit(self.view, commit)?;
@@ -124,27 +149,34 @@ impl Filing<'_> {
     }
 
     /// Adds the results of a volume to a commit; returns the row that records the volume.
-    fn results(&mut self, at: &VolumeRef, volume: Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
-        let mut keys: Vec<ActionKey> = Vec::with_capacity(volume.results.len());
-        let mut took_us = 0_u64;
-        for result in &volume.results {
-            let Some(record) = shared::record(result) else { continue };
-            keys.push(result.key);
-            took_us = took_us.saturating_add(record.took_us);
-            self.found.results.insert(result.key, (record.output, record.class == Class::Paid));
-            if self.is_fold(&record.producer) {
-                self.found.predecessors.insert((&*record.label).into(), result.key);
+    fn results(&mut self, at: &VolumeRef, volume: &Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
+        let (registry, found) = (self.registry, &mut self.found);
+        let results = VolumeResults::of(volume, self.store, |key, record| {
+            found.results.insert(*key, (record.output, record.class == Class::Paid));
+            if is_fold(registry, &record.producer) {
+                found.predecessors.insert((&*record.label).into(), *key);
             }
-            if self.store.action(&result.key)?.is_none() {
-                commit.results.push(NewResult {
-                    key: result.key,
-                    record,
-                    blob: None,
-                    parts: Vec::new(),
-                });
+        })?;
+        commit.results.extend(results.new);
+        Ok(KnownVolume::new(at, &results.keys, &volume.outputs, results.took_us).to_row(&at.id))
+    }
+
+    /// Records volumes by their indexes. Returns those that have none.
+    fn indexes<'v>(&mut self, volumes: &[&'v VolumeRef]) -> Vec<&'v VolumeRef> {
+        let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
+        self.give_way();
+        let mut left = Vec::new();
+        for (at, index) in volumes.iter().zip(self.sharing.cache.read_indexes(&addresses)) {
+            match index {
+                Some(index) => {
+                    self.found.unread.extend(&index.keys);
+                    self.found.brought.unread += index.keys.len();
+                    self.found.rows.push(KnownVolume::unread(at, &index).to_row(&at.id));
+                }
+                None => left.push(*at),
             }
         }
-        Ok(KnownVolume::new(at, &keys, &volume.outputs, took_us).to_row(&at.id))
+        left
     }
 
     /// Releases the store to another process before a wait for the cache.
@@ -152,11 +184,6 @@ impl Filing<'_> {
         if self.store.is_wanted() {
             self.store.let_go();
         }
-    }
-
-    fn is_fold(&self, producer: &str) -> bool {
-        let name = producer.split_once('@').map_or(producer, |(name, _)| name);
-        self.registry.get(name).is_some_and(|known| known.fold().is_some())
     }
 
     /// Stores the outputs of volumes that this store lacks.
@@ -178,4 +205,9 @@ impl Filing<'_> {
             },
         )
     }
+}
+
+fn is_fold(registry: &Registry, producer: &str) -> bool {
+    let name = producer.split_once('@').map_or(producer, |(name, _)| name);
+    registry.get(name).is_some_and(|known| known.fold().is_some())
 }

@@ -4,6 +4,7 @@ use super::engine::EngineError;
 use super::session::Session;
 use super::sharing::is_single;
 use crate::seams::producer::Pool;
+use crate::seams::remote::prefix;
 use crate::store::volumes::{self, KnownVolume, VolumeCost};
 use crate::store::{Store, exchange};
 use crate::values::digest::Digest;
@@ -79,12 +80,15 @@ impl Session {
             return Ok(None);
         };
         let (store, view): (&dyn Store, _) = (&*self.engine.store, self.engine.view);
-        let figures = exchange::days(store, view, 0)?.pop().map(|(_, figures)| figures).unwrap_or_default();
+        let figures = exchange::days(store, view, 0)?
+            .pop()
+            .map(|(_, figures)| figures)
+            .unwrap_or_default();
         let round_trip = figures.round_trip_us.map(Duration::from_micros);
         let volume = match output {
             Some(output) if !store.has_blob(output)? => {
                 let volumes = volumes::all(store, view)?;
-                let has = |volume: &KnownVolume| volume.prefixes().contains(&volumes::prefix(output));
+                let has = |volume: &KnownVolume| volume.prefixes().contains(&prefix(output));
                 let volume = volumes.iter().find(|(_, volume)| has(volume));
                 volume.map(|(_, volume)| volume.cost(round_trip, figures.bytes_per_second))
             }
@@ -119,7 +123,11 @@ mod tests {
             (Pool::Cpu, false, None, ms(0), LookUp::Bundled),
             (Pool::Cpu, false, ms(30), None, LookUp::Bundled),
         ] {
-            assert_eq!(LookUp::choose(pool, is_single, took, round_trip), expected, "{pool:?} {took:?} {round_trip:?}");
+            assert_eq!(
+                LookUp::choose(pool, is_single, took, round_trip),
+                expected,
+                "{pool:?} {took:?} {round_trip:?}"
+            );
         }
     }
 }

@@ -222,6 +222,7 @@ impl Trip {
         self.farm.note(&Harvest {
             made: count as u64,
             unmade: (sent.len() - count) as u64,
+            took: made.iter().flatten().map(|made| made.took).sum(),
             wrong,
         });
         let slots = self.slots.load(Ordering::Relaxed);

@@ -5,6 +5,7 @@ use super::engine::EngineError;
 use super::overtaken::Checkout;
 use super::request::Request;
 use super::session::Session;
+use super::shared_graph::KnownResults;
 use super::sharing::{Sharing, tree_of};
 use super::state::{CurrentRequest, STATE_KEY, decode, encode};
 use crate::seams::nearby::Nearby;
@@ -37,7 +38,12 @@ impl Session {
         let stored = self.engine.stored_state()?;
         self.engine.store.let_go();
         self.engine.turn.iter().for_each(|turn| turn.give_back());
-        let found = sharing.bring(&self.tree(), || self.near(), &self.engine, self.graph.is_empty());
+        let found = sharing.bring(
+            &self.tree(),
+            || self.near(),
+            &self.engine,
+            (self.graph.is_empty(), |graph| self.fits(graph)),
+        );
         self.engine.store.let_go();
         let checkout = self.engine.take_again(&stored, cancel)?;
         let found = found?;
@@ -52,7 +58,13 @@ impl Session {
             let rows = found.rows;
             self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;
         }
-        self.continue_from(found.graph, &found.results)?;
+        self.continue_from(
+            found.graph,
+            &KnownResults {
+                read: found.results,
+                unread: found.unread,
+            },
+        )?;
         if !sharing.cache.reads() {
             // The connection failed at this request.
             return Ok(brought);

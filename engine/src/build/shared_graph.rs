@@ -5,17 +5,17 @@ use super::engine::EngineError;
 use super::remarks::Remark;
 use super::session::{Session, stored_graph_and_links};
 use super::state::{STATE_KEY, State, decode, encode};
-use crate::graph::{Filed, NodeId};
 use crate::graph::pages::{RECORDS, each_record};
+use crate::graph::{Filed, NodeId};
 use crate::manifest::read::keyed;
-use crate::seams::remote::GraphRow;
+use crate::seams::remote::{GraphRow, PREFIX, prefix};
 use crate::seams::world::{Change, Refresh};
 use crate::store::records::{Class, HistoryRecord};
 use crate::store::unconfirmed::Unconfirmed;
 use crate::store::{Commit, Part, RowChange, StoreError};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Format of the rows. Others are not read.
 const SCHEMA: u32 = 1;
@@ -39,6 +39,14 @@ struct Head {
     nodes: u64,
     #[cbor(n(4), with = "minicbor::bytes")]
     stale: Vec<u8>,
+}
+
+/// Results that a checkout has, or that it receives when they are looked up.
+pub struct KnownResults {
+    /// Those whose records were read: output, and whether each is paid.
+    pub read: FxHashMap<ActionKey, (Digest, bool)>,
+    /// Prefixes of the keys of the others, none of which is paid.
+    pub unread: FxHashSet<[u8; PREFIX]>,
 }
 
 /// Facts of the rows that a checkout compares with its own.
@@ -90,24 +98,21 @@ impl Session {
         Ok(rows)
     }
 
-    /// Continues from the graph of another machine, if this checkout has none yet and the graph is of the same rules and producers. `known` are
-    /// results that this store has: output, and whether it is paid. Returns whether it continues.
+    /// Continues from the graph of another machine, if this checkout has none yet and the graph is of the same rules and producers. Returns
+    /// whether it does.
     ///
     /// # Errors
     /// When the store breaks.
-    pub(super) fn continue_from(&mut self, rows: Vec<GraphRow>, known: &FxHashMap<ActionKey, (Digest, bool)>) -> Result<bool, EngineError> {
-        let head = rows.iter().find(|row| row.table == HEAD);
-        let Some(head) = head.and_then(|row| decode::<Head>(&row.body)) else {
-            return Ok(false);
-        };
-        let registry = self.engine.registry.digest();
-        let fits = head.schema == SCHEMA && head.rules == keyed(self.rules.manifest()).0 && head.registry == registry.0;
+    pub(super) fn continue_from(&mut self, rows: Vec<GraphRow>, known: &KnownResults) -> Result<bool, EngineError> {
+        let Some(head) = self.head(&rows) else { return Ok(false) };
         let (store, view) = (self.engine.store.clone(), self.engine.view);
         let is_new = self.graph.is_empty() && self.state.manifest.is_empty() && store.rows(view, Part::Links)?.is_empty();
-        if !fits || !is_new {
+        if !is_new {
             return Ok(false);
         }
-        let Some(outline) = self.outline(&rows, known)? else { return Ok(false) };
+        let Some(outline) = self.outline(&rows, known)? else {
+            return Ok(false);
+        };
         let mut state = State {
             generation: self.state.generation + 1,
             manifest: self.definition().0.to_vec(),
@@ -143,8 +148,21 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether the rows are of the rules and producers of this checkout.
+    pub(super) fn fits(&self, rows: &[GraphRow]) -> bool {
+        self.head(rows).is_some()
+    }
+
+    /// Returns the description of the rows, if they fit.
+    fn head(&self, rows: &[GraphRow]) -> Option<Head> {
+        let row = rows.iter().find(|row| row.table == HEAD)?;
+        let head = decode::<Head>(&row.body).filter(|head| head.schema == SCHEMA)?;
+        let fits = head.rules == keyed(self.rules.manifest()).0 && head.registry == self.engine.registry.digest().0;
+        fits.then_some(head)
+    }
+
     /// Reads the leaves and results of the rows; `None` if one is malformed.
-    fn outline(&self, rows: &[GraphRow], known: &FxHashMap<ActionKey, (Digest, bool)>) -> Result<Option<Outline>, StoreError> {
+    fn outline(&self, rows: &[GraphRow], known: &KnownResults) -> Result<Option<Outline>, StoreError> {
         let now = self.engine.world.now_secs();
         let mut outline = Outline::default();
         for row in rows.iter().filter(|row| TABLES[0].0 == row.table) {
@@ -164,8 +182,9 @@ impl Session {
                 return Ok(None);
             }
             for (id, label, result) in planned {
-                let stored = match known.get(&result.key) {
+                let stored = match known.read.get(&result.key) {
                     Some(stored) => Some(*stored),
+                    None if known.unread.contains(&prefix(&result.key.0)) => Some((result.output, false)),
                     None => {
                         let record = self.engine.store.action(&result.key)?;
                         record.map(|record| (record.output, record.class == Class::Paid))
@@ -197,7 +216,11 @@ impl Session {
         for (path, now) in self.sources.files() {
             let before = leaves.get(&*super::file_label(&path)).copied();
             if before != now {
-                changes.push(Change { path, from: before, to: now });
+                changes.push(Change {
+                    path,
+                    from: before,
+                    to: now,
+                });
             }
         }
         for (label, before) in leaves {

@@ -10,7 +10,7 @@ use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
 use crate::seams::nearby::Nearby;
 use crate::seams::producer::Pool;
-use crate::seams::remote::{BlobRef, Bundled, RemoteCache, SharedResult, Wanted, genuine};
+use crate::seams::remote::{BlobRef, Bundled, RemoteCache, SharedResult, VolumeKind, Wanted, genuine};
 use crate::seams::world::Refresh;
 use crate::store::fetching::Fetching;
 use crate::store::records::{ActionRecord, Class};
@@ -225,8 +225,8 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     Ok(drawn.into_iter().take(count).map(|(_, _, label)| label.to_string()).collect())
 }
 
-/// Returns everything that `roots` depend on, to store together: all results in the store except those that [stay here](shared::stays_here). Eager
-/// outputs come first; neighbours are of one producer.
+/// Returns everything that `roots` depend on, to store together: all results in the store except those that [stay here](shared::stays_here). Dear
+/// results come first, then those that decide; neighbours are of one producer.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -236,12 +236,13 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
     for id in &nodes {
         deciding.extend(graph.node(*id).edges.iter().flat_map(|edges| edges.discovery.iter().copied()));
     }
+    let kind_of = |decides: bool| if decides { VolumeKind::Deciding } else { VolumeKind::Plain };
     let mut results: FxHashMap<ActionKey, (Arc<str>, Bundled)> = FxHashMap::default();
     for id in nodes {
         let Some(filed) = graph.node(id).result else { continue };
         let decides = deciding.contains(&id);
         if let Some((_, known)) = results.get_mut(&filed.key) {
-            known.is_eager |= decides;
+            known.kind = known.kind.min(kind_of(decides));
             continue;
         }
         let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) else {
@@ -251,14 +252,14 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
         let bundled = Bundled {
             result: shared::of(&filed.key, &record, &[]),
             outputs: std::iter::once(record.output).chain(record.parts.iter().copied()).collect(),
-            is_eager: decides || is_dear,
+            kind: if is_dear { VolumeKind::Dear } else { kind_of(decides) },
+            took_us: record.took_us,
         };
         results.insert(filed.key, (graph.node(id).label.clone(), bundled));
     }
     let mut results: Vec<(Arc<str>, Bundled)> = results.into_values().collect();
     results.sort_by(|(a_label, a), (b_label, b)| {
-        let kind = |bundled: &Bundled| !bundled.is_eager;
-        (kind(a), &a.result.producer, a_label, a.result.key).cmp(&(kind(b), &b.result.producer, b_label, b.result.key))
+        (a.kind, &a.result.producer, a_label, a.result.key).cmp(&(b.kind, &b.result.producer, b_label, b.result.key))
     });
     Ok(results.into_iter().map(|(_, bundled)| bundled).collect())
 }

@@ -29,6 +29,8 @@ pub struct Harvest {
     pub made: u64,
     /// Targets that the worker returned without an output.
     pub unmade: u64,
+    /// How long the worker computed for them.
+    pub took: Duration,
     /// The error in the worker's answer, one sentence.
     pub wrong: Option<String>,
 }

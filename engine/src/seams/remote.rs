@@ -160,6 +160,8 @@ pub struct RemoteSummary {
     pub shards: u64,
     /// Targets that workers built.
     pub executed: u64,
+    /// How long workers computed for them, in microseconds.
+    pub executed_us: u64,
     /// Targets that workers were asked to build but did not.
     pub unmade: u64,
     /// Why sending to workers stopped, one sentence.
@@ -197,10 +199,43 @@ pub struct VolumeRef {
     pub id: Digest,
     /// Address of both pieces, in the cache's own encoding.
     pub address: Vec<u8>,
-    /// Whether a build reads its outputs before it knows its targets, or they are expensive to build.
-    pub is_eager: bool,
+    /// When its contents are needed.
+    pub kind: VolumeKind,
     /// Length in bytes of the piece with the outputs.
     pub len: u64,
+}
+
+/// When the contents of a volume are needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum VolumeKind {
+    /// Always: its results are paid, or take long to build.
+    Dear,
+    /// When a build plans everything: it reads these outputs before it knows its targets.
+    Deciding,
+    /// When an output of it is read.
+    #[default]
+    Plain,
+}
+
+/// Number of bytes of keys and digests in an index; enough to tell the results of one workspace apart. A collision costs one more download.
+pub const PREFIX: usize = 8;
+
+/// Returns the prefix of a digest, as in an index.
+pub fn prefix(digest: &Digest) -> [u8; PREFIX] {
+    let mut prefix = [0; PREFIX];
+    prefix.copy_from_slice(&digest.0[..PREFIX]);
+    prefix
+}
+
+/// What a volume contains, without its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VolumeIndex {
+    /// Prefixes of the keys of its results.
+    pub keys: Vec<[u8; PREFIX]>,
+    /// Prefixes of the digests of its outputs.
+    pub outputs: Vec<[u8; PREFIX]>,
+    /// Total duration of building its outputs, in microseconds.
+    pub took_us: u64,
 }
 
 /// The contents of a volume.
@@ -219,8 +254,10 @@ pub struct Bundled {
     pub result: SharedResult,
     /// The output and its parts.
     pub outputs: Vec<Digest>,
-    /// Whether its outputs belong into an [eager](VolumeRef::is_eager) volume.
-    pub is_eager: bool,
+    /// The kind of its volume.
+    pub kind: VolumeKind,
+    /// Duration of building it, in microseconds.
+    pub took_us: u64,
 }
 
 /// A bundle to offer.
@@ -271,6 +308,9 @@ pub trait RemoteCache: Send + Sync {
 
     /// Reads the contents of volumes, in the order of `addresses`; `None` for one that is missing or does not match its digest.
     fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>>;
+
+    /// Reads the indexes of volumes, in the order of `addresses`; `None` for one that is missing or does not match its digest.
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>>;
 
     /// Reads the outputs of volumes, in the order of `addresses`. Leaves out outputs that do not match their digest.
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;

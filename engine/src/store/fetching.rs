@@ -1,10 +1,10 @@
-//! A store with outputs in a remote cache: a read of a missing output fetches and stores the whole volume that contains it.
+//! A store with results in a remote cache: a read of a missing output or record fetches and stores the whole volume that contains it.
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::volumes::{self, KnownVolume};
+use super::volumes::{self, KnownVolume, VolumeResults};
 use super::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
 use crate::manifest::remote::Prefer;
-use crate::seams::remote::RemoteCache;
+use crate::seams::remote::{PREFIX, RemoteCache, prefix};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,30 +33,51 @@ enum State {
     Left,
 }
 
-/// Index of outputs in volumes.
-#[derive(Default)]
+/// Index of results in volumes.
 struct Elsewhere {
-    volumes: Vec<KnownVolume>,
-    /// State of each volume.
+    volumes: Vec<(Digest, KnownVolume)>,
+    /// State of the outputs of each volume.
     state: Vec<State>,
-    by_prefix: FxHashMap<[u8; 8], usize>,
-    /// Number of volumes to fetch at the next miss; doubles each time, because a reader of one output often reads its neighbours.
+    /// Volumes by prefixes of the digests of their outputs.
+    by_output: FxHashMap<[u8; PREFIX], usize>,
+    /// Volumes by prefixes of their keys, if their records were not read.
+    by_key: FxHashMap<[u8; PREFIX], usize>,
+    /// Number of volumes to fetch at the next miss of an output; doubles each time, because a reader of one often reads its neighbours.
     ahead: usize,
+    /// The same for records.
+    ahead_of_records: usize,
 }
 
 impl Elsewhere {
     fn of(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
-        let volumes: Vec<KnownVolume> = volumes::all(store, view)?.into_iter().map(|(_, volume)| volume).collect();
-        let prefixes = volumes.iter().enumerate().flat_map(|(at, volume)| {
-            let prefixes = volume.prefixes().iter();
-            prefixes.map(move |prefix| (*prefix, at))
-        });
+        let volumes = volumes::all(store, view)?;
+        let index = |prefixes: fn(&KnownVolume) -> &[[u8; PREFIX]]| {
+            let volumes = volumes.iter().enumerate();
+            volumes
+                .flat_map(|(at, (_, volume))| prefixes(volume).iter().map(move |prefix| (*prefix, at)))
+                .collect()
+        };
         Ok(Self {
-            by_prefix: prefixes.collect(),
+            by_output: index(KnownVolume::prefixes),
+            by_key: index(KnownVolume::unread_keys),
             state: vec![State::Unread; volumes.len()],
             volumes,
             ahead: 1,
+            ahead_of_records: 1,
         })
+    }
+
+    /// Returns the volumes whose records to read, and takes their keys out of the index.
+    fn next_records(&mut self, first: usize) -> Vec<usize> {
+        let wanted = (first..self.volumes.len()).filter(|at| !self.volumes[*at].1.unread_keys().is_empty());
+        let wanted: Vec<usize> = wanted.take(self.ahead_of_records).collect();
+        for at in &wanted {
+            for key in self.volumes[*at].1.unread_keys() {
+                self.by_key.remove(key);
+            }
+        }
+        self.ahead_of_records = (self.ahead_of_records * 2).min(AT_ONCE);
+        wanted
     }
 
     /// Returns the volume to fetch and some that follow it, and marks them as fetched.
@@ -91,17 +112,47 @@ impl Fetching {
         cost.is_fetched(self.prefer)
     }
 
+    /// Returns the index, read if necessary.
+    fn index<'e>(&self, elsewhere: &'e mut Option<Elsewhere>) -> Result<&'e mut Elsewhere, StoreError> {
+        Ok(match elsewhere {
+            Some(elsewhere) => elsewhere,
+            none => none.insert(Elsewhere::of(&*self.store, self.view)?),
+        })
+    }
+
+    /// Fetches a record with all records of its volume and stores them.
+    fn fetch_record(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
+        if !self.cache.reads() {
+            return Ok(None);
+        }
+        let mut guard = self.elsewhere();
+        let elsewhere = self.index(&mut guard)?;
+        let Some(at) = elsewhere.by_key.get(&prefix(&key.0)).copied() else {
+            return Ok(None);
+        };
+        let wanted = elsewhere.next_records(at);
+        let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].1.address[..]).collect();
+        let mut commit = Commit::default();
+        for (at, volume) in wanted.iter().zip(self.cache.read_volumes(&addresses)) {
+            let Some(volume) = volume else { continue };
+            let results = VolumeResults::of(&volume, &*self.store, |_, _| {})?;
+            let (id, known) = &mut elsewhere.volumes[*at];
+            known.set_read(&results.keys);
+            commit.rows.push(known.to_row(id));
+            commit.results.extend(results.new);
+        }
+        self.store.commit(self.view, commit)?;
+        self.store.action(key)
+    }
+
     /// Fetches an output with its whole volume and stores that.
     fn fetch(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         if self.prefer == Prefer::Make || !self.cache.reads() {
             return Ok(None);
         }
         let mut guard = self.elsewhere();
-        let elsewhere = match &mut *guard {
-            Some(elsewhere) => elsewhere,
-            none => none.insert(Elsewhere::of(&*self.store, self.view)?),
-        };
-        let Some(at) = elsewhere.by_prefix.get(&volumes::prefix(digest)).copied() else {
+        let elsewhere = self.index(&mut guard)?;
+        let Some(at) = elsewhere.by_output.get(&prefix(digest)).copied() else {
             return Ok(None);
         };
         match elsewhere.state[at] {
@@ -110,13 +161,13 @@ impl Fetching {
             State::Left => return Ok(None),
             State::Unread => {}
         }
-        if !self.is_worth_fetching(&elsewhere.volumes[at]) {
+        if !self.is_worth_fetching(&elsewhere.volumes[at].1) {
             elsewhere.state[at] = State::Left;
             self.cache.leave_volume();
             return Ok(None);
         }
         let wanted = elsewhere.next(at);
-        let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].address[..]).collect();
+        let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].1.address[..]).collect();
         let blobs: Vec<(Digest, Arc<[u8]>)> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
         if blobs.is_empty() && !self.cache.reads() {
             // The cache does not answer at the moment; the volumes may still be fetched later.
@@ -147,7 +198,10 @@ impl Store for Fetching {
     }
 
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
-        self.store.action(key)
+        match self.store.action(key)? {
+            Some(record) => Ok(Some(record)),
+            None => self.fetch_record(key),
+        }
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {

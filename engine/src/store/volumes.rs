@@ -2,16 +2,15 @@
 //!
 //! Encoded with minicbor in `Part::Volumes`. Row key: the volume's digest.
 
-use super::{Part, RowChange, Store, StoreError, ViewId};
+use super::records::{ActionRecord, NewResult};
+use super::{Part, RowChange, Store, StoreError, ViewId, shared};
 use crate::manifest::remote::Prefer;
-use crate::seams::remote::VolumeRef;
+use crate::seams::remote::{PREFIX, Volume, VolumeIndex, VolumeRef, prefix};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Number of bytes stored of each output's digest.
-const PREFIX: usize = 8;
 /// Number of keys stored, to check whether the results are still here.
 const SAMPLES: usize = 8;
 /// Assumed speed of a cache until it is measured, in bytes per second.
@@ -29,7 +28,7 @@ pub struct KnownVolume {
     #[n(1)]
     #[cbor(with = "minicbor::bytes")]
     outputs: Vec<u8>,
-    /// A sample of its keys.
+    /// A sample of its keys, if its results are stored.
     #[n(2)]
     #[cbor(with = "minicbor::bytes")]
     keys: Vec<u8>,
@@ -39,13 +38,10 @@ pub struct KnownVolume {
     /// Total duration of building its outputs, in microseconds.
     #[n(4)]
     pub took_us: u64,
-}
-
-/// Returns a digest's prefix, as stored in rows.
-pub fn prefix(digest: &Digest) -> [u8; PREFIX] {
-    let mut prefix = [0; PREFIX];
-    prefix.copy_from_slice(&digest.0[..PREFIX]);
-    prefix
+    /// Prefixes of its keys, if only its index was read.
+    #[n(5)]
+    #[cbor(with = "minicbor::bytes", default)]
+    unread: Vec<u8>,
 }
 
 /// Cost of a volume of outputs.
@@ -84,14 +80,37 @@ impl KnownVolume {
 
     /// Records a volume with these results and outputs.
     pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest], took_us: u64) -> Self {
-        let step = keys.len().div_ceil(SAMPLES).max(1);
         Self {
             address: volume.address.clone(),
             outputs: outputs.iter().flat_map(prefix).collect(),
-            keys: keys.iter().step_by(step).flat_map(|key| key.0.0).collect(),
+            keys: sample(keys),
             len: volume.len,
             took_us,
+            unread: Vec::new(),
         }
+    }
+
+    /// Records a volume of which only the index was read.
+    pub fn unread(volume: &VolumeRef, index: &VolumeIndex) -> Self {
+        Self {
+            address: volume.address.clone(),
+            outputs: index.outputs.concat(),
+            keys: Vec::new(),
+            len: volume.len,
+            took_us: index.took_us,
+            unread: index.keys.concat(),
+        }
+    }
+
+    /// Returns the prefixes of its keys, if only its index was read.
+    pub fn unread_keys(&self) -> &[[u8; PREFIX]] {
+        self.unread.as_chunks().0
+    }
+
+    /// Records that its results are stored now.
+    pub fn set_read(&mut self, keys: &[ActionKey]) {
+        self.keys = sample(keys);
+        self.unread.clear();
     }
 
     /// Returns the prefixes of the digests of its outputs.
@@ -99,7 +118,7 @@ impl KnownVolume {
         self.outputs.as_chunks().0
     }
 
-    /// Whether its results are still stored, judged by a sample.
+    /// Whether its results are still stored, judged by a sample, or are fetched when one of them is looked up.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -117,6 +136,51 @@ impl KnownVolume {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         (Part::Volumes, id.0.to_vec(), Some(body))
     }
+}
+
+/// The results of a volume, to store.
+pub struct VolumeResults {
+    /// Their keys.
+    pub keys: Vec<ActionKey>,
+    /// Those that the store lacks.
+    pub new: Vec<NewResult>,
+    /// Duration of building all of them, in microseconds.
+    pub took_us: u64,
+}
+
+impl VolumeResults {
+    /// Reads the records of a volume, each of which `note` receives. Leaves out malformed ones.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of(volume: &Volume, store: &dyn Store, mut note: impl FnMut(&ActionKey, &ActionRecord)) -> Result<Self, StoreError> {
+        let mut results = Self {
+            keys: Vec::with_capacity(volume.results.len()),
+            new: Vec::new(),
+            took_us: 0,
+        };
+        for result in &volume.results {
+            let Some(record) = shared::record(result) else { continue };
+            note(&result.key, &record);
+            results.keys.push(result.key);
+            results.took_us = results.took_us.saturating_add(record.took_us);
+            if store.action(&result.key)?.is_none() {
+                results.new.push(NewResult {
+                    key: result.key,
+                    record,
+                    blob: None,
+                    parts: Vec::new(),
+                });
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// Returns a sample of keys, end to end.
+fn sample(keys: &[ActionKey]) -> Vec<u8> {
+    let step = keys.len().div_ceil(SAMPLES).max(1);
+    keys.iter().step_by(step).flat_map(|key| key.0.0).collect()
 }
 
 /// Reads the volumes recorded in a view, sorted by digest. Skips malformed rows.
@@ -140,7 +204,7 @@ mod tests {
         let volume = VolumeRef {
             id: Digest::of(b"volume"),
             address: b"there".to_vec(),
-            is_eager: false,
+            kind: Default::default(),
             len: 7,
         };
         let keys: Vec<ActionKey> = (0..100_u8).map(|n| ActionKey(Digest::of(&[n]))).collect();

@@ -7,9 +7,9 @@ use engine::seams::nearby::Nearby;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, Bundled, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeRef, Wanted,
+    BlobRef, Bundle, BundleOffer, Bundled, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, VolumeKind,
+    VolumeRef, Wanted, prefix,
 };
-use engine::store::Store;
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,14 +115,14 @@ impl Board {
     pub fn warm(&self, bench: &Bench, built: &Built) {
         let session = bench.session();
         let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-        let results = everything(&session.graph, &roots, &*bench.store).expect("a store");
+        let results = everything(&session.graph, &roots, &*session.engine.store).expect("a store");
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
         assert!(self.offer_bundle(&BundleOffer {
             names: &names,
             near: &session.near(),
             results: &results,
             graph: &session.graph_to_share().expect("a store"),
-            load: &|digest| bench.store.blob(digest).expect("a store"),
+            load: &|digest| session.engine.store.blob(digest).expect("a store"),
         }));
     }
 
@@ -215,6 +215,19 @@ impl RemoteCache for Board {
         addresses.iter().map(read).collect()
     }
 
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>> {
+        let pinned = self.pinned();
+        let read = |address: &&[u8]| {
+            let volume = pinned.volumes.get(&Digest::of(address))?;
+            Some(VolumeIndex {
+                keys: volume.results.iter().map(|result| prefix(&result.key.0)).collect(),
+                outputs: volume.outputs.iter().map(prefix).collect(),
+                took_us: 0,
+            })
+        };
+        addresses.iter().map(read).collect()
+    }
+
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>> {
         let mut pinned = self.pinned();
         pinned.opened += addresses.len();
@@ -276,7 +289,12 @@ impl RemoteCache for Board {
     fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
         let mut pinned = self.pinned();
         let mut volumes = Vec::new();
-        let kind = |bundled: &Bundled| (bundled.is_eager, (!bundled.is_eager).then(|| bundled.result.producer.clone()));
+        let kind = |bundled: &Bundled| {
+            (
+                bundled.kind,
+                (bundled.kind == VolumeKind::Plain).then(|| bundled.result.producer.clone()),
+            )
+        };
         for alike in offer.results.chunk_by(|a, b| kind(a) == kind(b)) {
             let outputs: Vec<Digest> = alike.iter().flat_map(|bundled| bundled.outputs.clone()).collect();
             for digest in &outputs {
@@ -286,7 +304,7 @@ impl RemoteCache for Board {
             let address = format!("{:?}", results.iter().map(|result| result.key).collect::<Vec<_>>()).into_bytes();
             volumes.push(VolumeRef {
                 id: Digest::of(&address),
-                is_eager: alike[0].is_eager,
+                kind: alike[0].kind,
                 len: 0,
                 address: address.clone(),
             });

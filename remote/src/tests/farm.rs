@@ -10,6 +10,7 @@ use engine::manifest::remote::{Credential, RemoteDef};
 use engine::seams::farm::{Farm, Harvest};
 use engine::seams::producer::Cancel;
 use engine::seams::remote::RemoteCache;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A server with such workers, and its client.
@@ -65,11 +66,15 @@ fn what_a_worker_writes_comes_back() {
             field.workers.note(&Harvest {
                 made: 3,
                 unmade: 1,
+                took: Duration::from_micros(7),
                 wrong: None,
             });
         }
         let summary = field.client.finish(None);
-        assert_eq!((summary.shards, summary.executed, summary.unmade), (3, 9, 3));
+        assert_eq!(
+            (summary.shards, summary.executed, summary.executed_us, summary.unmade),
+            (3, 9, 21, 3)
+        );
         assert_eq!((summary.execute_off, summary.execute_trouble, summary.trouble), (None, None, None));
         // Sorted, as the protocol demands.
         let property = |name: &str, value: &str| Property {

@@ -3,6 +3,7 @@
 mod bucket;
 mod farm;
 mod folder;
+mod graphs;
 mod healing;
 mod honest;
 mod incremental;
@@ -15,7 +16,7 @@ use crate::moments::Moments;
 use crate::server::Surroundings;
 use crate::{Client, Deadlines, Use};
 use engine::manifest::remote::RemoteDef;
-use engine::seams::remote::{BlobRef, BundleOffer, Bundled, RemoteCache, SharedOutput, SharedResult, Wanted};
+use engine::seams::remote::{BlobRef, BundleOffer, Bundled, RemoteCache, SharedOutput, SharedResult, VolumeKind, Wanted};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -116,7 +117,8 @@ fn bundled(results: &[SharedResult]) -> Vec<Bundled> {
     let bundled = |result: &SharedResult| Bundled {
         outputs: result.outputs.iter().map(|output| output.blob.digest).collect(),
         result: result.clone(),
-        is_eager: false,
+        kind: VolumeKind::Plain,
+        took_us: 1,
     };
     results.iter().map(bundled).collect()
 }
