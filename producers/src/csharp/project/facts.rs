@@ -6,6 +6,7 @@ use super::framework::{Framework, newest_first};
 use super::glob::is_glob;
 use super::items::{Item, Run, run};
 use super::operation::{Action, Operation, Spec, operations};
+use super::packages::{PackageReference, has_compile, package_references, published_package};
 use super::params::{Override, ProjectParams};
 use super::path::{absolute, folder, in_workspace, rooted, stem_and_extension};
 use super::report::{Report, Spot};
@@ -88,6 +89,10 @@ pub struct Evaluated {
     pub facts: Facts,
     /// Direct references, with whether they are private.
     pub references: Vec<Reference>,
+    /// References to packages.
+    pub package_references: Vec<PackageReference>,
+    /// Identifier of the package that it publishes, in lower case.
+    pub package: Option<String>,
     /// Frameworks, the main one first.
     pub frameworks: Vec<PerFramework>,
     /// Distinct lists of the operations that decide the `Compile` items.
@@ -127,7 +132,9 @@ pub fn evaluated(
         symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
         if at == 0 {
             found.references = references(project, &items, report);
+            found.package_references = package_references(&items);
             found.facts = facts(project, evaluation, &items, &symbols, tfm.as_deref());
+            found.package = published_package(&evaluation.properties, &found.facts.assembly);
         }
         let folder = emitted_folder(evaluation, project);
         if at == 0 {
@@ -309,10 +316,6 @@ fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
         let message = "the project's items are too many, or their patterns take too much work; some items are missing";
         report.warn(ErrorCode::CS_PROJECT_LIMIT, Spot { file: project, line: 0 }, message, "");
     }
-    let all = |text: &str| {
-        text.split(';')
-            .any(|asset| ["all", "compile"].iter().any(|name| asset.trim().eq_ignore_ascii_case(name)))
-    };
     let found: BTreeSet<Reference> = items
         .items("projectreference")
         // A reference without an output assembly provides no types.
@@ -320,7 +323,7 @@ fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
         .filter(|item| item.text.to_ascii_lowercase().ends_with(".csproj"))
         .map(|item| Reference {
             path: item.text.clone(),
-            private: all(item.get("privateassets")),
+            private: has_compile(item, "privateassets"),
         })
         .collect();
     found.into_iter().collect()

@@ -21,6 +21,7 @@ pub mod index;
 pub mod items;
 pub mod msbuild;
 pub mod operation;
+pub mod packages;
 pub mod params;
 pub mod path;
 pub mod producers;

@@ -4,6 +4,7 @@ use super::evaluate::Files;
 use super::facts::{CompiledFile, Evaluated, Facts, compiled, evaluated};
 use super::files::{FileRow, rows as file_rows, summary};
 use super::index::{ProjectRow, rows as project_rows};
+use super::packages::resolve_packages;
 use super::params::ProjectParams;
 use super::report::{Report, Spot};
 use super::solution;
@@ -18,7 +19,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Increase whenever the same project files may give other facts.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Registers the producers.
 pub fn register(registry: &mut Registry) {
@@ -201,7 +202,7 @@ struct References;
 
 impl Producer for References {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/project-references", 1)
+        ProducerId::new("csharp/project-references", 2)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -209,13 +210,19 @@ impl Producer for References {
         for input in inputs.all("evaluations") {
             direct.insert(&input.item, from_json(&input.bytes, "the evaluation")?);
         }
-        let closures = direct.keys().map(|&project| (project, json(&closure(project, &direct))));
-        Ok(Output::new(write_table(&closures.collect::<BTreeMap<_, _>>())))
+        let rows = seen_by_project(direct).into_iter().map(|(project, seen)| (project, json(&seen)));
+        Ok(Output::new(write_table(&rows.collect::<BTreeMap<_, _>>())))
     }
 }
 
+/// Returns the projects that each project sees.
+pub(super) fn seen_by_project(mut direct: BTreeMap<&str, Evaluated>) -> BTreeMap<&str, Vec<String>> {
+    resolve_packages(&mut direct);
+    direct.keys().map(|&project| (project, closure(project, &direct))).collect()
+}
+
 /// Returns all projects that a project sees: its own references, and the non-private references of these.
-pub(super) fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<String> {
+fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<String> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let references = |of: &str| direct.get(of).map_or(&[][..], |found| &found.references);
     let mut open: Vec<&str> = references(project).iter().map(|reference| reference.path.as_str()).collect();

@@ -8,7 +8,7 @@ use super::facts::{compiled, evaluated};
 use super::files;
 use super::index;
 use super::params::ProjectParams;
-use super::producers::closure;
+use super::producers::seen_by_project;
 use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;
@@ -62,10 +62,11 @@ fn chain(project_files: &BTreeMap<String, Vec<u8>>, sources: &[&str], params: &P
     let owners = files::rows(sources.iter().copied(), &lists);
     files::summary(&BTreeMap::new(), &report);
     let mut projects = BTreeMap::new();
+    let seen = seen_by_project(all.clone());
     for (path, list) in &lists {
         let found = &all[path];
         let mut facts = serde_json::to_value(&found.facts).expect("facts are JSON");
-        facts["transitive"] = json!(closure(path, &all));
+        facts["transitive"] = json!(seen[path]);
         facts["reads"] = json!(rows[*path].files);
         facts["files"] = list
             .iter()
