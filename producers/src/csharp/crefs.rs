@@ -223,7 +223,7 @@ impl Scope<'_, '_> {
 
     /// Adds the types on a path to `found`. Returns, for each, how many names it uses and its key.
     fn types(&self, path: &[Name], found: &mut Vec<Meaning>) -> Vec<(usize, String)> {
-        let binder = Binder { index: self.index };
+        let binder = Binder::new(self.index);
         let mut bound = Vec::new();
         for used in 1..=path.len() {
             let words: Vec<&str> = path[..used].iter().map(|name| name.word.as_str()).collect();

@@ -40,7 +40,27 @@ impl<'t> Words<'t> {
     /// Whether a type's name at a token calls a constructor: the name of a base with arguments, or of an attribute. `first` is the first token
     /// of the declaration.
     pub fn is_constructed(self, at: usize, first: usize) -> bool {
-        self.at(at + 1) == "(" || matches!(self.at(at + 1), "," | "]") && self.is_attribute(at, first)
+        let is_converted = at.checked_sub(1).is_some_and(|before| self.at(before) == "operator");
+        let next = self.at(self.after_type_arguments(at));
+        next == "(" && !is_converted || matches!(next, "," | "]") && self.is_attribute(at, first)
+    }
+
+    /// Returns the token after a name and its type arguments.
+    fn after_type_arguments(self, at: usize) -> usize {
+        let mut depth = 0_usize;
+        for next in at + 1..self.tokens.len() {
+            match self.at(next) {
+                "<" => depth += 1,
+                ">" => depth = depth.saturating_sub(1),
+                ">>" => depth = depth.saturating_sub(2),
+                ";" | "{" => break,
+                _ => {}
+            }
+            if depth == 0 {
+                return if next == at + 1 { next } else { next + 1 };
+            }
+        }
+        at + 1
     }
 
     /// Whether a type's name at a token is an attribute's: directly in square brackets and not followed by a name, as the type of an indexer's

@@ -75,6 +75,7 @@ pub(crate) fn file(types: Vec<TypeDecl>) -> Syntax {
         is_app: false,
         is_generated: false,
         friends: vec![],
+        excluded: vec![],
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::lexer::{Kind, Token, lex};
 use super::model::{Span, TypeDecl};
-use super::syntax_table;
+use super::{preprocess, syntax_table};
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
 use minicbor::{Decode, Encode};
@@ -27,6 +27,17 @@ pub struct Lines {
     /// Positions of these lines, ascending.
     #[n(2)]
     pub lines: Vec<Line>,
+}
+
+impl Lines {
+    /// The text as compiled: excluded lines are blank.
+    pub fn compiled(&self) -> String {
+        let starts = self.lines.iter().map(|line| line.start as usize);
+        let ends = starts.clone().skip(1).chain([self.text.len()]);
+        let ranges = self.lines.iter().zip(starts.zip(ends));
+        let excluded: Vec<(usize, usize)> = ranges.filter(|(line, _)| line.excluded).map(|(_, range)| range).collect();
+        preprocess::blanked(&self.text, &excluded)
+    }
 }
 
 /// Start of a declaration.
@@ -58,6 +69,9 @@ pub struct Line {
     /// Characters in the omitted bytes.
     #[n(3)]
     pub characters: u32,
+    /// Whether no project compiles it: it is a directive, or `#if` excludes it.
+    #[n(4)]
+    pub excluded: bool,
 }
 
 /// The producer `csharp/lines`.
@@ -66,14 +80,14 @@ pub struct LinesOf;
 
 impl Producer for LinesOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/lines", 1)
+        ProducerId::new("csharp/lines", 2)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let syntax = syntax_table::decode(&inputs.single("syntax")?.bytes)?;
         let source = inputs.single("source")?;
         let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent("the source is no text"))?;
-        let file = File::new(text);
+        let file = File::new(text, &syntax.excluded);
         let mut types: BTreeMap<String, Vec<&TypeDecl>> = BTreeMap::new();
         for decl in &syntax.types {
             types.entry(decl.symbol()).or_default().push(decl);
@@ -92,19 +106,25 @@ impl Producer for LinesOf {
 /// A file's text.
 struct File<'t> {
     text: &'t str,
+    /// Numbers of the lines that no project compiles, ascending.
+    excluded: &'t [u32],
     tokens: Vec<Token>,
     /// Start of each line.
     starts: Vec<usize>,
 }
 
 impl<'t> File<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, excluded: &'t [u32]) -> Self {
         let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        Self {
+        let mut file = Self {
             text,
-            tokens: lex(text).tokens,
+            excluded,
+            tokens: Vec::new(),
             starts: std::iter::once(0).chain(starts).collect(),
-        }
+        };
+        let ranges: Vec<(usize, usize)> = excluded.iter().map(|line| (file.byte(*line, 0), file.byte(line + 1, 0))).collect();
+        file.tokens = lex(&preprocess::blanked(text, &ranges)).tokens;
+        file
     }
 
     fn byte(&self, line: u32, within: u32) -> usize {
@@ -173,6 +193,7 @@ impl<'t> File<'t> {
                 start: row.text.len() as u32,
                 bytes: before.len() as u32,
                 characters: before.chars().count() as u32,
+                excluded: self.excluded.binary_search(&(line as u32 + 1)).is_ok(),
             });
             row.text.push_str(&self.text[range]);
         }

@@ -322,4 +322,7 @@ pub struct Syntax {
     /// Assemblies that see internal types of the compiling assembly.
     #[n(6)]
     pub friends: Vec<String>,
+    /// Numbers of the lines that no project compiles, ascending: directives, and what `#if` excludes under all symbols of the file.
+    #[n(7)]
+    pub excluded: Vec<u32>,
 }

@@ -78,6 +78,17 @@ impl<'t> Active<'t> {
             .collect()
     }
 
+    /// Returns the numbers, from 1, of the lines of `source` that are not compiled: directives and inactive code.
+    pub(crate) fn excluded_lines(&self, source: &str) -> Vec<u32> {
+        if let Cow::Borrowed(_) = self.text {
+            return Vec::new();
+        }
+        let is_blank = |line: &str| line.trim().is_empty();
+        let lines = source.split('\n').zip(self.text.split('\n')).zip(1..);
+        let excluded = lines.filter(|((written, compiled), _)| is_blank(compiled) && !is_blank(written));
+        excluded.map(|(_, number)| number).collect()
+    }
+
     /// Returns the innermost section around a byte.
     pub(crate) fn section(&self, byte: usize) -> Option<usize> {
         let next = self.changes.partition_point(|(from, _)| *from <= byte);

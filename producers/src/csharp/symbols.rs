@@ -33,7 +33,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 9)
+        ProducerId::new("csharp/symbols", 10)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -277,7 +277,7 @@ pub(super) fn globals_place<'l>(layout: &'l Layout, file: &str) -> &'l str {
 /// What the bases are that a declaration writes.
 pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: &Layout, file: &str, decl: &NamedType) -> Vec<String> {
     let enclosing: Vec<String> = enclosing(decl);
-    let binder = Binder { index };
+    let binder = Binder::new(index);
     let around = Surroundings {
         namespace: &decl.namespace,
         usings: &[],

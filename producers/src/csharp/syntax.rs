@@ -11,7 +11,7 @@ use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Produ
 use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// Adds the producer.
 pub fn register(registry: &mut Registry) {
@@ -26,6 +26,7 @@ const MOST_PROJECTS: usize = 8;
 /// Adds what only another project compiles: the types that the file does not declare under its own symbols, and the members that its types do not.
 /// Such a member stands in the type that declares it there, with its condition; a type is one whoever compiles the file.
 fn add_declarations(syntax: &mut Syntax, other: Syntax, project: &str) {
+    syntax.excluded.retain(|line| other.excluded.binary_search(line).is_ok());
     let known: BTreeSet<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
     let (shared, foreign): (Vec<TypeDecl>, Vec<TypeDecl>) = other.types.into_iter().partition(|decl| known.contains(&decl.symbol()));
     for decl in shared {
@@ -120,16 +121,19 @@ mod tests {
             let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");
             let syntax = decode(&output.bytes).expect("a syntax");
             let types = syntax.types.iter();
-            types
-                .map(|decl| format!("{} {}", decl.symbol(), decl.of.as_deref().unwrap_or("own")))
-                .collect::<Vec<_>>()
+            let types = types.map(|decl| format!("{} {}", decl.symbol(), decl.of.as_deref().unwrap_or("own")));
+            (types.collect::<Vec<_>>().join(", "), syntax.excluded)
         };
-        assert_eq!(of("[]"), ["A own", "D own"]);
+        assert_eq!(of("[]"), ("A own, D own".to_owned(), vec![2, 3, 4, 6]));
+        // Some project compiles each line that is no directive.
         assert_eq!(
             of(r#"[["Q/Q.csproj","OTHER"]]"#),
-            ["A own", "D own", "B Q/Q.csproj", "B+C Q/Q.csproj"]
+            ("A own, D own, B Q/Q.csproj, B+C Q/Q.csproj".to_owned(), vec![2, 4, 6])
         );
-        assert_eq!(of(r#"["OTHER",["Q/Q.csproj"]]"#), ["A own", "B own", "B+C own", "D Q/Q.csproj"]);
+        assert_eq!(
+            of(r#"["OTHER",["Q/Q.csproj"]]"#),
+            ("A own, B own, B+C own, D Q/Q.csproj".to_owned(), vec![2, 4, 6])
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The output of `csharp/syntax` as a table with one row per type, so that an edit of one type changes only that type's row.
 //!
-//! Symbol → [`Declared`]; [`USINGS`] → the using directives; [`FILE`] → facts about the whole file; [`PLACES`] → the start of each declaration.
+//! Symbol → [`Declared`]; [`USINGS`] → the using directives; [`FILE`] → facts about the whole file; [`PLACES`] → the start of each declaration;
+//! [`EXCLUDED`] → lines that no project compiles.
 //! Spans in rows are relative to the start of their declaration, so edits above it do not change them.
 
 use super::complete::{Enclosing, Nested};
@@ -20,6 +21,9 @@ pub const FILE: &str = ":file";
 
 /// Key of the list of [`Start`]s, in source order.
 pub const PLACES: &str = ":places";
+
+/// Key of the numbers of lines that no project compiles; absent if there are none.
+pub const EXCLUDED: &str = ":excluded";
 
 /// One type's declarations in a file: a row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -125,6 +129,9 @@ pub fn encode(syntax: &Syntax) -> Vec<u8> {
         cbor(&(syntax.tier, syntax.top_level, syntax.is_app, syntax.is_generated, &syntax.friends)),
     );
     rows.insert(PLACES, cbor(&starts));
+    if !syntax.excluded.is_empty() {
+        rows.insert(EXCLUDED, cbor(&syntax.excluded));
+    }
     write_table(&rows)
 }
 
@@ -181,6 +188,7 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
         is_app,
         is_generated,
         friends,
+        excluded: read(&table, EXCLUDED)?.unwrap_or_default(),
     })
 }
 

@@ -68,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 15)
+        ProducerId::new("csharp/usages", 16)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -116,8 +116,8 @@ struct File {
     headers: Vec<Span>,
     /// As written.
     text: String,
-    /// The text without escapes in names, where it has some.
-    plain: Option<String>,
+    /// The text as compiled: what `#if` leaves out is blank, and names have no escapes.
+    code: String,
     lines: Vec<Line>,
     /// Tokens of headers and members, in order.
     tokens: Vec<Token>,
@@ -138,8 +138,8 @@ impl File {
             parts: declared.parts,
             headers: lines.parts.iter().map(|part| part.header.placed(part.line, part.from)).collect(),
             blocks: blocks.collect(),
+            code: lines.compiled(),
             text: lines.text,
-            plain: None,
             lines: lines.lines,
             tokens: Vec::new(),
         };
@@ -161,20 +161,17 @@ impl File {
             }
             done = bytes.end;
             let start = bytes.start as u32;
-            let tokens = lex(&file.text[bytes]).tokens.into_iter();
+            let tokens = lex(&file.code[bytes]).tokens.into_iter();
             file.tokens.extend(tokens.map(|token| Token {
                 start: token.start + start,
                 end: token.end + start,
                 ..token
             }));
         }
-        file.plain = escapes::plain_names(&file.text, &mut file.tokens);
+        if let Some(plain) = escapes::plain_names(&file.code, &mut file.tokens) {
+            file.code = plain;
+        }
         file
-    }
-
-    /// The text that the tokens are cut from.
-    fn source(&self) -> &str {
-        self.plain.as_deref().unwrap_or(&self.text)
     }
 
     /// The bytes of a stretch of the file in the text.
@@ -200,13 +197,13 @@ impl File {
     /// Tokens of the header of a declaration, without what ends it.
     fn header(&self, part: usize) -> Range<usize> {
         let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
-        let end = range.clone().find(|at| matches!(self.tokens[*at].text(self.source()), "{" | ";"));
+        let end = range.clone().find(|at| matches!(self.tokens[*at].text(&self.code), "{" | ";"));
         range.start..end.unwrap_or(range.end)
     }
 
     fn declared_words(&self) -> Words<'_> {
         Words {
-            text: self.source(),
+            text: &self.code,
             tokens: &self.tokens,
         }
     }
@@ -236,7 +233,7 @@ impl File {
     }
 
     fn member_places(&self) -> MemberPlaces<'_> {
-        MemberPlaces::new(&self.parts, &self.tokens, self.source())
+        MemberPlaces::new(&self.parts, &self.tokens, &self.code)
     }
 }
 
@@ -347,7 +344,7 @@ struct Code<'c, 'w> {
 impl Code<'_, '_> {
     /// Notes what the arguments of attributes use that stand in a range of the file's tokens: each where it is spelled, or else anywhere in it.
     fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
-        for (text, places) in attribute_places::find(texts, &self.file.tokens, self.file.source(), range) {
+        for (text, places) in attribute_places::find(texts, &self.file.tokens, &self.file.code, range) {
             let Some(attribute) = attribute(text, true) else { continue };
             let attribute = [attribute];
             let places = if places.is_empty() { vec![range.clone()] } else { places };
@@ -370,7 +367,7 @@ impl Code<'_, '_> {
             Piece::Member(code) => flow.member(code),
         }
         let locals = flow.local_names();
-        let laid = Laid::new(text, self.file.source(), &self.file.tokens[range]);
+        let laid = Laid::new(text, &self.file.code, &self.file.tokens[range]);
         let uses = found.uses.unwrap_or_default();
         // The name of an attribute is one of a type.
         let first = match piece {
@@ -482,7 +479,7 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
             let mut keys: FxHashMap<(String, bool), BTreeSet<String>> = FxHashMap::default();
             for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
-                    match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
+                    match Binder::new(index).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
                         Bound::Type(entry) => Some(entry.key.clone()),
                         _ => None,
                     }

@@ -500,6 +500,16 @@ fn implicit_conversions_are_uses_of_the_operator() {
     assert_eq!(found.certain.iter().map(shown).collect::<Vec<_>>(), ["3:9 convert"]);
     let possible = found.possible.iter().map(|(place, why)| format!("{} {why}", shown(place)));
     assert_eq!(possible.collect::<Vec<_>>(), ["4:9 convert the type of the value is unknown"]);
+    // What `Deconstruct` gives is converted at the sign; of `null` it is possible.
+    let text = "struct Id { public static implicit operator Id(string text) => default; }\nclass Pair { public void Deconstruct(out string a, out int b) => throw null; }\n";
+    let other = "class B { void M(Pair pair) {\nId own; int n;\n(own, n) = pair;\n(Id other, n) = pair;\nown = null;\n} }\n";
+    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+    let (_, found) = find_usages(&mut sample, "Id#op_Implicit");
+    assert_eq!(
+        found.certain.iter().map(shown).collect::<Vec<_>>(),
+        ["3:10 convert", "4:15 convert"]
+    );
+    assert_eq!(found.possible.keys().map(shown).collect::<Vec<_>>(), ["5:7 convert"]);
 }
 
 #[test]

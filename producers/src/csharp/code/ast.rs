@@ -138,7 +138,7 @@ pub enum Literal {
     /// `true`, `false`.
     #[n(4)]
     Truth,
-    /// `null`, `default`.
+    /// `null`.
     #[n(5)]
     Null,
     /// A `uint`, by its suffix or because an `int` does not hold it.
@@ -159,6 +159,9 @@ pub enum Literal {
     /// Text as bytes: `"text"u8`.
     #[n(11)]
     Bytes,
+    /// `default` without a type.
+    #[n(12)]
+    Default,
 }
 
 /// A lambda parameter, or one of a method.
@@ -326,6 +329,15 @@ impl Expression {
             | Self::Interpolated(_, place)
             | Self::NameOf(_, place) => Some(*place),
             Self::Name(name) => Some(name.word.place),
+            // Such a value has members behind it in parentheses only.
+            Self::Chain(root, _)
+                if matches!(
+                    **root,
+                    Self::Cast(..) | Self::As(..) | Self::Is(..) | Self::Operation(..) | Self::Conditional(..) | Self::Await(..)
+                ) =>
+            {
+                root.first_place()?.checked_sub(1)
+            }
             Self::Chain(root, _) | Self::As(root, _) | Self::Is(root, _) | Self::Assign(root, ..) | Self::With(root, _) => {
                 root.first_place()
             }

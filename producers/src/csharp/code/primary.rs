@@ -37,7 +37,7 @@ impl Cursor<'_> {
             "base" => self.parse_postfix(Expression::Base(self.present_place())),
             "true" | "false" => self.parse_postfix(Expression::Literal(Literal::Truth, self.present_place())),
             "null" => self.parse_postfix(Expression::Literal(Literal::Null, self.present_place())),
-            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Null, self.present_place())),
+            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Default, self.present_place())),
             "typeof" | "default" => self.of_type(),
             "sizeof" => {
                 let place = self.present_place();

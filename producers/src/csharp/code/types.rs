@@ -161,7 +161,7 @@ impl Cursor<'_> {
     fn ends_type_at(&self, index: usize) -> bool {
         matches!(
             self.text_at(index),
-            ")" | ";" | "," | "]" | "}" | ">" | "&&" | "||" | "==" | "[" | ""
+            ")" | ";" | "," | "]" | "}" | ">" | "&&" | "||" | "==" | "!=" | "??" | "[" | ""
         )
     }
 

@@ -41,6 +41,8 @@ pub enum Bound<'a> {
 pub struct Binder<'i> {
     /// The symbol index or a slice of it.
     pub index: &'i dyn Index,
+    /// Whether types of loose files are left out.
+    is_strict: bool,
 }
 
 /// One reading of a path: the types that it may refer to and the number of segments used.
@@ -58,8 +60,34 @@ struct Path<'a> {
 }
 
 impl<'i> Binder<'i> {
-    /// Binds a path such as `A.B`, `global::A` or `alias::A` whose last segment has `arity` type arguments.
+    /// Binds with an index.
+    pub fn new(index: &'i dyn Index) -> Self {
+        Self { index, is_strict: false }
+    }
+
+    /// Binds a path such as `A.B`, `global::A` or `alias::A` whose last segment has `arity` type arguments. In code that a project compiles, types
+    /// of loose files come last.
     pub fn bind<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>
+    where
+        'i: 'a,
+    {
+        let found = self.bind_in_place(around, path, arity, place, certain);
+        let is_loose = match &found {
+            Bound::Type(entry) => entry.project.is_none(),
+            Bound::Ambiguous(entries) => entries.iter().all(|entry| entry.project.is_none()),
+            Bound::External => false,
+        };
+        if around.project.is_none() || !is_loose {
+            return found;
+        }
+        let compiled = Self { is_strict: true, ..*self };
+        match compiled.bind_in_place(around, path, arity, place, certain) {
+            Bound::External => found,
+            compiled => compiled,
+        }
+    }
+
+    fn bind_in_place<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>
     where
         'i: 'a,
     {
@@ -149,7 +177,9 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        self.index.types_named(name).iter().filter(|entry| reached(around, entry))
+        let is_strict = self.is_strict;
+        let named = self.index.types_named(name).iter();
+        named.filter(move |entry| reached(around, entry) && (!is_strict || entry.project.is_some()))
     }
 
     /// Finds the shortest prefix of the path that is a type below the namespace: `level.A`, `level.A.B` …

@@ -24,7 +24,7 @@ pub struct OutsideType {
 /// A line about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
-    /// `m`, `o` (operators of the workspace), `x`, `p`, with `s` behind it for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members
+    /// `m` (`mq` of the workspace's private and protected ones), `o` (operators of the workspace), `x`, `p`, with `s` behind it for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members
     /// of enums, `i` for those of interfaces and `r` for those that positional parameters make; behind `xs` `p` for properties of extension
     /// blocks and `t` for what is named through the extended type.
     pub flags: &'a str,
@@ -36,8 +36,8 @@ pub struct MemberLine<'a> {
     pub parameters: &'a str,
     /// Their names between `;`; none of .NET's and of operators.
     pub names: &'a str,
-    /// Whether it constrains its type parameters.
-    pub constrained: bool,
+    /// What constrains its type parameters between `;`: the number of one, a space, and `class`, `struct` or a base; none of .NET's.
+    pub limits: &'a str,
 }
 
 impl<'a> MemberLine<'a> {
@@ -50,7 +50,7 @@ impl<'a> MemberLine<'a> {
             result: fields.next()?,
             parameters: fields.next().unwrap_or(""),
             names: fields.next().unwrap_or(""),
-            constrained: fields.next().is_some(),
+            limits: fields.next().unwrap_or(""),
         })
     }
 }
@@ -116,6 +116,16 @@ pub fn get(key: &str) -> Option<&'static OutsideType> {
 /// The key as the data holds it.
 pub fn known(key: &str) -> Option<&'static str> {
     library().types.get_key_value(key).map(|(key, _)| *key)
+}
+
+/// Whether a type has this simple name.
+pub fn has_type_named(simple: &str) -> bool {
+    let mut keys = library().types.keys();
+    keys.any(|key| {
+        key.split('`')
+            .next()
+            .is_some_and(|key| key.rsplit(['.', '+']).next() == Some(simple))
+    })
 }
 
 /// Extension methods of a name: the class and the line of each.

@@ -108,7 +108,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 10)
+        ProducerId::new("csharp/deps", 11)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -259,7 +259,7 @@ fn bind_part(
     ambiguous: &mut BTreeMap<String, BTreeSet<String>>,
 ) {
     let around = surroundings(part, mentions, index);
-    let binder = Binder { index };
+    let binder = Binder::new(index);
     let resolver = Resolver::new(around, index, &part.type_parameters, false);
     for name in &part.names {
         match binder.bind(&around, &name.path, name.arity, name.place, name.certain) {

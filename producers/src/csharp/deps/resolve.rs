@@ -6,6 +6,7 @@ use super::index::{Entry, NameIndex};
 use super::shape::Shape;
 use crate::csharp::code::{self, ast::Name, ast::TypeRef};
 use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
+use crate::csharp::types::symbol_of;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -157,7 +158,17 @@ impl<'a> Resolver<'a> {
         let globals = self.around.globals.iter().flat_map(|globals| &globals.usings);
         let global = globals.filter(|using| using.alias.as_deref() == name).map(|using| &using.target);
         let target = own.chain(global).next()?;
-        (only.args.is_empty() && (target.contains(['<', '(', '[', '?', '*']) || self.is_outside(target))).then(|| target.clone())
+        let is_written = only.args.is_empty() && (target.contains(['<', '(', '[', '?', '*']) || self.is_outside(target));
+        (is_written && !self.is_nearer_than_alias(segments)).then(|| target.clone())
+    }
+
+    /// Whether a name that is an alias means a type which is declared nearer: one nested in a type around, or of a namespace around.
+    fn is_nearer_than_alias(&self, segments: &[Name]) -> bool {
+        let Meaning::Type(key, _) = self.meaning(segments, 0, Place::Body) else {
+            return false;
+        };
+        let last = symbol_of(&key).rsplit(['.', '+']).next();
+        last == segments.last().map(|name| name.word.text.as_str())
     }
 
     /// Whether some type of the workspace, in sight or not, has this simple name.
@@ -216,11 +227,16 @@ impl<'a> Resolver<'a> {
         if let Some(meaning) = self.known.borrow().get(&asked) {
             return meaning.clone();
         }
-        let binder = Binder { index: self.index };
+        let binder = Binder::new(self.index);
         let meaning = match binder.bind(&self.around, &path, arity, place, true) {
             // The binder leaves what follows a type to members; here the whole path has to be a type.
             Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
             Bound::Type(entry) if self.is_hidden_by_namespace(entry, segments) => Meaning::Nothing,
+            // A type that no project compiles comes last.
+            Bound::Type(entry) if entry.project.is_none() && self.around.project.is_some() => match self.outside(segments) {
+                Some(outside) => Meaning::Outside(outside),
+                None => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
+            },
             Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
             Bound::Ambiguous(_) => Meaning::Ambiguous,
             Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),

@@ -8,6 +8,7 @@ use super::index::NameIndex;
 use super::resolve::Resolver;
 use super::shape::Shape;
 use super::{OWN, Subject, surroundings};
+use crate::csharp::code::ast::TypeRef;
 use crate::csharp::code::{self, Signature};
 use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
@@ -21,7 +22,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 10)
+        ProducerId::new("csharp/signatures", 11)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -119,6 +120,13 @@ fn value_kind(letter: char, signature: &str) -> &'static str {
     }
 }
 
+/// Whether only the type, and perhaps its heirs, see a method: it is private or protected, and not internal as well.
+fn is_of_family(signature: &str) -> bool {
+    let declaration = signature.split(['(', '<']).next().unwrap_or_default();
+    let has = |word: &str| declaration.split(' ').any(|own| own == word);
+    has("private") || !has("public") && !has("internal")
+}
+
 fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
     let letter = declared.flags.chars().next().unwrap_or('p');
     let kind = match letter {
@@ -131,7 +139,11 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         'e' => MemberKind::EnumMember,
         _ => MemberKind::Property,
     };
-    let Signature { result, parameters, .. } = match letter {
+    let Signature {
+        result,
+        parameters,
+        constraints,
+    } = match letter {
         'h' => code::header_parameters(&declared.signature, false),
         'd' => code::header_parameters(&declared.signature, true),
         _ => code::signature(kind, &declared.signature),
@@ -142,7 +154,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         .enumerate()
         .map(|(at, name)| (name.as_str().into(), Shape::Method(at as u32)))
         .collect();
-    let shape = |written| resolver.shape_in(written, &methods, Place::Signature, &mut |_, _| {});
+    let shape = |written: &TypeRef| resolver.shape_in(written, &methods, Place::Signature, &mut |_, _| {});
     let result = match (letter, &result) {
         ('e', _) => Shape::Named(own.into(), Rc::from([])),
         (_, Some(written)) => shape(written),
@@ -156,6 +168,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         ),
         'c' | 'h' | 'd' => "m".to_owned(),
         'o' => "os".to_owned(),
+        'm' if mark != "i" && is_of_family(&declared.signature) => declared.flags.replacen('m', "mq", 1),
         _ => declared.flags.clone(),
     };
     let mut text = format!("\t{}\t{flags}{mark}\t{}\t", declared.name, declared.type_parameters.len());
@@ -186,10 +199,36 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.trim_start_matches('@')).collect();
         text.push('\t');
         text.push_str(&names.join(";"));
-        if declared.signature.contains(" where ") {
-            text.push_str("\twhere");
+        let limits = limits(declared, &constraints, &shape);
+        if !limits.is_empty() {
+            text.push('\t');
+            text.push_str(&limits.join(";"));
         }
     }
     text.push('\n');
     text
+}
+
+/// What constrains the type parameters: the number of each, and `class`, `struct` or a base.
+fn limits(declared: &Declared, types: &[(String, TypeRef)], shape: &dyn Fn(&TypeRef) -> Shape) -> Vec<String> {
+    let own = |name: &str| declared.type_parameters.iter().position(|own| own == name);
+    let mut limits = Vec::new();
+    // Such a word stands first.
+    for clause in declared.signature.split(" where ").skip(1) {
+        let Some((name, list)) = clause.split_once(" : ") else { continue };
+        let word = match list.split([',', ' ', '?']).next().unwrap_or_default() {
+            "class" => "class",
+            "struct" | "unmanaged" => "struct",
+            _ => continue,
+        };
+        limits.extend(own(name).map(|at| format!("{at} {word}")));
+    }
+    for (name, written) in types {
+        let is_word = matches!(written, TypeRef::Named(segments) if matches!(segments.as_slice(), [only] if matches!(only.word.text.as_str(), "notnull" | "unmanaged")));
+        let Some(at) = own(name).filter(|_| !is_word) else { continue };
+        let mut text = format!("{at} ");
+        shape(written).write(&mut text);
+        limits.push(text);
+    }
+    limits
 }

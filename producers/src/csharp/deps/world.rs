@@ -65,6 +65,11 @@ impl<'a> Candidate<'a> {
         self.line.flags.starts_with('x') && self.line.flags.ends_with('t')
     }
 
+    /// Whether only its type and heirs see it: a private or protected method.
+    pub fn is_of_family(&self) -> bool {
+        self.line.flags.starts_with("mq")
+    }
+
     /// Whether it is named through its type.
     pub fn is_static(&self) -> bool {
         self.line.flags.contains('s')
@@ -109,6 +114,14 @@ impl<'a> Candidate<'a> {
         let methods = self.methods();
         let placed = |(word, shape): &(&'a str, Shape)| (*word, shape.substitute(self.owner.args(), &methods));
         declared.iter().map(placed).collect()
+    }
+
+    /// What constrains its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
+    pub fn limits(&self) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
+        let limits = self.line.limits.split(';');
+        limits
+            .filter_map(|limit| limit.split_once(' '))
+            .filter_map(|(at, limit)| Some((at.parse().ok()?, limit)))
     }
 
     /// Its own type parameters.

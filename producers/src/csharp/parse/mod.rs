@@ -114,6 +114,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     syntax.is_app = is_app(text, &tokens);
     syntax.is_generated = is_generated(file, text);
     syntax.friends = friends(&tokens);
+    syntax.excluded = active.excluded_lines(text);
     if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
         syntax.tier = Tier::Partial;
         message = "code with too many open '<' was left out";
@@ -263,6 +264,7 @@ pub fn nothing(tier: Tier) -> Syntax {
         is_app: false,
         is_generated: false,
         friends: Vec::new(),
+        excluded: Vec::new(),
     }
 }
 

@@ -416,6 +416,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             is_app: false,
             is_generated: false,
             friends: Vec::new(),
+            excluded: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::csharp::code::ast::{Argument, LocalFunction, Name};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
+use crate::csharp::types::symbol_of;
 use std::rc::Rc;
 
 /// Scores from here down are of candidates that the arguments do not fit.
@@ -124,7 +125,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     .unwrap_or_default()
             }
             Shape::Tuple(_) | Shape::Anonymous(_) | Shape::Null | Shape::Unknown => Vec::new(),
-            on => world.lookup(on, text),
+            on => self.accessible(world.lookup(on, text)),
         };
         let fits = |candidate: &Candidate<'_>| {
             if !candidate.is_method() {
@@ -163,14 +164,29 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.unknown_call(name, args)
     }
 
+    /// The candidates without those that the code cannot see, if any are left: of another family of types.
+    fn accessible(&self, mut found: Vec<Candidate<'a>>) -> Vec<Candidate<'a>> {
+        let is_near = |owner: &str| {
+            let outermost = |key: &str| symbol_of(key).split('+').next().map(str::to_owned);
+            let mut around = self.around.iter();
+            around.any(|own| self.world.as_base(own, owner).is_some() || own.key().and_then(outermost) == outermost(owner))
+        };
+        let sees = |one: &Candidate<'a>| !one.is_of_family() || one.owner.key().is_some_and(is_near);
+        if found.iter().any(sees) {
+            found.retain(sees);
+        }
+        found
+    }
+
     /// Extension members of a name that the usings open and the receiver allows: those of its values, or of the type itself.
     pub(super) fn extensions(&self, on: &Shape, name: &str, of_type: bool) -> Vec<Candidate<'a>> {
         let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
-        let allowed = |candidate: &Candidate<'_>| -> Option<u32> {
+        let allowed = |candidate: &Candidate<'a>| -> Option<u32> {
             let parameters = candidate.parameters();
             let (_, receiver) = parameters.first()?;
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
             self.conversion_rank(receiver, on, &mut bindings)
+                .filter(|_| !self.breaks_limits(candidate, &bindings))
         };
         for candidate in self.open_extensions(name).filter(|one| one.extends_type() == of_type) {
             if let Some(score) = allowed(&candidate) {
@@ -398,6 +414,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 of_args.push(parameter);
             }
+            if self.breaks_limits(&candidate, &bindings) {
+                score -= 500;
+            }
             let found = Chosen {
                 score,
                 candidate,
@@ -474,7 +493,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);
                 }
                 if numeric(key) && numeric(arg_key) {
-                    return Some(1);
+                    // No number becomes a character.
+                    return (&**key != "~System.Char").then_some(1);
                 }
                 // Nothing is known of the bases of a type that nobody declares, nor of what it converts to.
                 let open = |key: &str| key.starts_with('^');

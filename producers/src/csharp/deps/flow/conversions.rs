@@ -2,7 +2,7 @@
 
 use super::implied::call_of;
 use super::{Flow, UseKind};
-use crate::csharp::code::ast::{Argument, Expression};
+use crate::csharp::code::ast::{Argument, Expression, Literal};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -21,7 +21,14 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes the implicit conversion that takes a value of the type `from` to the type `to`, if one of the two declares one that fits, and
     /// says whether there is one. `certain`: whether the code is sure to ask for it.
     pub(super) fn note_conversion(&mut self, value: &Expression, from: &Shape, to: &Shape, certain: bool) -> bool {
-        let Some(place) = value.first_place() else { return false };
+        let place = value
+            .first_place()
+            .filter(|_| !matches!(value, Expression::Literal(Literal::Default, _)));
+        place.is_some_and(|place| self.note_conversion_at(place, from, to, certain))
+    }
+
+    /// The same, where no value stands for what is converted.
+    pub(super) fn note_conversion_at(&mut self, place: u32, from: &Shape, to: &Shape, certain: bool) -> bool {
         let Some((candidate, is_sure)) = self.conversion(from, to) else {
             return false;
         };
@@ -101,7 +108,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         let (from, to) = (without_null(from), without_null(to));
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let (from_own, to_own) = (is_own(from), is_own(to));
-        let is_value = matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Unknown);
+        // A struct may be written `T?`, which its shape does not say: of `null` it is not certain.
+        let is_null = *from == Shape::Null && self.world.kind(to.key().unwrap_or_default()) == 's';
+        let is_value = is_null || matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Unknown);
         if from == to || !is_value || !(from_own || to_own) || !matches!(to, Shape::Named(..) | Shape::Array(_)) {
             return None;
         }
@@ -118,6 +127,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         let rank = |candidate: &Candidate<'a>| -> Option<(u32, u32)> {
             let parameters = candidate.parameters();
             let (_, parameter) = parameters.first()?;
+            if is_null && !self.takes_null(parameter) {
+                return None;
+            }
             let taken = self.conversion_rank(parameter, from, &mut [])?;
             Some((taken, self.conversion_rank(to, &candidate.result(), &mut [])?))
         };
@@ -125,6 +137,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         let (rank, best) = fitting.reduce(|one, other| if other.0 > one.0 { other } else { one })?;
         let is_open = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
         Some((best.clone(), !is_open(from) && !is_open(to) && rank.0 > 0 && rank.1 > 0))
+    }
+
+    /// Whether `null` is a value of a type.
+    fn takes_null(&self, shape: &Shape) -> bool {
+        let is_reference = |key: &str| key == "~System.Nullable`1" || matches!(self.world.kind(key), 'c' | 'i' | 'd');
+        matches!(shape, Shape::Array(_)) || shape.key().is_some_and(is_reference)
     }
 
     /// Whether one type is the other, or a base of it, or stands for all types.

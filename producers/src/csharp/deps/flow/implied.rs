@@ -30,7 +30,9 @@ impl<'a> Flow<'_, 'a> {
             }
             return None;
         };
-        self.used(&chosen.owner, name, place, true, chosen.is_method().then_some(call));
+        // No code names the type arguments of what declares the member.
+        let owner = Shape::of_key(chosen.owner.key().unwrap_or_default());
+        self.used(&owner, name, place, true, chosen.is_method().then_some(call));
         let open = vec![Shape::Unknown; chosen.line.arity as usize];
         Some(chosen.result().substitute(&[], &open).bounded())
     }
@@ -172,6 +174,23 @@ impl<'a> Flow<'_, 'a> {
         let is_declared = self.implied(shape, name, &[], place).is_some();
         if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
             self.used(&Shape::of_key(contract), name, place, true, Some(Call::default()));
+            self.touch_implementer(shape, contract);
+        }
+    }
+
+    /// Notes the type that implements an interface for a value: the nearest class that has it, or an interface that extends it, among its bases.
+    fn touch_implementer(&mut self, shape: &Shape, contract: &str) {
+        let extends = |base: &Shape| {
+            let is_interface = base.key().is_some_and(|key| self.world.kind(key) == 'i');
+            is_interface && self.world.as_base(base, contract).is_some()
+        };
+        let levels = self.world.levels(shape);
+        let implementer = levels.iter().filter_map(Shape::key).find(|key| {
+            let line = self.world.type_line(key);
+            line.is_some_and(|line| line.kind != 'i' && line.bases.iter().any(extends))
+        });
+        if let Some(key) = implementer {
+            self.touch(&Shape::of_key(key));
         }
     }
 }

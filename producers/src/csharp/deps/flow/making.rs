@@ -1,8 +1,9 @@
 //! Values that are made: objects with their initialisers, arrays.
 
 use super::call::takes;
-use super::{Flow, NOWHERE, Use, UseKind};
-use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, TypeRef};
+use super::overload::called_with;
+use super::{CONSTRUCTOR, Flow, NOWHERE, Use, UseKind};
+use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, Name, TypeRef};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
@@ -43,6 +44,9 @@ impl<'f> Flow<'f, '_> {
             Some(_) => NOWHERE,
             None => place,
         };
+        if kind.is_none() && !shape.is_known() {
+            self.guessed(CONSTRUCTOR, place, Some(called_with(&Name::default(), args, &[], false)));
+        }
         self.construct(&shape, args, named);
         self.initialize(&shape, entries);
         shape
@@ -130,7 +134,7 @@ pub(super) fn of_literal(literal: Literal) -> Shape {
         Literal::Real => "double",
         Literal::Decimal => "decimal",
         Literal::Truth => "bool",
-        Literal::Null => return Shape::Null,
+        Literal::Null | Literal::Default => return Shape::Null,
         Literal::Bytes => return Shape::Named("~System.ReadOnlySpan`1".into(), Rc::from([predefined("byte")])),
     })
 }

@@ -69,6 +69,11 @@ impl<'f> Flow<'f, '_> {
         if given.is_none() && short.is_some() {
             self.note_conversion(sides[0], left, &predefined("bool"), true);
             self.note_conversion(sides[1], right, &predefined("bool"), true);
+        } else if given.is_none() && sign.text == "+" && (is_text(left) || is_text(right)) {
+            // Text and any value make text.
+            _ = self.note_conversion(sides[0], left, &predefined("string"), true)
+                || self.note_conversion(sides[1], right, &predefined("string"), true);
+            return predefined("string");
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
             // An operator of the language, or of .NET, takes what one side converts to.
             _ = self.note_conversion(sides[0], left, right, true) || self.note_conversion(sides[1], right, left, true);
@@ -113,7 +118,7 @@ impl<'f> Flow<'f, '_> {
             Expression::Tuple(parts) => {
                 let shape = self.value(right, None);
                 let shapes = self.deconstructed(&shape, parts.len(), sign.place);
-                self.assign_parts(parts, &shapes, Some(right));
+                self.assign_parts(parts, &shapes, Some(right), sign.place);
                 shape
             }
             _ => {
@@ -138,8 +143,8 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Assigns parts of a tuple, with the conversions of the values that stand there for them.
-    fn assign_parts(&mut self, parts: &'f [Argument], shapes: &[Shape], right: Option<&'f Expression>) {
+    /// Assigns parts of a tuple, with the conversions of the values that stand there for them, or else at the sign.
+    fn assign_parts(&mut self, parts: &'f [Argument], shapes: &[Shape], right: Option<&'f Expression>, sign: u32) {
         for (at, (part, shape)) in parts.iter().zip(shapes).enumerate() {
             let value = match right {
                 Some(Expression::Tuple(values)) => values.get(at).map(|value| &value.value),
@@ -147,13 +152,14 @@ impl<'f> Flow<'f, '_> {
             };
             if let Expression::Tuple(inner) = &part.value {
                 let shapes = self.parts(shape, inner.len());
-                self.assign_parts(inner, &shapes, value);
+                self.assign_parts(inner, &shapes, value, sign);
                 continue;
             }
             let target = self.assigned(&part.value, Some(shape));
-            if let Some(value) = value {
-                self.note_conversion(value, shape, &target, true);
-            }
+            match value {
+                Some(value) => self.note_conversion(value, shape, &target, true),
+                None => self.note_conversion_at(sign, shape, &target, true),
+            };
         }
     }
 
@@ -190,9 +196,11 @@ impl<'f> Flow<'f, '_> {
 
 /// Whether a value decides what an operator without a declaration gives: one of the workspace's types, or text.
 fn is_own(shape: &Shape) -> bool {
-    shape
-        .key()
-        .is_some_and(|key| !key.starts_with(['~', '^']) || key == "~System.String")
+    shape.key().is_some_and(|key| !key.starts_with(['~', '^']) || is_text(shape))
+}
+
+fn is_text(shape: &Shape) -> bool {
+    shape.key() == Some("~System.String")
 }
 
 fn is_task(key: &str) -> bool {

@@ -36,6 +36,38 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
+    /// Whether type arguments break a constraint of a method for certain.
+    pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
+        method.limits().any(|(at, limit)| {
+            let Some(given) = bindings.get(at).filter(|given| matches!(given, Shape::Named(..) | Shape::Array(_))) else {
+                return false;
+            };
+            let kind = given.key().map_or('c', |key| self.world.kind(key));
+            match limit {
+                "class" => matches!(kind, 's' | 'e'),
+                "struct" => matches!(kind, 'c' | 'i' | 'd') || given.key() == Some("~System.Nullable`1"),
+                base => self.lacks_base(given, &Shape::read(base, method.outside)),
+            }
+        })
+    }
+
+    /// Whether a type does not have a base for certain. What the language gives types without saying so (`System.Enum`, `IEquatable` of records) is
+    /// not known of those of the workspace.
+    fn lacks_base(&self, given: &Shape, base: &Shape) -> bool {
+        let Some(key) = base.key().filter(|key| !key.starts_with('^') && self.world.kind(key) != ' ') else {
+            return false;
+        };
+        let levels = self.world.levels(given);
+        let is_unknown = |level: &Shape| !level.is_known() || level.key().is_some_and(|key| key.starts_with('^'));
+        let is_outside = self.is_outside(given);
+        let is_judged = if key.starts_with('~') {
+            is_outside && levels.len() > 1
+        } else {
+            true
+        };
+        is_judged && !levels.iter().any(is_unknown) && self.world.as_base(given, key).is_none()
+    }
+
     /// The type of an extension property on a value of that type.
     pub(super) fn extended(&self, property: &Candidate<'a>, on: &Shape) -> Shape {
         let mut bindings = vec![Shape::Unknown; property.line.arity as usize];
@@ -114,7 +146,7 @@ impl<'a> Flow<'_, 'a> {
         receiver: Option<&Shape>,
         (args, shapes): (&[Argument], &[Option<Shape>]),
     ) -> bool {
-        if one.candidate.line.constrained || one.score <= NOT_CALLABLE {
+        if !one.candidate.line.limits.is_empty() || one.score <= NOT_CALLABLE {
             return false;
         }
         let types = |of: &Chosen<'a>| -> Vec<Shape> {
