@@ -268,6 +268,11 @@ impl Symbols {
         self.lines(simple).filter_map(|line| declared(".ctor", line.strip_prefix('.')?))
     }
 
+    /// Returns the keys of all types of a simple name.
+    pub fn types_named<'s>(&'s self, simple: &str) -> impl Iterator<Item = &'s str> + use<'s> {
+        self.lines(simple).filter_map(|line| line.strip_prefix('='))
+    }
+
     fn lines<'s>(&'s self, name: &str) -> std::str::Lines<'s> {
         let row = self.member_table().get(name).unwrap_or_default();
         std::str::from_utf8(row).unwrap_or_default().lines()

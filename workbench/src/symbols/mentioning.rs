@@ -2,25 +2,25 @@
 
 use super::index::simple_name;
 use super::outputs::{Output, Outputs, SymbolError};
-use super::unreferenced::{Opening, opens};
+use super::unreferenced::{Naming, names};
 use super::usages::{IMPLIED, Subject, Usages, is_nameless};
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::variants::Uncompiled;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// By subject the labels of the usages of types, and whether the code of each names the subject's type.
 pub(super) type Mentioning = Vec<BTreeMap<String, bool>>;
 
-/// By subject the labels of the usages of the types whose code may use it, and whether that code names its type; then the types whose code opens its
-/// namespace and names it.
+/// By subject the labels of the usages of the types whose code may use it, and whether that code names its type; then the types whose code has its
+/// words.
 pub(super) fn mentioning<O: Outputs>(
     outputs: &mut O,
     subjects: &[Subject],
     found: &mut [Usages],
-) -> Result<(Mentioning, Opening), O::Error> {
+) -> Result<(Mentioning, Naming), O::Error> {
     let mut mentioning: Mentioning = vec![BTreeMap::new(); subjects.len()];
-    let mut opening: Opening = vec![BTreeSet::new(); subjects.len()];
+    let mut naming: Naming = vec![BTreeMap::new(); subjects.len()];
     for by in ["deps", "mentions", "reach"] {
         let told = |subject: &Subject| match (by, subject.name_in_uses()) {
             ("reach", word) => word == IMPLICIT,
@@ -32,27 +32,27 @@ pub(super) fn mentioning<O: Outputs>(
         }
         for Output { label, bytes } in outputs.read(&[format!("//types/...:{by}")])? {
             let usages = label.strip_suffix(by).map(|package| format!("{package}usages"));
-            let names = bytes.map(|bytes| Named::read(by, &bytes));
-            if let Some(Named::Words(words)) = &names {
+            let named = bytes.map(|bytes| Named::read(by, &bytes));
+            if let Some(Named::Words(words)) = &named {
                 let user = label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":mentions"));
                 let user = user.map(engine::values::label::unescape).unwrap_or_default();
-                for (_, opening) in subjects.iter().zip(&mut opening).filter(|(subject, _)| opens(words, subject)) {
-                    opening.insert(user.clone());
+                for (subject, naming) in subjects.iter().zip(&mut naming) {
+                    naming.extend(names(words, subject).map(|opens| (user.clone(), opens)));
                 }
             }
             for ((subject, mentioning), found) in subjects.iter().zip(&mut mentioning).zip(&mut *found) {
-                match (&names, &usages) {
+                match (&named, &usages) {
                     _ if !told(subject) => {}
                     (None, _) => found.unread.push(label.clone()),
-                    (Some(names), Some(usages)) if names.may_use(subject) => {
-                        *mentioning.entry(usages.clone()).or_default() |= names.names_type_of(subject);
+                    (Some(named), Some(usages)) if named.may_use(subject) => {
+                        *mentioning.entry(usages.clone()).or_default() |= named.names_type_of(subject);
                     }
                     _ => {}
                 }
             }
         }
     }
-    Ok((mentioning, opening))
+    Ok((mentioning, naming))
 }
 
 /// What the code of a type names.

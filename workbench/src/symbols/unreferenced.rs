@@ -1,22 +1,21 @@
-//! Code that opens the namespace of a type and names the type, in a project without a reference to one that compiles it: a reference may stand under a
+//! Code that names a type where the type's namespace is open, in a project without a reference to one that compiles it: a reference may stand under a
 //! condition that is false here, or be to a package made from the same sources. What it uses there nobody can tell.
 
-use super::index::{Symbols, namespace, simple_name};
+use super::index::{Symbols, is_within, namespace, simple_name};
 use super::outputs::SymbolError;
 use super::usages::{Subject, Usages};
 use super::visibility::{Audience, Visibility};
-use std::collections::{BTreeMap, BTreeSet};
+use producers::csharp::deps::dotnet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The types whose code opens the namespace of each subject's type and has the words of the subject, by subject.
-pub(super) type Opening = Vec<BTreeSet<String>>;
+/// By subject the types whose code has the words of the subject, each with whether a using directive of it opens the namespace of the subject's type.
+pub(super) type Naming = Vec<BTreeMap<String, bool>>;
 
-/// Whether the names that code mentions open the namespace of a subject's type and have its words.
-pub(super) fn opens(names: &std::collections::HashSet<String>, subject: &Subject) -> bool {
+/// Whether the names that code mentions have the words of a subject, and open the namespace of its type.
+pub(super) fn names(mentioned: &HashSet<String>, subject: &Subject) -> Option<bool> {
     let of = namespace(&subject.key);
-    !of.is_empty()
-        && names.contains(simple_name(&subject.key))
-        && names.contains(subject.name_in_uses())
-        && names.contains(&format!("ns:{of}"))
+    let has_words = mentioned.contains(simple_name(&subject.key)) && mentioned.contains(subject.name_in_uses());
+    (!of.is_empty() && has_words).then(|| mentioned.contains(&format!("ns:{of}")))
 }
 
 /// Says of each subject which projects name it without a reference.
@@ -24,35 +23,40 @@ pub(super) fn note_unreferenced(
     symbols: &Symbols,
     visibility: &Visibility,
     subjects: &[Subject],
-    opening: &Opening,
+    naming: &Naming,
     found: &mut [Usages],
 ) -> Result<(), SymbolError> {
-    for ((subject, opening), found) in subjects.iter().zip(opening).zip(found) {
-        if opening.is_empty() {
+    for ((subject, naming), found) in subjects.iter().zip(naming).zip(found) {
+        if naming.is_empty() {
             continue;
         }
+        let of = namespace(&subject.key);
         let audience = Audience {
             is_internal: false,
             ..visibility.audience_of(symbols, &subject.key)?
         };
-        let mut projects: BTreeSet<String> = BTreeSet::new();
-        let mut known: BTreeMap<String, bool> = BTreeMap::new();
-        for user in opening {
+        // Each with whether a using directive opens the namespace there.
+        let mut projects: BTreeMap<String, bool> = BTreeMap::new();
+        let mut known: BTreeMap<(String, bool), bool> = BTreeMap::new();
+        for (user, is_opened) in naming {
             let Some(at) = symbols.find(user) else { continue };
             for file in symbols.row(at)?.files {
                 let own = visibility.projects_of_file(&file);
-                let is_blind = !own.is_empty() && !visibility.sees(&file, &audience);
-                if !is_blind || own.iter().all(|project| projects.contains(project)) {
+                let is_opened = *is_opened || own.iter().any(|project| visibility.opens(project, of));
+                if own.is_empty() || visibility.sees(&file, &audience) || !is_opened && !is_within(namespace(user), of) {
                     continue;
                 }
-                let place = own.join("|");
-                let sees_namespace = match known.get(&place) {
-                    Some(sees) => *sees,
-                    None => sees_namespace(symbols, visibility, namespace(&subject.key), &file)?,
+                let place = (own.join("|"), is_opened);
+                let is_meant = match known.get(&place) {
+                    Some(is_meant) => *is_meant,
+                    None => {
+                        is_opened && !sees_namespace(symbols, visibility, of, &file)? || !means_other(symbols, visibility, subject, &file)?
+                    }
                 };
-                known.insert(place, sees_namespace);
-                if !sees_namespace {
-                    projects.extend(own);
+                known.insert(place, is_meant);
+                if is_meant {
+                    own.into_iter()
+                        .for_each(|project| *projects.entry(project).or_default() |= is_opened);
                 }
             }
         }
@@ -61,10 +65,12 @@ pub(super) fn note_unreferenced(
             1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        let first = projects.first().cloned().unwrap_or_default();
+        let Some((first, is_opened)) = projects.first_key_value() else {
+            continue;
+        };
+        let verb = if *is_opened { "opens" } else { "has code in" };
         found.unseen.push(format!(
-            "{first}{others} opens {} and names {} without a reference to a project that compiles it; what it uses there is not known",
-            namespace(&subject.key),
+            "{first}{others} {verb} {of} and names {} without a reference to a project that compiles it; what it uses there is not known",
             subject.name_in_uses()
         ));
     }
@@ -74,6 +80,21 @@ pub(super) fn note_unreferenced(
 /// Whether code in a file sees any type of a namespace: names there may be of another one.
 fn sees_namespace(symbols: &Symbols, visibility: &Visibility, of: &str, file: &str) -> Result<bool, SymbolError> {
     for key in symbols.keys().filter(|key| namespace(key) == of) {
+        if visibility.sees(file, &visibility.audience_of(symbols, key)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the name of the subject's type may mean something else in a file: a type or a member that code there sees, or a type of .NET.
+fn means_other(symbols: &Symbols, visibility: &Visibility, subject: &Subject, file: &str) -> Result<bool, SymbolError> {
+    let name = simple_name(&subject.key);
+    if dotnet::has_type_named(name) {
+        return Ok(true);
+    }
+    let types: BTreeSet<&str> = symbols.types_named(name).chain(symbols.owners(name)).collect();
+    for key in types.into_iter().filter(|key| *key != subject.key) {
         if visibility.sees(file, &visibility.audience_of(symbols, key)?) {
             return Ok(true);
         }

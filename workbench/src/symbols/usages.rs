@@ -244,14 +244,14 @@ pub fn usages_of_all<O: Outputs>(
         });
     }
     uncompiled(outputs, subjects, &mut found)?;
-    let (mentioning, opening) = mentioning(outputs, subjects, &mut found)?;
+    let (mentioning, naming) = mentioning(outputs, subjects, &mut found)?;
     let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
     let labels: Vec<String> = labels.into_iter().cloned().collect();
-    let visibility = match subjects.iter().any(Subject::is_member) || opening.iter().any(|types| !types.is_empty()) {
+    let visibility = match subjects.iter().any(Subject::is_member) || naming.iter().any(|types| !types.is_empty()) {
         true => Visibility::read(outputs, gaps)?,
         false => Visibility::default(),
     };
-    note_unreferenced(symbols, &visibility, subjects, &opening, &mut found)?;
+    note_unreferenced(symbols, &visibility, subjects, &naming, &mut found)?;
     let searches = Search::all(outputs, symbols, subjects, &visibility)?;
     let tables = match labels.is_empty() {
         true => Vec::new(),

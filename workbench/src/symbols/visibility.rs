@@ -27,6 +27,8 @@ pub struct Visibility {
     references: BTreeMap<String, BTreeSet<String>>,
     /// The projects whose internal types each project sees, itself left out.
     friends: BTreeMap<String, BTreeSet<String>>,
+    /// The namespaces that global usings of each project open.
+    opened: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The code that can use a symbol: that of the projects that compile it and, unless it is internal to them, of those that reference one.
@@ -48,8 +50,9 @@ impl Visibility {
             layout: Layout::read(outputs)?,
             references: BTreeMap::new(),
             friends: BTreeMap::new(),
+            opened: BTreeMap::new(),
         };
-        visibility.read_friends(outputs)?;
+        visibility.read_globals(outputs)?;
         let damaged = || SymbolError::damaged().at_label(REFERENCES);
         if let Some(bytes) = read_one(outputs, REFERENCES.to_owned())? {
             for (project, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
@@ -62,7 +65,7 @@ impl Visibility {
         Ok(visibility)
     }
 
-    fn read_friends<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
+    fn read_globals<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
         let damaged = || SymbolError::damaged().at_label(SYMBOLS);
         let Some(bytes) = read_one(outputs, SYMBOLS.to_owned())? else {
             return Ok(());
@@ -72,6 +75,9 @@ impl Visibility {
         for (_, row) in rows.take_while(|(key, _)| key.starts_with(GLOBALS)) {
             let row: Globals = serde_json::from_slice(row).map_err(|_| damaged())?;
             if let Some(project) = row.project {
+                let usings = row.usings.into_iter().filter(|using| using.alias.is_none() && !using.is_static);
+                let opened = self.opened.entry(project.clone()).or_default();
+                opened.extend(usings.map(|using| using.target));
                 self.friends.entry(project).or_default().extend(row.friends);
             }
         }
@@ -95,6 +101,11 @@ impl Visibility {
             audience.projects.extend(projects.map(str::to_owned));
         }
         Ok(audience)
+    }
+
+    /// Whether a global using of a project opens a namespace.
+    pub fn opens(&self, project: &str, namespace: &str) -> bool {
+        self.opened.get(project).is_some_and(|opened| opened.contains(namespace))
     }
 
     /// The projects that compile a file.

@@ -84,3 +84,69 @@ fn a_project_that_names_a_type_without_a_reference_is_told() {
         assert!(told[0].starts_with("C/C.csproj opens Acme.Core and names"), "{told:?}");
     }
 }
+
+#[test]
+fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
+    let project = |items: &str| {
+        format!(
+            "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup>{items}</Project>"
+        )
+    };
+    let inside = |code: &str| format!("namespace Acme.Core.Deep; class Inside {{ void M() {{ {code} }} }}");
+    let tools = |names: &str| format!("namespace Acme.Core; {names}");
+    let mut sample = Sample::of(&[
+        ("A/A.csproj", &project("")),
+        (
+            "A/a.cs",
+            &tools("public class Tool { public static int Size; } public class Path { public static int Size; }"),
+        ),
+        ("B/B.csproj", &project("")),
+        ("B/b.cs", &inside("_ = Tool.Size; _ = Path.Size;")),
+        // What it names is declared where it sees it.
+        ("C/C.csproj", &project("")),
+        ("C/c.cs", &inside("_ = Tool.Size;")),
+        ("C/tool.cs", &tools("class Holder { class Tool { } }")),
+        ("D/D.csproj", &project("<ItemGroup><Using Include=\"Acme.Core\" /></ItemGroup>")),
+        ("D/d.cs", "namespace Other; class Opened { int M() => Tool.Size; }"),
+        ("E/E.csproj", &project("")),
+        ("E/e.cs", "namespace Other; class Closed { int M() => Tool.Size; }"),
+    ]);
+    let symbols = sample.names();
+    let mut told = |symbol: &str| {
+        let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        let subject = Subject::of(&meaning).expect("a subject");
+        usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places").unseen
+    };
+    let behind = "without a reference to a project that compiles it; what it uses there is not known";
+    assert_eq!(
+        told("Acme.Core.Tool.Size"),
+        [format!("B/B.csproj (and 1 more) has code in Acme.Core and names Size {behind}")]
+    );
+    // The name may be that of a type of .NET.
+    assert_eq!(told("Acme.Core.Path.Size"), Vec::<String>::new());
+}
+
+#[test]
+fn what_no_project_compiles_comes_last() {
+    let mut sample = Sample::of(&[
+        ("A/A.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\" />"),
+        ("A/a.cs", "namespace Acme; public class Tool { public void Go() { } }"),
+        (
+            "A/b.cs",
+            "using Acme; using System.IO; class B { void M(Tool t, StringReader r) { t.Go(); r.Read(); } }",
+        ),
+        // What a using directive opens comes after the global namespace.
+        (
+            "loose.cs",
+            "public class Tool { public void Go() { } } public class StringReader { public void Read() { } }",
+        ),
+    ]);
+    let symbols = sample.names();
+    let mut certain = |symbol: &str| {
+        let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        let subject = Subject::of(&meaning).expect("a subject");
+        let found = usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places");
+        found.certain.len()
+    };
+    assert_eq!([certain("Acme.Tool#Go"), certain("StringReader#Read")], [1, 0]);
+}
