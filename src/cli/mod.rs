@@ -464,11 +464,27 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
     let quotes = unexpected.map(|_| "words that belong together stand in quotes".to_owned());
     let form = form.into_iter().chain(quotes).collect::<Vec<_>>().join("; ");
-    let is_page = matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(name)) if name == "page");
-    let tip = is_page.then(|| "`cortex serve --http` shows the page".to_owned()).or(tip);
+    let meant = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) => command_elsewhere(name).map(str::to_owned),
+        _ => None,
+    };
+    let tip = meant.or(tip);
     let hint = tip.or(Some(form).filter(|form| !form.is_empty()));
     let hint = hint.unwrap_or_else(|| "`cortex help` lists the commands, `cortex help COMMAND` their flags".to_owned());
     Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(&first)).hint(hint)
+}
+
+/// What does here what other tools have a command of this name for.
+fn command_elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "page" => "`cortex serve --http` shows the page",
+        "hierarchy" | "subclasses" | "subtypes" | "derived" | "overrides" => {
+            "`cortex implementations SYMBOL` lists what derives from a type, and what implements or overrides a member"
+        }
+        "references" | "refs" | "uses" => "`cortex usages SYMBOL` lists the places that use a symbol",
+        "definition" | "define" => "`cortex source SYMBOL` prints the code of a symbol",
+        _ => return None,
+    })
 }
 
 /// Removes the prefix that [`guarded`] adds.

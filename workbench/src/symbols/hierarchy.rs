@@ -9,6 +9,7 @@ use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
 use super::resolve::Candidate;
+use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,12 @@ impl<'w> Heirs<'w> {
 
     fn is_interface(&self, key: &str) -> bool {
         self.world.kind(key) == 'i'
+    }
+
+    /// How many times an heir has a base: a generic interface with other type arguments each time.
+    fn times(&self, heir: &str, base: &str) -> usize {
+        let levels = self.world.levels(&Shape::of_key(heir));
+        levels.iter().filter(|level| level.key() == Some(base)).count().max(1)
     }
 }
 
@@ -178,10 +185,16 @@ fn members<O: Outputs>(
             if !seen.insert(heir) {
                 continue;
             }
-            let met = search.met(outputs, heir, from_interface && search.of_interface, heirs.is_interface(heir))?;
-            let is_met = met.is_some();
-            let is_explicit = met.as_ref().is_some_and(|(path, ..)| is_explicit(path));
-            if let Some((path, relation, through)) = met {
+            let times = heirs.times(heir, key);
+            let met = search.met(
+                outputs,
+                (heir, times),
+                from_interface && search.of_interface,
+                heirs.is_interface(heir),
+            )?;
+            let is_met = !met.is_empty();
+            let is_explicit = is_met && met.iter().all(|(path, ..)| is_explicit(path));
+            for (path, relation, through) in met {
                 found.entry(path.clone()).or_insert(Implementation {
                     distance,
                     path,
@@ -223,37 +236,37 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The member of a type that stands for the wanted one.
-    fn implementing_member(&self, key: &str, fits: impl Fn(&Overload) -> bool) -> Option<String> {
-        let rows: Vec<Overload> = self.known.get(key)?.iter().filter(|one| fits(one)).cloned().collect();
-        counterparts(&self.wanted, &rows).first().map(|one| format!("{key}#{}", one.key))
+    /// The members of a type that stand for the wanted one, at most so many.
+    fn implementing_members(&self, key: &str, times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
+        let known = self.known.get(key).into_iter().flatten();
+        let rows: Vec<Overload> = known.filter(|one| fits(one)).cloned().collect();
+        let found = counterparts(&self.wanted, &rows);
+        found.iter().take(times).map(|one| format!("{key}#{}", one.key)).collect()
     }
 
-    /// What an heir answers for the wanted member, and how; and the heir, when a base of it has the member.
+    /// What an heir, which has the base so many times, answers for the wanted member, and how; and the heir, when a base of it has the member.
     fn met<O: Outputs>(
         &mut self,
         outputs: &mut O,
-        heir: &str,
+        (heir, times): (&str, usize),
         implements: bool,
         is_interface: bool,
-    ) -> Result<Option<Answering>, O::Error> {
+    ) -> Result<Vec<Answering>, O::Error> {
         let name = self.wanted.name.clone();
+        let with = |relation: Relation| move |path: String| (path, relation, None);
         let of_class = |one: &Overload| one.name == name && one.is_override;
         if !implements && !is_interface {
-            return Ok(self
-                .implementing_member(heir, of_class)
-                .map(|path| (path, Relation::Overrides, None)));
+            let found = self.implementing_members(heir, 1, of_class).into_iter();
+            return Ok(found.map(with(Relation::Overrides)).collect());
         }
         let explicit = |one: &Overload| short_of(&one.name) == Some(name.as_str()) && explicit_interface(&one.name) == self.contract;
-        if let Some(path) = self.implementing_member(heir, explicit) {
-            return Ok(Some((path, Relation::Implements, None)));
-        }
-        if is_interface {
-            return Ok(None);
-        }
+        let mut found = self.implementing_members(heir, times, explicit);
         let public = |one: &Overload| one.name == name && one.accessibility == "public";
-        if let Some(path) = self.implementing_member(heir, public) {
-            return Ok(Some((path, Relation::Implements, None)));
+        if !is_interface {
+            found.extend(self.implementing_members(heir, times - found.len(), public));
+        }
+        if is_interface || !found.is_empty() {
+            return Ok(found.into_iter().map(with(Relation::Implements)).collect());
         }
         for base in self.symbols.bases(heir) {
             if !self.symbols.declares(&base, &name) {
@@ -264,11 +277,13 @@ impl Search<'_> {
                 .symbols
                 .find(&base)
                 .is_some_and(|at| self.symbols.glance(at).kind != "interface");
-            if let Some(path) = self.implementing_member(&base, public).filter(|_| is_class) {
-                return Ok(Some((path, Relation::Implements, Some(heir.to_owned()))));
+            let found = self.implementing_members(&base, times, public);
+            if is_class && !found.is_empty() {
+                let through = |path: String| (path, Relation::Implements, Some(heir.to_owned()));
+                return Ok(found.into_iter().map(through).collect());
             }
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 }
 
@@ -415,5 +430,17 @@ class S : R { public override int Get(int x) => x; public override int Count => 
         );
         let get = rows_of(&mut sample, "I.Get", false);
         assert_eq!(get.len(), 3, "{get:?}");
+        let text = "interface I<T> { T Get(T x); int Count { get; } }
+class M : I<int>, I<string> { public int Get(int x) => x; public string Get(string x) => x; public int Count => 1; int I<string>.Count => 2; }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(
+            rows_of(&mut sample, "I.Get", false),
+            ["1 implements M#Get(int) a.cs:2:42", "1 implements M#Get(string) a.cs:2:73"]
+        );
+        assert_eq!(
+            rows_of(&mut sample, "I.Count", false),
+            ["1 implements M#Count a.cs:2:104", "1 implements M#I<string>.Count a.cs:2:130"]
+        );
     }
 }
