@@ -66,7 +66,7 @@ impl<'i> Binder<'i> {
     }
 
     /// Binds a path such as `A.B`, `global::A` or `alias::A` whose last segment has `arity` type arguments. In code that a project compiles, types
-    /// of loose files come last.
+    /// of loose files come last, after those of .NET that a using directive opens.
     pub fn bind<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>
     where
         'i: 'a,
@@ -82,7 +82,7 @@ impl<'i> Binder<'i> {
         }
         let compiled = Self { is_strict: true, ..*self };
         match compiled.bind_in_place(around, path, arity, place, certain) {
-            Bound::External => found,
+            Bound::External if !opens_outside(around, path, arity) => found,
             compiled => compiled,
         }
     }
@@ -445,6 +445,16 @@ impl<'i> Binder<'i> {
         }
         visible(types, around)
     }
+}
+
+/// Whether a using directive opens a namespace of .NET with a type of this name.
+fn opens_outside(around: &Surroundings<'_>, path: &str, arity: u32) -> bool {
+    let own = around.usings.iter().filter(|using| using.alias.is_none() && !using.is_static);
+    let globals = around.globals.into_iter().flat_map(|globals| &globals.usings);
+    let globals = globals.filter(|using| using.alias.is_none() && !using.is_static);
+    let mut opened = own.map(|using| &using.target).chain(globals.map(|using| &using.target));
+    let mark = if arity == 0 { String::new() } else { format!("`{arity}") };
+    opened.any(|namespace| dotnet::known(&format!("{namespace}.{path}{mark}")).is_some())
 }
 
 /// Whether a name is an alias at a level; global aliases belong to the outermost level.

@@ -232,11 +232,6 @@ impl<'a> Resolver<'a> {
             // The binder leaves what follows a type to members; here the whole path has to be a type.
             Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
             Bound::Type(entry) if self.is_hidden_by_namespace(entry, segments) => Meaning::Nothing,
-            // A type that no project compiles comes last.
-            Bound::Type(entry) if entry.project.is_none() && self.around.project.is_some() => match self.outside(segments) {
-                Some(outside) => Meaning::Outside(outside),
-                None => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
-            },
             Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
             Bound::Ambiguous(_) => Meaning::Ambiguous,
             Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),
