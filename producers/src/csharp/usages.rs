@@ -15,7 +15,7 @@ use super::crefs;
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
-pub use super::deps::flow::{Call, NOTHING, UseKind};
+pub use super::deps::flow::{Call, MADE, NOTHING, UseKind};
 use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;

@@ -50,7 +50,7 @@ pub fn verify<O: Outputs>(
             // The name that was there before cannot have referred to it.
             Why::UnknownValue | Why::UnknownValueNear(_) => true,
             Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
-            Why::ByName | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
+            Why::ByName | Why::Wired(_) | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
         };
         if !is_known && !is_other {
             way.add(format!(

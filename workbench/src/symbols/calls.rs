@@ -8,24 +8,31 @@ use super::numbers;
 use super::overloads::{Overload, alike, arity, parameter_types, without_words};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
-use producers::csharp::usages::Call;
+use producers::csharp::usages::{Call, MADE};
 
 /// Which of the overloads a call can mean, in their order.
 pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
-    let fitting: Vec<(&Overload, Laid<'_>)> = overloads.iter().filter_map(|one| Some((one, lay(one, call)?))).collect();
+    possible_of(overloads.iter().map(|one| (one, false)), call)
+}
+
+/// As [`possible`], of overloads each with whether the code that calls is known to see it.
+pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, call: &Call) -> Vec<&'o Overload> {
+    let fitting: Vec<(&Overload, bool, Laid<'_>)> = overloads
+        .filter_map(|(one, is_seen)| Some((one, is_seen, lay(one, call)?)))
+        .collect();
     let is_plainer = |one: &Laid<'_>, other: &Laid<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
-    let is_ruled = !fitting.iter().any(|(one, _)| one.has_priority);
-    let is_left = |(one, laid): &(&Overload, Laid<'_>)| {
-        !fitting
-            .iter()
-            .any(|(other, by)| is_plainer(by, laid) || is_ruled && is_comparable(other, one) && is_better(by, laid, call))
+    let is_ruled = !fitting.iter().any(|(one, ..)| one.has_priority);
+    let is_left = |(one, _, laid): &(&Overload, bool, Laid<'_>)| {
+        !fitting.iter().any(|(other, is_seen, by)| {
+            is_plainer(by, laid) || is_ruled && is_comparable(other, one, *is_seen) && is_better(by, laid, call)
+        })
     };
-    fitting.iter().filter(|found| is_left(found)).map(|(one, _)| *one).collect()
+    fitting.iter().filter(|found| is_left(found)).map(|(one, ..)| *one).collect()
 }
 
 /// Whether the one can be called wherever the other can, and takes part in the choice among them before its type arguments are known.
-fn is_comparable(one: &Overload, other: &Overload) -> bool {
-    let is_seen = one.accessibility == "public" || one.accessibility == other.accessibility;
+fn is_comparable(one: &Overload, other: &Overload, is_seen: bool) -> bool {
+    let is_seen = is_seen || one.accessibility == "public" || one.accessibility == other.accessibility;
     is_seen && one.is_static == other.is_static && arity(&one.key) == 0
 }
 
@@ -36,6 +43,8 @@ fn is_better(one: &Laid<'_>, other: &Laid<'_>, call: &Call) -> bool {
     let any = differing.peek().is_some();
     any && differing.all(|at| match call.exact.contains(&at) {
         true => prefers(&call.arguments[at], one.kinds[at], other.kinds[at]),
+        // `new(…)` becomes either type, and a parameter that is passed by value goes before one of `in`.
+        false if call.arguments[at] == MADE => !is_passed(one.kinds[at]) && other.kinds[at].starts_with("in "),
         false => is_identical(one, other, at, &call.arguments[at]),
     })
 }

@@ -5,12 +5,12 @@
 //! several overloads a call means those that its arguments leave ([`super::calls`]): it is a certain use where one is left, no use of those that
 //! are ruled out, and possible otherwise. What is not looked at is told in [`Usages::unseen`].
 
-use super::calls::{can_mean, counterparts, possible};
+use super::calls::{can_mean, counterparts, possible, possible_of};
 use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::mentioning::{mentioning, uncompiled};
 use super::outputs::{Output, Outputs, SymbolError};
-use super::overloads::{self, Overload, short_of};
+use super::overloads::{self, Overload, parameter_types, short_of};
 use super::unreferenced::note_unreferenced;
 use super::visibility::{Audience, Visibility, is_internal, is_same_outermost};
 use engine::values::table::Table;
@@ -96,6 +96,11 @@ impl Subject {
         Ok(found.namesakes()?.iter().map(|group| Self::of_group(group)).collect())
     }
 
+    /// A type.
+    pub(super) fn of_type(one: &Candidate) -> Self {
+        Self::new(one, one.path.clone(), None)
+    }
+
     /// One symbol, or all overloads of one name in one type.
     fn of_group(group: &[Candidate]) -> Self {
         let first = &group[0];
@@ -146,6 +151,8 @@ impl Subject {
 /// Why a place may be a use and may not, the likeliest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
+    /// A framework uses it for what stands there: how.
+    Wired(String),
     /// The arguments also fit these overloads.
     Overloads(Vec<String>),
     /// The arguments may mean an overload that another type declares.
@@ -167,6 +174,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Wired(how) => write!(f, "wired: {how}"),
             Self::Through(path) => write!(f, "through {path}"),
             Self::UnknownValueNear(name) => write!(f, "the type of the value is unknown, in code that names {name}"),
             Self::UnknownValue => f.write_str("the type of the value is unknown"),
@@ -312,6 +320,8 @@ struct Search<'s> {
     visibility: &'s Visibility,
     /// The code that can use it.
     audience: Audience,
+    /// The code that can use what is internal in its type.
+    insiders: Audience,
 }
 
 /// What another type declares of the name.
@@ -374,6 +384,10 @@ impl<'s> Search<'s> {
             related: BTreeMap::new(),
             outside: Vec::new(),
             audience: visibility.audience_of(symbols, declaring)?,
+            insiders: Audience {
+                is_internal: true,
+                ..visibility.audience_of(symbols, declaring)?
+            },
             visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
@@ -392,10 +406,32 @@ impl<'s> Search<'s> {
             let overloads = of_type(key, &|one| one.name == word || short_of(&one.name) == Some(word));
             let wanted = search.wanted.as_ref().filter(|_| !overloads.is_empty());
             let same = wanted.map(|wanted| counterparts(wanted, &overloads).into_iter().cloned().collect::<Vec<_>>());
+            if search.is_hidden(symbols, key, same.as_deref()) {
+                continue;
+            }
             let audience = search.visibility.audience_of(symbols, key)?;
             search.related.insert(key.clone(), Related { overloads, same, audience });
         }
         Ok(search)
+    }
+
+    /// Whether of a class and its base the one's members hide those of the other: a call means what its own type declares.
+    fn is_hidden(&self, symbols: &Symbols, other: &str, same: Option<&[Overload]>) -> bool {
+        let is_class = |key: &str| symbols.find(key).is_some_and(|at| symbols.glance(at).kind != "interface");
+        let declaring = self.subject.declaring();
+        let (Some(wanted), Some(same)) = (&self.wanted, same) else {
+            return false;
+        };
+        if same.is_empty() || !is_class(declaring) || !is_class(other) {
+            return false;
+        }
+        let is_base = |of: &str, base: &str| symbols.bases(of).iter().any(|one| one == base);
+        let hides = |one: &Overload| !one.is_override;
+        let types = |one: &Overload| parameter_types(&one.key).join(",").replace(' ', "");
+        if same.iter().any(|one| types(one) != types(wanted)) {
+            return false;
+        }
+        is_base(other, declaring) && same.iter().all(hides) || is_base(declaring, other) && hides(wanted)
     }
 
     /// Takes the places of the table of the type `user`; `is_near`: its code names the type that is looked for.
@@ -484,7 +520,13 @@ impl<'s> Search<'s> {
             return Some(if place.elsewhere { Err(self.elsewhere()) } else { Ok(()) });
         };
         let Some(call) = &place.call else { return Some(Err(Why::Named)) };
-        let left = possible(&self.overloads, call);
+        let sees = |one: &Overload| {
+            let access = (!one.accessibility.is_empty()).then(|| Access::parse(&one.accessibility));
+            let may_be_seen = !access.is_some_and(is_internal) || self.visibility.sees(&place.file, &self.insiders);
+            let is_seen = access == Some(Access::Internal) && self.visibility.is_compiled_with(&place.file, &self.insiders);
+            may_be_seen.then_some(is_seen)
+        };
+        let left = possible_of(self.overloads.iter().filter_map(|one| Some((one, sees(one)?))), call);
         if left.is_empty() {
             return Some(Err(Why::NoneFits));
         }

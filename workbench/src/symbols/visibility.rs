@@ -113,6 +113,11 @@ impl Visibility {
         self.layout.projects_of(file).map(str::to_owned).collect()
     }
 
+    /// Whether a project that compiles a file declares what an audience is of.
+    pub fn is_compiled_with(&self, file: &str, audience: &Audience) -> bool {
+        self.layout.projects_of(file).any(|project| audience.projects.contains(project))
+    }
+
     /// Whether code in a file can use what has this audience.
     pub fn sees(&self, file: &str, audience: &Audience) -> bool {
         let projects = &audience.projects;

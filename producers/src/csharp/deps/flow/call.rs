@@ -160,7 +160,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         // The arguments are gone through below; only their number is told.
         let call = called_with(name, args, &[], false);
-        self.missed(on, text, name.word.place, Some(call));
+        match is_type && self.is_closed(on) {
+            // No extension method is called on a type.
+            true => {
+                self.nothing(text, name.word.place, super::UseKind::Name);
+                self.guessed(text, name.word.place, Some(call));
+            }
+            false => self.missed(on, text, name.word.place, Some(call)),
+        }
         self.unknown_call(name, args)
     }
 

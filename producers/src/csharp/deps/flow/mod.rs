@@ -52,6 +52,9 @@ const NO_MEMBER: &str = "~";
 /// Owner of a name that means nothing, though all that it could mean is known.
 pub const NOTHING: &str = "~!";
 
+/// What is known of an argument `new(…)`: it becomes the type that is asked for.
+pub const MADE: &str = "new";
+
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
 
@@ -136,7 +139,7 @@ impl UseKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
     /// What is known of the type of each argument, as [`Shape`] writes it: `~System.Int32`; of .NET's generic types perhaps the key alone; else
-    /// `""`. The receiver of an extension method is none of them.
+    /// `""`, or [`MADE`]. The receiver of an extension method is none of them.
     pub arguments: Vec<String>,
     /// Which of them are literals, by their number from 0: they are of exactly that type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

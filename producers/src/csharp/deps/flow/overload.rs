@@ -1,7 +1,7 @@
 //! What a call tells of the overload that it means, for readers who know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE, numeric};
-use super::{Call, Flow};
+use super::{Call, Flow, MADE};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -229,7 +229,11 @@ pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usi
 
 /// What a call tells of the overload that it means.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
-    let known = |at: usize| shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type);
+    let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
+    let known = |at: usize| match is_made(at) {
+        true => MADE.to_owned(),
+        false => shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type),
+    };
     let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
     Call {
         arguments: (0..args.len()).map(known).collect(),
