@@ -119,30 +119,87 @@ pub(super) fn has_line_comment(text: &str, list: &List) -> bool {
     own[end..].contains("//")
 }
 
-/// A list with other entries: each gets the white space of the one that stood in its place.
-pub(super) fn rewritten(text: &str, list: &List, entries: &[String]) -> String {
-    let leads: Vec<&str> = list
-        .pieces
-        .iter()
-        .map(|piece| &text[piece.start..trimmed(text, piece).start])
-        .collect();
-    let lead = |at: usize| match (leads.get(at), leads.last()) {
-        (Some(lead), _) => *lead,
-        (None, Some(last)) if leads.len() > 1 || last.contains('\n') => *last,
+/// A piece without the white space and the comments around it.
+pub(super) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
+    let tokens = lex(&text[piece.clone()]).tokens;
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => piece.start + first.start as usize..piece.start + last.end as usize,
+        _ => trimmed(text, piece),
+    }
+}
+
+/// What stands around the code of a piece.
+#[derive(Clone, Debug, Default)]
+struct Around<'t> {
+    /// White space.
+    lead: &'t str,
+    /// Comments before the code, on its line or above it.
+    head: &'t str,
+    /// A comment before the comma.
+    behind: &'t str,
+    /// A comment to the end of the line, behind the comma if there is one.
+    line: &'t str,
+}
+
+/// What stands around the pieces of a list, and before its end.
+fn around<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t str) {
+    let mut all: Vec<Around<'_>> = Vec::with_capacity(list.pieces.len());
+    let mut rest = "";
+    for piece in &list.pieces {
+        let code = code(text, piece);
+        let (mut before, after) = (&text[piece.start..code.start], &text[code.end..piece.end]);
+        if let Some(last) = all.last_mut()
+            && before.trim_start_matches([' ', '\t']).starts_with("//")
+        {
+            (last.line, before) = before.split_at(before.find(['\n', '\r']).unwrap_or(before.len()));
+        }
+        let lead = &before[..before.len() - before.trim_start().len()];
+        let comment = after.trim_end();
+        rest = &after[comment.len()..];
+        let is_line = comment.contains("//");
+        all.push(Around {
+            lead,
+            head: &before[lead.len()..],
+            behind: if is_line { "" } else { comment },
+            line: if is_line { comment } else { "" },
+        });
+    }
+    (all, rest)
+}
+
+/// An entry of a list, with the number of the piece that it was.
+pub(super) type Entry = (Option<usize>, String);
+
+/// A list with other entries: each gets the white space of the one that stood in its place, and keeps its comments.
+pub(super) fn rewritten(text: &str, list: &List, entries: &[Entry]) -> String {
+    let (around, rest) = around(text, list);
+    let lead = |at: usize| match (around.get(at), around.last()) {
+        (Some(one), _) => one.lead,
+        (None, Some(last)) if around.len() > 1 || last.lead.contains('\n') => last.lead,
         (None, _) if at == 0 => "",
         (None, _) => " ",
     };
-    let behind = list.pieces.last().map_or("", |piece| &text[trimmed(text, piece).end..piece.end]);
-    let mut made = String::new();
-    for (at, entry) in entries.iter().enumerate() {
+    let none = Around::default();
+    let (mut made, mut line) = (String::new(), "");
+    for (at, (from, entry)) in entries.iter().enumerate() {
         if at > 0 {
             made.push(',');
         }
+        made.push_str(line);
+        if !line.is_empty() && !lead(at).contains('\n') {
+            made.push('\n');
+        }
         made.push_str(lead(at));
-        made.push_str(entry);
+        let own = from.and_then(|from| around.get(from)).unwrap_or(&none);
+        [own.head, entry.as_str(), own.behind].iter().for_each(|part| made.push_str(part));
+        line = own.line;
     }
-    if !entries.is_empty() || behind.contains('\n') {
-        made.push_str(behind);
+    made.push_str(line);
+    if !line.is_empty() && !rest.contains('\n') {
+        made.push('\n');
+    }
+    if !entries.is_empty() || rest.contains('\n') {
+        made.push_str(rest);
     }
     made
 }
@@ -173,7 +230,7 @@ mod tests {
             let list = list_at(text, 0, of).expect("a list");
             let found: Vec<&str> = list.pieces.iter().map(|piece| &text[trimmed(text, piece)]).collect();
             assert_eq!(found, pieces, "{text}");
-            let same: Vec<String> = found.iter().map(|one| (*one).to_owned()).collect();
+            let same: Vec<Entry> = (0..).map(Some).zip(found.iter().map(|one| (*one).to_owned())).collect();
             assert_eq!(
                 rewritten(text, &list, &same),
                 text[list.inside.clone()].trim_matches(|_| pieces.is_empty())
@@ -187,10 +244,30 @@ mod tests {
         let text = "(\n    a,\n    b\n)";
         let list_at = |text, at| list_at(text, at, Of::Arguments);
         let list = list_at(text, 0).expect("a list");
-        let made = rewritten(text, &list, &["b".to_owned(), "a".to_owned(), "c".to_owned()]);
+        let made = rewritten(
+            text,
+            &list,
+            &[(Some(1), "b".to_owned()), (Some(0), "a".to_owned()), (None, "c".to_owned())],
+        );
         assert_eq!(made, "\n    b,\n    a,\n    c\n");
         let one = list_at("(a)", 0).expect("a list");
-        assert_eq!(rewritten("(a)", &one, &["a".to_owned(), "b".to_owned()]), "a, b");
+        assert_eq!(rewritten("(a)", &one, &[(Some(0), "a".to_owned()), (None, "b".to_owned())]), "a, b");
+        let commented = "(\n    a, // one\n    // of two\n    b /* two */, c // three\n)";
+        let list = list_at(commented, 0).expect("a list");
+        let turned = [
+            (Some(2), "c".to_owned()),
+            (Some(1), "b".to_owned()),
+            (None, "d".to_owned()),
+            (Some(0), "a".to_owned()),
+        ];
+        assert_eq!(
+            rewritten(commented, &list, &turned),
+            "\n    c, // three\n    // of two\n    b /* two */, d, a // one\n"
+        );
+        assert_eq!(
+            rewritten(commented, &list, &[(Some(1), "b".to_owned())]),
+            "\n    // of two\n    b /* two */\n"
+        );
         assert!(has_line_comment("(a, // x\n b)", &list_at("(a, // x\n b)", 0).expect("a list")));
         assert!(!has_line_comment("(\"//\")", &list_at("(\"//\")", 0).expect("a list")));
     }

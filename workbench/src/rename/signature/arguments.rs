@@ -1,7 +1,7 @@
 //! The arguments of a call, put in the order of other parameters.
 
 use super::wanted::Wanted;
-use crate::rename::lists::{List, has_line_comment, rewritten, trimmed};
+use crate::rename::lists::{Entry, List, code, rewritten};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,8 @@ pub(super) struct Reordering<'w> {
     pub(super) wanted: &'w [Wanted],
     /// The names that the declarations of the member give each parameter before.
     pub(super) names: &'w [BTreeSet<String>],
+    /// Whether the call is an attribute, which may set properties, too.
+    pub(super) is_attribute: bool,
 }
 
 /// The arguments of one call afterwards.
@@ -27,10 +29,27 @@ pub(super) struct Passed {
 
 /// What a call passes for the parameters, by their numbers.
 struct Supplied {
-    by_number: BTreeMap<usize, (String, Option<String>)>,
+    by_number: BTreeMap<usize, Argument>,
     /// What is passed for `params`, one by one.
-    more: Vec<String>,
+    more: Vec<(usize, String)>,
+    /// What an attribute sets beside its arguments: `P = 3`.
+    set: Vec<(usize, String)>,
     all: Vec<String>,
+}
+
+/// An argument: its number in the call, its value, and the name that it is written with.
+struct Argument {
+    at: usize,
+    value: String,
+    label: Option<String>,
+}
+
+/// An argument afterwards: its number in the call before, its value, and the name that it can have.
+struct Passing {
+    from: Option<usize>,
+    value: String,
+    name: Result<String, String>,
+    is_named: bool,
 }
 
 impl Reordering<'_> {
@@ -46,22 +65,19 @@ impl Reordering<'_> {
                 .iter()
                 .any(|one| matches!(one, Wanted::Kept { from, .. } if *from == number))
         };
-        for (number, (argument, _)) in &supplied.by_number {
+        for (number, Argument { value, .. }) in &supplied.by_number {
             if !is_kept(*number) {
-                if argument.starts_with("out ") {
+                if value.starts_with("out ") {
                     return Err(format!(
-                        "`{argument}` is passed for a parameter that goes, and gives a variable its value"
+                        "`{value}` is passed for a parameter that goes, and gives a variable its value"
                     ));
                 }
-                dropped.push(argument.clone());
+                dropped.push(value.clone());
             }
         }
         let entries = self.entries(&supplied, is_on_value)?;
-        if entries == supplied.all {
+        if entries.iter().map(|(_, entry)| entry).eq(&supplied.all) {
             return Ok(Passed::default());
-        }
-        if has_line_comment(text, list) {
-            return Err("there are comments among its arguments".to_owned());
         }
         Ok(Passed {
             text: Some(rewritten(text, list, &entries)),
@@ -75,22 +91,31 @@ impl Reordering<'_> {
         let mut supplied = Supplied {
             by_number: BTreeMap::new(),
             more: Vec::new(),
+            set: Vec::new(),
             all: Vec::new(),
         };
         for (at, piece) in list.pieces.iter().enumerate() {
-            let argument = &text[trimmed(text, piece)];
+            let argument = &text[code(text, piece)];
             supplied.all.push(argument.to_owned());
+            if self.is_attribute && sets_property(argument) {
+                supplied.set.push((at, argument.to_owned()));
+                continue;
+            }
+            let given = |value: &str, label: Option<&str>| Argument {
+                at,
+                value: value.to_owned(),
+                label: label.map(str::to_owned),
+            };
             let number = match label_of(argument) {
                 Some((name, value)) => {
-                    let number = self.number_of(name)?;
-                    supplied.by_number.insert(number, (value.to_owned(), Some(name.to_owned())));
+                    supplied.by_number.insert(self.number_of(name)?, given(value, Some(name)));
                     continue;
                 }
                 None => at + first,
             };
             match variadic {
-                Some(variadic) if number >= variadic => supplied.more.push(argument.to_owned()),
-                _ if number < self.own.len() => drop(supplied.by_number.insert(number, (argument.to_owned(), None))),
+                Some(variadic) if number >= variadic => supplied.more.push((at, argument.to_owned())),
+                _ if number < self.own.len() => drop(supplied.by_number.insert(number, given(argument, None))),
                 _ => return Err("it passes more arguments than there are parameters".to_owned()),
             }
         }
@@ -112,40 +137,70 @@ impl Reordering<'_> {
         }
     }
 
-    fn entries(&self, supplied: &Supplied, is_on_value: bool) -> Result<Vec<String>, String> {
-        let mut entries = Vec::new();
+    fn entries(&self, supplied: &Supplied, is_on_value: bool) -> Result<Vec<Entry>, String> {
+        let mut passing: Vec<Passing> = Vec::new();
         let mut in_order = true;
         for one in self.wanted.iter().skip(usize::from(is_on_value)) {
-            let (argument, name, is_labelled) = match one {
-                Wanted::Added(added) => (added.argument.as_deref(), Ok(added.name.clone()), false),
+            let (from, value, name, is_labelled) = match one {
+                Wanted::Added(added) => (None, added.argument.as_deref(), Ok(added.name.clone()), false),
                 Wanted::Kept { from, .. } if self.own[*from].params && !supplied.more.is_empty() => {
                     if !in_order {
                         return Err(format!("it passes arguments one by one for {} (params)", self.own[*from].name));
                     }
-                    entries.extend(supplied.more.iter().cloned());
+                    let name = || Err(format!("it passes arguments one by one for {} (params)", self.own[*from].name));
+                    passing.extend(supplied.more.iter().map(|(at, value)| Passing {
+                        from: Some(*at),
+                        value: value.clone(),
+                        name: name(),
+                        is_named: false,
+                    }));
                     continue;
                 }
                 Wanted::Kept { from, renamed } => {
                     let given = supplied.by_number.get(from);
-                    let label = given.and_then(|(_, label)| label.as_deref());
+                    let label = given.and_then(|given| given.label.as_deref());
                     let name = match label {
                         // Every declaration that calls it so gets the new name.
                         Some(label) if *label == self.own[*from].name => Ok(renamed.clone().unwrap_or_else(|| label.to_owned())),
                         Some(label) => Ok(label.to_owned()),
                         None => self.name_afterwards(*from, renamed.as_deref()),
                     };
-                    (given.map(|(text, _)| text.as_str()), name, label.is_some())
+                    (
+                        given.map(|given| given.at),
+                        given.map(|given| given.value.as_str()),
+                        name,
+                        label.is_some(),
+                    )
                 }
             };
-            match argument {
-                None => in_order = false,
-                Some(argument) if in_order && !is_labelled => entries.push(argument.to_owned()),
-                Some(argument) => {
-                    in_order = false;
-                    entries.push(format!("{}: {argument}", name?));
-                }
-            }
+            let Some(value) = value else {
+                in_order = false;
+                continue;
+            };
+            in_order &= !is_labelled;
+            passing.push(Passing {
+                from,
+                value: value.to_owned(),
+                name,
+                is_named: !in_order,
+            });
         }
+        // Arguments are evaluated as they stand: where that matters they keep their places, and get their names.
+        if changes_evaluation(&passing) {
+            passing.sort_by_key(|one| one.from.unwrap_or(usize::MAX));
+            passing.iter_mut().for_each(|one| one.is_named = true);
+        }
+        let mut entries = Vec::new();
+        for Passing {
+            from,
+            value,
+            name,
+            is_named,
+        } in passing
+        {
+            entries.push((from, if is_named { format!("{}: {value}", name?) } else { value }));
+        }
+        entries.extend(supplied.set.iter().map(|(at, text)| (Some(*at), text.clone())));
         Ok(entries)
     }
 
@@ -163,6 +218,58 @@ impl Reordering<'_> {
             )),
         }
     }
+}
+
+/// Whether arguments in this order would be evaluated in another one than before, and that can be told from outside.
+fn changes_evaluation(passing: &[Passing]) -> bool {
+    let order: Vec<(usize, Effect)> = passing.iter().filter_map(|one| Some((one.from?, effect_of(&one.value)))).collect();
+    let matters = |one: Effect, other: Effect| one.max(other) == Effect::Acts && one.min(other) != Effect::Nothing;
+    (1..order.len()).any(|at| {
+        order[..at]
+            .iter()
+            .any(|before| before.0 > order[at].0 && matters(before.1, order[at].1))
+    })
+}
+
+/// What the evaluation of an argument may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    /// It is the same whenever it is evaluated.
+    Nothing,
+    /// It depends on what was done before.
+    Reads,
+    /// It may do something.
+    Acts,
+}
+
+fn effect_of(value: &str) -> Effect {
+    let tokens: Vec<_> = lex(value).tokens.into_iter().filter(|token| token.kind != Kind::Unknown).collect();
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(value));
+    let is_lambda = word(0) == "static" || word(0) == "delegate" || tokens.iter().any(|token| token.text(value) == "=>");
+    let is_constant = matches!(word(0), "nameof" | "typeof" | "default" | "sizeof");
+    if is_lambda || is_constant && !tokens.iter().any(|token| token.text(value) == "+") {
+        return Effect::Nothing;
+    }
+    let acts = (0..tokens.len()).any(|at| {
+        let is_called = word(at) == "(" && at > 0 && (tokens[at - 1].kind == Kind::Word || matches!(word(at - 1), ">" | ")" | "]"));
+        let is_string = tokens[at].kind == Kind::Text && word(at).contains('{') && word(at).trim_start_matches('@').starts_with('$');
+        is_called
+            || is_string
+            || matches!(word(at), "++" | "--" | "new" | "await" | "out" | "ref" | "switch")
+            || word(at).ends_with('=') && !matches!(word(at), "==" | "!=" | "<=" | ">=")
+    });
+    let is_word = |at: usize| tokens[at].kind == Kind::Word && !matches!(word(at), "true" | "false" | "null");
+    match (acts, (0..tokens.len()).any(is_word)) {
+        (true, _) => Effect::Acts,
+        (false, true) => Effect::Reads,
+        (false, false) => Effect::Nothing,
+    }
+}
+
+/// Whether an argument of an attribute sets a property: `P = 3`.
+fn sets_property(argument: &str) -> bool {
+    let tokens = lex(argument).tokens;
+    matches!(tokens.as_slice(), [name, equals, ..] if name.kind == Kind::Word && equals.text(argument) == "=")
 }
 
 /// The name of an argument that is written with one, and its value.
@@ -200,6 +307,7 @@ mod tests {
             own: &own,
             wanted: &wanted,
             names: &names,
+            is_attribute: call.contains(" = "),
         };
         let list = list_at(call, 0, Of::Arguments).expect("a list");
         let made = reordering.passed(call, &list, false)?;
@@ -216,6 +324,15 @@ mod tests {
             ("a -> x, b", "(b: y, a: 1)", "(x: 1, b: y)"),
             ("a -> x, b", "(1, y)", "(1, y)"),
             ("a, bool c = true, b, more", "(1)", "(1)"),
+            ("b, a", "(1, // one\n x)", "(x,\n 1 // one\n)"),
+            ("b, a", "(F(), G())", "(a: F(), b: G())"),
+            ("b, a", "(i++, i)", "(a: i++, b: i)"),
+            ("b, a", "(i, x.P)", "(x.P, i)"),
+            ("b, a", "(F(), \"x\")", "(\"x\", F())"),
+            ("b, a", "(F(), () => G())", "(() => G(), F())"),
+            ("b, bool c := true, a", "(out var x, x + 1)", "(a: out var x, b: x + 1, c: true)"),
+            ("a, bool c := true, b", "(F(), G())", "(F(), true, G())"),
+            ("b, a", "(1, x, P = 3)", "(x, 1, P = 3)"),
             ("bool c := 1 > 0, a, b", "(\n    1,\n    x\n)", "(\n    1 > 0,\n    1,\n    x\n)"),
         ] {
             assert_eq!(passed(wanted, call).as_deref(), Ok(made), "{wanted} {call}");
@@ -228,7 +345,7 @@ mod tests {
             ("a, b", "(1, x, 3)", "which goes (params)"),
             ("a, bool c = true, b, more", "(1, x, 3)", "one by one"),
             ("b, more", "(out var a)", "gives a variable"),
-            ("b, a", "(1, // one\n x)", "comments"),
+            ("b, a, more", "(F(), G(), 3)", "one by one"),
             ("a, b", "(z: 1)", "do not agree"),
         ] {
             let refused = passed(wanted, call).expect_err(call);

@@ -42,6 +42,26 @@ pub(super) fn check_texts<O: Outputs>(outputs: &mut O, files: &[Rewritten], way:
     Ok(())
 }
 
+/// Refuses a member of an `extension` block: what it is called on is no parameter of its own.
+pub(super) fn check_block<O: Outputs>(
+    outputs: &mut O,
+    candidate: &Candidate,
+    known: usize,
+    texts: &mut Texts<'_>,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    for (path, at) in all_declarations(outputs, &[candidate])? {
+        let found = texts.identifier_at(&(at.file.clone(), at.line, at.column));
+        let list = found.and_then(|(name, _)| parameters_behind(texts.of(&at.file)?, name));
+        if list.is_some_and(|list| list.pieces.len() + 1 == known) {
+            way.add(format!(
+                "{at}: {path} stands in an `extension` block, whose members do not get other parameters here"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a constructor of a type that has a primary one, too: their calls are not told apart.
 pub(super) fn check_primary<O: Outputs>(
     outputs: &mut O,

@@ -1,7 +1,7 @@
 //! Other parameters for a declaration: its list, what its body calls them, and its documentation.
 
 use super::wanted::{Wanted, parameter_name};
-use crate::rename::lists::{List, Of, list_at, rewritten, tokens_behind, trimmed};
+use crate::rename::lists::{List, Of, code, list_at, rewritten, tokens_behind};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(super) type Replacements = Vec<(Range<usize>, String)>;
 
 /// The names of parameters in a list.
 pub(super) fn parameter_names(text: &str, list: &List) -> Vec<String> {
-    let name = |piece: &Range<usize>| parameter_name(&text[trimmed(text, piece)]).unwrap_or_default().to_owned();
+    let name = |piece: &Range<usize>| parameter_name(&text[code(text, piece)]).unwrap_or_default().to_owned();
     list.pieces.iter().map(name).collect()
 }
 
@@ -68,17 +68,18 @@ impl Declaration<'_> {
         let mut entries = Vec::new();
         for one in self.wanted {
             entries.push(match one {
-                Wanted::Added(added) => added.text.clone(),
+                Wanted::Added(added) => (None, added.text.clone()),
                 Wanted::Kept { from, renamed: new } => {
-                    let written = &text[trimmed(text, &list.pieces[*from])];
-                    match new {
+                    let written = &text[code(text, &list.pieces[*from])];
+                    let declared = match new {
                         // A declaration that gives it another name than the one that was asked about keeps that.
                         Some(new) if names[*from] == self.own[*from] => {
                             let declared = with_name(written, &names[*from], new);
                             with_attributes(declared, &renamed, &gone)?
                         }
                         _ => with_attributes(written.to_owned(), &renamed, &gone)?,
-                    }
+                    };
+                    (Some(*from), declared)
                 }
             });
         }
@@ -412,8 +413,8 @@ fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>,
     let own = &text[range.clone()];
     let mut changes = Replacements::new();
     for (old, new) in renamed {
-        for element in ["param", "paramref"] {
-            let written = format!("<{element} name=\"{old}\"");
+        for (element, quote) in [("param", '"'), ("paramref", '"'), ("param", '\''), ("paramref", '\'')] {
+            let written = format!("<{element} name={quote}{old}{quote}");
             for (at, _) in own.match_indices(&written) {
                 let end = range.start + at + written.len() - 1;
                 changes.push((end - old.len()..end, new.clone()));
@@ -421,8 +422,10 @@ fn in_documentation(text: &str, name: usize, renamed: &BTreeMap<String, String>,
         }
     }
     for old in gone {
-        let written = format!("<param name=\"{old}\"");
-        let Some(at) = own.find(&written) else { continue };
+        let found = ['"', '\'']
+            .iter()
+            .find_map(|quote| own.find(&format!("<param name={quote}{old}{quote}")));
+        let Some(at) = found else { continue };
         let rest = &own[at..];
         let closed = rest.find("/>").filter(|end| !rest[..*end].contains('>'));
         let end = closed
@@ -478,6 +481,16 @@ mod tests {
         let expected = "class C {\n    /// <param name=\"size\">How many.</param>\n    /// <param name=\"name\">See <paramref name=\"size\"/>.</param>\n    [A(1)]\n    int M<T>(int size, string name) where T : new()\n    {\n        var x = new D { count = size, Name = this.count };\n        return F(count: size) + $\"{size:N} {{count}}\".Length; }\n    int count;\n}\n";
         assert_eq!(made, expected);
         let made = changed("count, bool deep = false", text).expect("one goes, one comes");
+        let apostrophes = text
+            .replace("name=\"count\"", "name='count'")
+            .replace("name=\"name\"", "name='name'");
+        assert_eq!(
+            changed("count -> size, name", &apostrophes),
+            Ok(expected
+                .replace("name=\"size\"", "name='size'")
+                .replace("name=\"name\"", "name='name'"))
+        );
+        assert!(!changed("count", &apostrophes).expect("one goes").contains("param name='name'"));
         assert!(
             made.contains("M<T>(int count, bool deep = false)") && !made.contains("param name=\"name\""),
             "{made}"

@@ -141,6 +141,7 @@ fn call(
         own: &change.own,
         wanted: &change.wanted,
         names,
+        is_attribute: change.is_constructor && is_attribute(text, name),
     };
     let Some(open) = arguments_open(text, name) else {
         return Err("its arguments are not found here".to_owned());
@@ -160,6 +161,24 @@ fn call(
         Open::Nowhere(_) => format!("({made})"),
     };
     Ok((vec![(list.inside, made)], dropped))
+}
+
+/// Whether a name that is called as a constructor is one of an attribute: neither `new` nor `:` of a constructor stands before it.
+fn is_attribute(text: &str, name: usize) -> bool {
+    let (rest, tokens) = tokens_behind(text, name);
+    if tokens
+        .first()
+        .is_none_or(|first| matches!(first.text(rest), "new" | "base" | "this"))
+    {
+        return false;
+    }
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '@' | MARK);
+    let head = text[..name].trim_end_matches(is_in_name);
+    let head = head
+        .strip_suffix("::")
+        .map_or(head, |head| head.trim_end_matches(is_in_name))
+        .trim_end();
+    head.ends_with(['[', ',', ':', ']'])
 }
 
 /// Where the arguments of a call begin.
@@ -203,12 +222,12 @@ fn reference(text: &str, name: usize, change: &Change) -> Replacements {
     let Some(list) = list_at(text, name + open, Of::Parameters).filter(|list| list.pieces.len() == change.own.len()) else {
         return Vec::new();
     };
-    let entries: Vec<String> = change
+    let entries: Vec<lists::Entry> = change
         .wanted
         .iter()
         .map(|one| match one {
-            Wanted::Kept { from, .. } => text[lists::trimmed(text, &list.pieces[*from])].to_owned(),
-            Wanted::Added(added) => added.kind.replace('<', "{").replace('>', "}"),
+            Wanted::Kept { from, .. } => (Some(*from), text[lists::trimmed(text, &list.pieces[*from])].to_owned()),
+            Wanted::Added(added) => (None, added.kind.replace('<', "{").replace('>', "}")),
         })
         .collect();
     let made = lists::rewritten(text, &list, &entries);

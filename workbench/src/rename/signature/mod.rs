@@ -133,6 +133,18 @@ fn change_of<O: Outputs>(
         way.add(format!("{}: its parameters are not known", candidate.path));
         return Ok(None);
     };
+    if own.first().is_some_and(|one| one.this) {
+        checks::check_block(
+            outputs,
+            &with_files(symbols, &candidate.path),
+            own.len(),
+            &mut Texts::new(world),
+            way,
+        )?;
+        if !way.0.is_empty() {
+            return Ok(None);
+        }
+    }
     let wanted = match wanted::read(asked.new, &own) {
         Ok(wanted) => wanted,
         Err(why) => {

@@ -176,6 +176,52 @@ fn a_type_that_is_made_as_a_type_argument_keeps_its_empty_constructor() {
 }
 
 #[test]
+fn what_only_looks_like_the_member_is_not_in_the_way() {
+    // A member that hides the other is another one.
+    let users = "class Base { public int Go(int a, int b) => a; }\nclass Heir : Base { public new int Go(int a, int b) => b;\n int X(Base o, Heir h) => o.Go(1, 2) + h.Go(3, 4); }\n";
+    let (_, after, _) = changed(users, "Base#Go", "b, a").expect("nothing is in the way");
+    assert_eq!(
+        after,
+        users
+            .replace("public int Go(int a, int b)", "public int Go(int b, int a)")
+            .replace("o.Go(1, 2)", "o.Go(2, 1)")
+    );
+    let (_, after, _) = changed(users, "Heir#Go", "b, a").expect("nothing is in the way");
+    assert_eq!(
+        after,
+        users
+            .replace("public new int Go(int a, int b)", "public new int Go(int b, int a)")
+            .replace("h.Go(3, 4)", "h.Go(4, 3)")
+    );
+    // A method may have the name of a type, or of a type parameter.
+    let users = "class Item { }\nclass Box<T> { public Item Item(int a, int b) => new Item(); public T T(int a, int b) => default;\n object X(Box<Item> x) => x.Item(1, 2) ?? Item(3, 4) ?? (object)x.T(5, 6); }\n";
+    let (_, after, _) = changed(users, "Box`1#Item", "b, a").expect("nothing is in the way");
+    assert!(
+        after.contains("x.Item(2, 1) ?? Item(4, 3)") && after.contains("new Item()"),
+        "{after}"
+    );
+    let (_, after, _) = changed(users, "Box`1#T", "b, a").expect("nothing is in the way");
+    assert!(after.contains("x.T(6, 5)") && after.contains("public T T(int b, int a)"), "{after}");
+}
+
+#[test]
+fn attributes_set_properties_beside_their_arguments() {
+    let users = "class MarkAttribute : System.Attribute { public MarkAttribute(int a, string b = \"\") { } public int P; }\n[Mark(1, P = 3)] class One { [N.Mark(2, \"x\", P = 4), U.Mark(5)] int x; }\n";
+    let users = users.replace("N.Mark", "Mark").replace("U.Mark", "Mark");
+    let (_, after, _) = changed(&users, "MarkAttribute#.ctor", "bool deep := true, a, b").expect("nothing is in the way");
+    for line in ["[Mark(true, 1, P = 3)]", "[Mark(true, 2, \"x\", P = 4), Mark(true, 5)]"] {
+        assert!(after.contains(line), "{line} is not in\n{after}");
+    }
+}
+
+#[test]
+fn members_of_extension_blocks_are_refused_truly() {
+    let users = "static class Ext { extension(N.Shop shop) { public int Most(int a, int b) => a; } }\nclass Use { int X(N.Shop s) => s.Most(1, 2); }\n";
+    let told = changed(users, "Ext#Most", "b, a").expect_err("an extension block");
+    assert!(told.iter().any(|one| one.contains("stands in an `extension` block")), "{told:?}");
+}
+
+#[test]
 fn names_in_attributes_follow() {
     let users = "class C {\n int b = 1;\n [return: A(nameof(b))]\n [A(nameof(b), nameof(a))]\n int M([A(nameof(b))] int a, int b) => a + b;\n int N() => M(1, 2);\n}\n";
     let (_, after, _) = changed(users, "C#M", "a, b -> count").expect("nothing is in the way");
