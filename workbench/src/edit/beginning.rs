@@ -1,4 +1,4 @@
-//! Chooses the session of an operation that names none: a new one, or for an undo that of the last edit.
+//! Chooses the session of an operation that names none: a new one, or for an undo that of the last edit, for a redo that of the last undo.
 
 use super::files::Files;
 use super::order::{EditRequest, Order};
@@ -6,8 +6,18 @@ use super::run::Trouble;
 use super::session::{self, NoSession, Session};
 use super::state::{Mode, Status};
 
+/// The session of an operation: the one that it names, a new one, or that of the last edit.
+pub(super) fn session_of<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
+    match (&asked.session, &asked.order) {
+        (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
+        (None, Order::Undo) => last_edited(files, now),
+        (None, Order::Redo) => last_taken_back(files, now),
+        (None, _) => create_session(files, asked, now),
+    }
+}
+
 /// Creates a session for an order that needs no existing one.
-pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
+fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
     let usual = match asked.order {
         Order::Open => Mode::Manual,
         Order::Replace { .. }
@@ -38,9 +48,11 @@ pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64)
 }
 
 /// Finds the session of the last edit in this checkout.
-pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
+fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
-    let at = |session: &Session| session.done.last().map(|edit| (edit.at, edit.turn));
+    // What was dropped is no edit of the checkout.
+    let last = |session: &Session| session.done.last().filter(|edit| edit.operation != "discard").cloned();
+    let at = |session: &Session| last(session).map(|edit| (edit.at, edit.turn));
     let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
     let Some(last) = all.iter().filter_map(at).max() else {
         return Err(Trouble {
@@ -68,8 +80,30 @@ pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trou
     }
 }
 
+/// Finds the session in which an edit was taken back last.
+fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
+    let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
+    let all = session::all(files)?
+        .into_iter()
+        .filter(|session| lives(session) && !session.undone.is_empty());
+    let mut all: Vec<Session> = all.collect();
+    all.sort_by_key(|session| std::cmp::Reverse(session.used));
+    let ids: Vec<&str> = all.iter().map(|session| session.id.as_str()).collect();
+    match all.as_slice() {
+        [] => Err(Trouble {
+            status: Status::NoMatch,
+            ..Trouble::new("nothing was taken back in this checkout that could be made again", "")
+        }),
+        [first, second, ..] if first.used == second.used => Err(Trouble::new(
+            "edits of several sessions were taken back in the same second",
+            format!("choose one by session: {}", ids.join(", ")),
+        )),
+        _ => Ok(all.remove(0)),
+    }
+}
+
 /// Explains that a handle has no session.
-pub(super) fn no_session(why: &NoSession) -> Trouble {
+fn no_session(why: &NoSession) -> Trouble {
     Trouble::new(
         why.to_string(),
         "`open` the file anew, or `list` the sessions that there are; files are as they were saved last",

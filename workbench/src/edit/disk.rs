@@ -53,6 +53,17 @@ impl Disk {
         Self { logs, ..self }
     }
 
+    /// Removes the folders of a file that is gone, as far up as nothing else is in them: git keeps none either.
+    fn remove_empty_folders(&self, mut path: &str) {
+        while let Some((folder, _)) = path.rsplit_once('/') {
+            let removed = self.folder(folder, false).map(|(outer, name)| outer.remove_empty_folder(name));
+            if !matches!(removed, Ok(Ok(()))) {
+                return;
+            }
+            path = folder;
+        }
+    }
+
     /// Opens the folder of a file; returns it with the file's name. A resolved path has no links: a link found now was added meanwhile.
     pub(super) fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(Folder, &'p str)> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -214,6 +225,9 @@ impl Files for Disk {
                 return Err(SaveError::Io { path, saved, error });
             }
         }
+        for save in files.iter().filter(|save| save.bytes.is_none()) {
+            self.remove_empty_folders(&save.path);
+        }
         Ok(())
     }
 
@@ -328,10 +342,7 @@ mod tests {
         let mode = fs::metadata(place.path("new/deep/a.cs")).expect("file").mode();
         assert_eq!(mode & 0o7777, 0o740, "nobody else's program is made to run as its owner");
         place.disk.save(&[place.save("new/deep/a.cs", None)]).expect("removed");
-        assert_eq!(
-            (place.names("new/deep"), place.disk.read("new/deep/a.cs").expect("none")),
-            (0, None)
-        );
+        assert_eq!(place.disk.read("new/deep/a.cs").expect("none"), None);
     }
 
     #[test]
@@ -360,6 +371,18 @@ mod tests {
         assert!(place.disk.save(&[good, folder]).is_err());
         assert_eq!(fs::read(place.path("a")).expect("file"), b"old");
         assert_eq!(place.names("."), 3, "nothing is left lying about");
+    }
+
+    #[test]
+    fn folders_go_with_the_last_file_in_them() {
+        let place = Place::new();
+        fs::create_dir_all(place.path("a/b/c")).expect("folders");
+        fs::write(place.path("a/one"), "one").expect("file");
+        fs::write(place.path("a/b/c/two"), "two").expect("file");
+        place.disk.save(&[place.save("a/b/c/two", None)]).expect("removed");
+        assert!(place.path("a/one").exists() && !place.path("a/b").exists());
+        place.disk.save(&[place.save("a/one", None)]).expect("removed");
+        assert!(!place.path("a").exists());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
 //! done, and the answer is made of what came of it.
 
-use super::beginning::{create_session, last_edited, no_session};
+use super::beginning::session_of;
 use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
 use super::changed::Changed;
@@ -119,13 +119,8 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     if asked.order == Order::List {
         return list_sessions(files, now, told).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
     }
-    let is_new = asked.session.is_none() && asked.order != Order::Undo;
-    let session = match (&asked.session, &asked.order) {
-        (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
-        (None, Order::Undo) => last_edited(files, now),
-        (None, _) => create_session(files, asked, now),
-    };
-    let session = match session {
+    let is_new = asked.session.is_none() && !matches!(asked.order, Order::Undo | Order::Redo);
+    let session = match session_of(files, asked, now) {
         Ok(session) => session,
         Err(trouble) => return refusal_response(&trouble, asked.session.as_deref().unwrap_or("-")),
     };
@@ -143,7 +138,13 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     run.session.used = run.session.used.max(now);
     run.notes.extend(told.iter().cloned());
     let offered = run.offers();
+    let mode = run.session.mode;
+    // Without a handle the files are meant, not the buffers of a session that has saved all of its own.
+    if asked.session.is_none() && !is_new && run.session.is_saved() && mode == Mode::Manual {
+        run.session.mode = Mode::Immediate;
+    }
     let outcome = perform_in(&mut run, asked);
+    run.session.mode = mode;
     let only_tells = outcome.is_err() || matches!(asked.order, Order::Diff | Order::Candidates { .. });
     let (done, focus) = match outcome {
         Ok(done) => {

@@ -108,6 +108,54 @@ fn the_last_edit_is_taken_back_without_a_handle() {
     }
 }
 
+#[test]
+fn without_a_handle_files_are_taken_back_and_made_again() {
+    let mut coder = Coder::with("one two\n");
+    let nothing = ask(&coder, Order::Redo, None);
+    assert_eq!(nothing.status, Status::NoMatch, "{nothing:?}");
+    let session = ask(&coder, Order::Open, Some("a.cs")).session;
+    let within = |coder: &Coder, order: Order| {
+        let asked = EditRequest {
+            order,
+            session: session.clone(),
+            path: None,
+            mode: None,
+            fit: true,
+        };
+        assert_eq!(perform(&coder.files, &asked, coder.now).status, Status::Success);
+    };
+    let replace = |coder: &Coder, old: &str, new: &str| {
+        let order = Order::Replace {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        within(coder, order);
+    };
+    replace(&coder, "one", "1");
+    within(&coder, Order::Commit);
+    coder.now += 1;
+    let undone = ask(&coder, Order::Undo, None);
+    assert_eq!(
+        (undone.status, coder.text()),
+        (Status::Success, "one two\n".to_owned()),
+        "{undone:?}"
+    );
+    let again = ask(&coder, Order::Redo, None);
+    assert_eq!((again.status, coder.text()), (Status::Success, "1 two\n".to_owned()), "{again:?}");
+    // What a session has not saved is taken back there, and what it dropped never comes back.
+    replace(&coder, "two", "2");
+    ask(&coder, Order::Undo, None);
+    assert_eq!(coder.text(), "1 two\n");
+    replace(&coder, "two", "2");
+    within(&coder, Order::Discard);
+    let dropped = ask(&coder, Order::Undo, None);
+    assert_eq!(
+        (dropped.status, coder.text()),
+        (Status::NoMatch, "1 two\n".to_owned()),
+        "{dropped:?}"
+    );
+}
+
 proptest! {
     #[test]
     fn any_line_ends_are_found_and_new_ones_are_the_files(
