@@ -1,11 +1,11 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
 use super::edit_by_symbol::SymbolEdit;
-use super::edit_check::with_lost_names;
+use super::edit_check::{take_back_lost, try_strictly, with_lost_names};
 use super::edit_line;
 use super::investigate::as_failed;
 use super::rewriting::Destination;
-use super::symbols::{Names, resolve_one};
+use super::symbols::{Names, resolve_for_edit, resolve_one};
 use super::{Effect, Method, window};
 use crate::commands::gc::now;
 use crate::context::Failed;
@@ -44,10 +44,11 @@ use workbench::symbols::outputs::file_label;
 /// `insert_after` find a type or a member by name, and refuse what would lose it; `safe_delete` deletes one that nothing uses, or says what does;
 /// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `change_signature` takes newText as the list of
 /// parameters that a method is to have (`kept, old -> new, bool deep = false, int depth := 0`; `:=` is what callers pass), `move_type` gives a
-/// type a file of its own (newText, or its name), `organize_usings` puts directives in order. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// type a file of its own (newText, or its name), `extract_interface` makes an interface (newText: `NAME`, or `NAME: MEMBER, MEMBER`) of its
+/// public members, `implement_members` adds stubs for what it owes to its bases, `organize_usings` puts directives in order. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
-/// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes back
-/// and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
+/// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` and `redo` without a
+/// session are about the last edit of this checkout, and show it. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
 /// place of its new text, unless `full` is given; the data have status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -126,6 +127,11 @@ pub struct Edit {
     #[serde(default, alias = "exact_ends")]
     #[schemars(extend("x-tool" = false))]
     pub exact_ends: bool,
+    /// Refuse an edit that leaves names without a meaning, instead of saying which; `[edit] on_lost = "refuse"` in cortex.toml does so always.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub strict: bool,
     /// Leave out the lines to look at: differences, places of candidates.
     #[arg(long)]
     #[serde(default)]
@@ -163,6 +169,8 @@ pub enum Op {
     AddMember,
     ChangeSignature,
     MoveType,
+    ExtractInterface,
+    ImplementMembers,
     OrganizeUsings,
     Patch,
     Batch,
@@ -268,6 +276,10 @@ impl Method for Edit {
                 let _ = workbench::overlay::build::leave(&root, handle, now());
             }
         }
+        let is_strict = self.writes_text() && self.is_strict(&live);
+        if is_strict && self.session.is_none() {
+            try_strictly(desk, &disk, &asked)?;
+        }
         let response = perform(&disk, &asked, now());
         tell(&response.session);
         let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
@@ -281,9 +293,12 @@ impl Method for Edit {
             Status::PersistFailure => Code::Io,
         });
         let response = match self.writes_text() {
-            true => with_lost_names(desk, response, now()),
+            true => with_lost_names(desk, response, is_strict, now()),
             false => response,
         };
+        if is_strict {
+            take_back_lost(&disk, &asked, &response)?;
+        }
         Ok(response.at(self.level(desk)?))
     }
 
@@ -343,7 +358,7 @@ impl Edit {
             } else {
                 needed("symbol", &self.symbol)?;
             }
-            if !matches!(op, Op::SafeDelete | Op::MoveType | Op::OrganizeUsings) {
+            if !matches!(op, Op::SafeDelete | Op::MoveType | Op::ImplementMembers | Op::OrganizeUsings) {
                 needed("newText", &self.new_text)?;
             }
             Ok(SymbolEdit {
@@ -362,6 +377,8 @@ impl Edit {
             op @ Op::AddMember => edit(op)?.add_member(desk)?,
             op @ Op::ChangeSignature => edit(op)?.change_signature(desk)?,
             op @ Op::MoveType => edit(op)?.move_type(desk)?,
+            op @ Op::ExtractInterface => edit(op)?.extract_interface(desk)?,
+            op @ Op::ImplementMembers => edit(op)?.implement_members(desk)?,
             op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
             _ => return Ok(None),
         }))
@@ -382,6 +399,12 @@ impl Edit {
                 | Op::Patch
                 | Op::Batch
         )
+    }
+
+    /// Whether an edit that loses names is refused.
+    fn is_strict(&self, disk: &Disk) -> bool {
+        let manifest = || disk.read("cortex.toml").ok().flatten();
+        self.strict || manifest().is_some_and(|manifest| replies::refuses_lost_names(&manifest.bytes))
     }
 
     /// How much is told.
@@ -408,7 +431,7 @@ impl Edit {
             });
         };
         let names = desk.names()?;
-        let (found, _) = resolve_one(desk, &names, symbol)?;
+        let (found, _) = resolve_for_edit(desk, &names, symbol)?;
         let disk = Disk::new(&window::root(desk)?);
         let files = parts(desk, &names, &disk, &found);
         let defines = match files.as_slice() {
@@ -471,7 +494,14 @@ impl Edit {
             Op::ReplaceSymbol => at(Where::Replace)?,
             Op::InsertBefore => at(Where::Before)?,
             Op::InsertAfter => at(Where::After)?,
-            Op::SafeDelete | Op::AddUsing | Op::AddMember | Op::ChangeSignature | Op::MoveType | Op::OrganizeUsings => {
+            Op::SafeDelete
+            | Op::AddUsing
+            | Op::AddMember
+            | Op::ChangeSignature
+            | Op::MoveType
+            | Op::ExtractInterface
+            | Op::ImplementMembers
+            | Op::OrganizeUsings => {
                 return Err(Failed::bug(&"it is no order of a session"));
             }
             Op::Patch => Order::Patch(new()?),
@@ -525,6 +555,8 @@ impl Op {
                 r#"{"op": "change_signature", "symbol": "A#Member", "newText": "kept, old -> new, bool deep = false, int depth := 0"}"#
             }
             Self::MoveType => r#"{"op": "move_type", "symbol": "A"}"#,
+            Self::ExtractInterface => r#"{"op": "extract_interface", "symbol": "A", "newText": "IA: Member, Other"}"#,
+            Self::ImplementMembers => r#"{"op": "implement_members", "symbol": "A"}"#,
             Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
             Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
             Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,

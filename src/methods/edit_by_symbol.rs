@@ -1,9 +1,10 @@
 //! Operations of `edit` that are about a symbol in all of the workspace: looked at before they are saved, and refused with what is in the way.
 
 use super::edit::{Edit, defines_of};
+use super::edit_check::names_lost;
 use super::rename::RenameSubject;
 use super::rewriting::{Destination, Rewriting};
-use super::symbols::{Names, resolve_one};
+use super::symbols::{Names, resolve_for_edit};
 use super::{Method, window};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -107,12 +108,15 @@ impl SymbolEdit<'_> {
             "nothing was changed; mend the text, add what it names first, or put it there with `insert_after`",
         );
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_member(desk, &rewriting))?;
-        self.saved(desk, &rewriting, planned)
+        let files = planned.files.clone();
+        self.saved_if(desk, &rewriting, planned, |inside, names| {
+            names_lost(inside, &names.symbols, &files)
+        })
     }
 
     fn plan_member(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>) -> Result<Planned, Failed> {
         let names = desk.names()?;
-        let (of, _) = resolve_one(desk, &names, self.symbol)?;
+        let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
         let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
         let new = fit(self.new, Ends::of(&before).most_frequent());
         let defines = defines_of(desk, &path)?;

@@ -42,7 +42,7 @@ const LINES: &[Line] = &[
         about: "Put a text where another one stands, in one place; several places are offered by number",
         form: "PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]",
         needs: &[PATH, "old_text", "new_text"],
-        takes: &["selector", "all", "session", "mode", "exact_ends", "manifest"],
+        takes: &["selector", "all", "session", "mode", "exact_ends", "manifest", "strict"],
         example: "replace src/Core/Node.cs --old-text 'Value == 0' --new-text 'Value is 0'",
     },
     Line {
@@ -50,7 +50,7 @@ const LINES: &[Line] = &[
         about: "Take one of the places that `replace` or `append` offered",
         form: "--session HANDLE --selection-id N [--new-text TEXT]",
         needs: &["session", "selection_id"],
-        takes: &["new_text", "manifest"],
+        takes: &["new_text", "manifest", "strict"],
         example: "replace_selection --session 1a2b3c4d --selection-id 2",
     },
     Line {
@@ -66,7 +66,7 @@ const LINES: &[Line] = &[
         about: "Put a text behind another one, or at the beginning or the end of the file",
         form: "PATH --anchor TEXT --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "anchor", "new_text"],
-        takes: &["session", "mode", "exact_ends", "manifest"],
+        takes: &["session", "mode", "exact_ends", "manifest", "strict"],
         example: "append docs/notes.md --anchor '$' --new-text 'The end.'",
     },
     Line {
@@ -74,7 +74,7 @@ const LINES: &[Line] = &[
         about: "Make a file where none is",
         form: "PATH --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "new_text"],
-        takes: &["session", "mode", "manifest"],
+        takes: &["session", "mode", "manifest", "strict"],
         example: "create docs/plan.md --new-text '# Plan'",
     },
     Line {
@@ -82,7 +82,7 @@ const LINES: &[Line] = &[
         about: "Give a file a whole new text, or make it; which of the two is said",
         form: "PATH --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "new_text"],
-        takes: &["session", "mode", "exact_ends", "manifest"],
+        takes: &["session", "mode", "exact_ends", "manifest", "strict"],
         example: "write docs/plan.md --file plan.md",
     },
     Line {
@@ -90,7 +90,7 @@ const LINES: &[Line] = &[
         about: "Put a text in the place of a type or a member",
         form: "--symbol NAME --new-text TEXT [--whole] [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["whole", "session", "mode", "exact_ends"],
+        takes: &["whole", "session", "mode", "exact_ends", "strict"],
         example: "replace_symbol --symbol 'Node#IsRoot' --new-text 'public bool IsRoot => Parent is null;'",
     },
     Line {
@@ -98,7 +98,7 @@ const LINES: &[Line] = &[
         about: "Put a text before a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["session", "mode", "exact_ends"],
+        takes: &["session", "mode", "exact_ends", "strict"],
         example: "insert_before --symbol 'Node#IsRoot' --new-text '    public bool IsLeaf => Children.Count == 0;'",
     },
     Line {
@@ -106,7 +106,7 @@ const LINES: &[Line] = &[
         about: "Put a text behind a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["session", "mode", "exact_ends"],
+        takes: &["session", "mode", "exact_ends", "strict"],
         example: "insert_after --symbol 'Node#IsRoot' --file member.cs",
     },
     Line {
@@ -150,6 +150,22 @@ const LINES: &[Line] = &[
         example: "move_type --symbol Node",
     },
     Line {
+        name: "extract_interface",
+        about: "Make an interface of the public members of a type, or of those that are named, in a file of its own beside it",
+        form: "--symbol TYPE --new-text 'NAME[: MEMBER, MEMBER]' [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol", "new_text"],
+        takes: &["dry_run", "session"],
+        example: "extract_interface --symbol Node --new-text 'INode: Find, Depth'",
+    },
+    Line {
+        name: "implement_members",
+        about: "Add stubs for the members of interfaces and abstract classes that a type lacks",
+        form: "--symbol TYPE [PATH] [--dry-run] [--session HANDLE]",
+        needs: &["symbol"],
+        takes: &["dry_run", "session"],
+        example: "implement_members --symbol Node",
+    },
+    Line {
         name: "organize_usings",
         about: "Put using directives in order: System first, then by name, static ones and aliases last, each once",
         form: "PATH [--dry-run] [--session HANDLE]",
@@ -162,7 +178,7 @@ const LINES: &[Line] = &[
         about: "Apply a unified diff or a `*** Begin Patch`, all of it or nothing",
         form: "--file FILE [--session HANDLE]",
         needs: &["new_text"],
-        takes: &["session", "mode", "manifest"],
+        takes: &["session", "mode", "manifest", "strict"],
         example: "patch --file changes.diff",
     },
     Line {
@@ -170,7 +186,7 @@ const LINES: &[Line] = &[
         about: "Make several replacements in one or several files, all or none",
         form: "[PATH] --edits JSON --edits JSON … [--session HANDLE]",
         needs: &["edits"],
-        takes: &["session", "mode", "exact_ends", "manifest"],
+        takes: &["session", "mode", "exact_ends", "manifest", "strict"],
         example: "batch src/Core/Node.cs --edits '{\"oldText\": \"a\", \"newText\": \"b\"}' --edits '{\"oldText\": \"c\", \"newText\": \"d\"}'",
     },
     Line {
@@ -223,11 +239,11 @@ const LINES: &[Line] = &[
     },
     Line {
         name: "redo",
-        about: "Make again what was taken back",
-        form: "--session HANDLE [PATH]",
-        needs: &["session"],
-        takes: &["manifest"],
-        example: "redo --session 1a2b3c4d",
+        about: "Make again what was taken back last; without a session in this checkout",
+        form: "[--session HANDLE] [PATH]",
+        needs: &[],
+        takes: &["session", "manifest"],
+        example: "redo",
     },
     Line {
         name: "close",

@@ -3,7 +3,7 @@
 use super::edit::{Edit, defines_of};
 use super::edit_by_symbol::{Planned, SymbolEdit, file_of, refused, rewriting, text_of};
 use super::rename::RenameSubject;
-use super::symbols::{Names, resolve_one};
+use super::symbols::{Names, resolve_for_edit};
 use super::{Method, window};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -64,12 +64,12 @@ impl SymbolEdit<'_> {
         );
         let (planned, key, target) = self.to.plan_in(desk, Edit::NAME, |desk| {
             let names = desk.names()?;
-            let (of, _) = resolve_one(desk, &names, self.symbol)?;
+            let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
             let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
             let defines = defines_of(desk, &path)?;
             let made = move_to_own_file(&before, symbol_of(&of.path), &defines);
             let made = made.map_err(|why: Refused| rewriting.refused(&InTheWay(BTreeSet::from([format!("{path}: {}", why.why)]))))?;
-            let target = self.target_file(desk, &path, of.key())?;
+            let target = self.target_file(desk, &path, of.key(), Some(self.new.trim()).filter(|given| !given.is_empty()))?;
             let new = Rewritten {
                 path: target.clone(),
                 before: None,
@@ -91,12 +91,9 @@ impl SymbolEdit<'_> {
     }
 
     /// The file that a type is moved to: the one that was named, or one of its name beside the old one.
-    fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str) -> Result<String, Failed> {
+    pub(super) fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str, given: Option<&str>) -> Result<String, Failed> {
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let target = match self.new.trim() {
-            "" => format!("{folder}{}.cs", simple_name(key)),
-            given => given.to_owned(),
-        };
+        let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);
         let disk = Disk::new(&window::root(desk)?);
         let resolve = |path: &str| workbench::edit::files::Files::resolve(&disk, path);
         let target = resolve(&target).map_err(|why| refused(&why.to_string(), why.hint()))?;
@@ -108,7 +105,7 @@ impl SymbolEdit<'_> {
         match is_there {
             true => Err(refused(
                 &format!("{target} is there already; nothing was changed"),
-                "name another file with newText",
+                "name another file: --new-text (newText)",
             )),
             false => Ok(target),
         }

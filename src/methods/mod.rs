@@ -20,6 +20,7 @@ mod edit;
 mod edit_by_symbol;
 mod edit_check;
 mod edit_line;
+mod edit_of_interfaces;
 mod edit_of_structure;
 pub mod explain;
 mod grep;

@@ -1,7 +1,7 @@
 //! `rename`: another name for a type or a member, everywhere.
 
 use super::rewriting::{Destination, Rewriting};
-use super::symbols::{Names, resolve_one};
+use super::symbols::{Names, resolve_for_edit};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -139,7 +139,7 @@ pub(super) struct RenameSubject {
 impl RenameSubject {
     pub fn read(desk: &mut Desk<'_>, symbol: &str) -> Result<Self, Failed> {
         let names = desk.names()?;
-        let (candidate, _) = resolve_one(desk, &names, symbol)?;
+        let (candidate, _) = resolve_for_edit(desk, &names, symbol)?;
         let gaps = desk.health()?.gaps();
         let flawed = names.flaws.keys().cloned().collect();
         let (workspace, session) = desk.open()?;

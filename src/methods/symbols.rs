@@ -9,6 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::sync::Arc;
 use workbench::aliases;
 use workbench::symbols::index::Symbols;
+use workbench::symbols::matching::differs_in_case;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::symbols::state::{Flaws, State};
@@ -91,6 +92,20 @@ pub fn resolve_one(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(
     let found = resolution(desk, names, symbol, workbench::symbols::resolve::SHOWN)?;
     let one = symbol_or_error(desk, None, symbol, "outline", found.candidate().cloned())?;
     Ok((one, found.former))
+}
+
+/// Resolves a symbol that is to be edited: its letters count as they are.
+pub fn resolve_for_edit(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
+    let (one, former) = resolve_one(desk, names, symbol)?;
+    if !differs_in_case(symbol, &one.path) {
+        return Ok((one, former));
+    }
+    let mut why = Diagnostic::error(
+        ErrorCode::E_SYMBOL,
+        format!("edits take letters as they are, and nothing is called {symbol}"),
+    );
+    why.candidates = vec![one.path.clone()];
+    Err(Failed::new(Code::Usage, why.hint(format!("name {}", one.path))))
 }
 
 /// Unwraps a resolution. For an unknown symbol, reports whether it existed once as the subject of a target; `command` is the requesting command if it

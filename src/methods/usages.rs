@@ -13,6 +13,7 @@ use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Usages, Why, usages};
+use workbench::symbols::wired::label_wired;
 use workbench::unread_files;
 
 /// List the places that use a type or a member.
@@ -160,6 +161,8 @@ impl UsagesOf {
     fn spots(&self, desk: &mut Desk<'_>, names: &Names, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
         let health = desk.health()?;
         let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
+        let one = (std::slice::from_ref(&subject), std::slice::from_mut(&mut found));
+        label_wired(desk, &names.symbols, one.0, &health.gaps(), one.1)?;
         found.certain.extend(override_places(desk, &names.symbols, &subject)?);
         let state = State::default()
             .of_workspace(&names.flaws)
@@ -236,7 +239,8 @@ impl SpotsOfOne {
                 0 => String::new(),
                 _ => format!(" ({} of {} shown)", shown.len(), reason.places),
             };
-            text.push_str(&format!("possible, {}{of}:\n", reason.why));
+            let kind = if reason.why.starts_with("wired: ") { "" } else { "possible, " };
+            text.push_str(&format!("{kind}{}{of}:\n", reason.why));
             for spot in shown {
                 text.push_str(&spot.line());
             }

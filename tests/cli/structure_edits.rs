@@ -200,3 +200,35 @@ fn what_an_edit_loses_is_said_with_its_answer() {
     let fine = replace("=> count;", "=> count + System.Math.Abs(Half());");
     assert!(fine.code == 0 && !fine.out.contains("mend"), "{}", fine.out);
 }
+
+#[test]
+fn a_part_of_a_type_gets_a_file_and_comes_back() {
+    let bench = Bench::memotree();
+    let (one, two, target) = (
+        "src/MemoTree.Core/Two.cs",
+        "src/MemoTree.Core/Two.More.cs",
+        "src/MemoTree.Core/parts/Two.B.cs",
+    );
+    bench.write(one, "namespace Trade;\n\npublic partial class Two { public int A; }\n");
+    let more = "namespace Trade;\n\n// About B.\npublic partial class Two { public int B; }\n\npublic class Third { }\n";
+    bench.write(two, more);
+    let unclear = bench.run(&["edit", "move_type", "--symbol", "Trade.Two"]);
+    assert!(
+        unclear.code == 2 && unclear.err.contains("is declared in 2 files"),
+        "{}",
+        unclear.err
+    );
+    done(&bench, &["edit", "move_type", "--symbol", "Trade.Two", two, "--new-text", target]);
+    assert_eq!(
+        (read(&bench, target).as_deref(), read(&bench, two).as_deref()),
+        (
+            Some("namespace Trade;\n\n// About B.\npublic partial class Two { public int B; }\n"),
+            Some("namespace Trade;\n\npublic class Third { }\n")
+        )
+    );
+    done(&bench, &["edit", "undo"]);
+    assert_eq!((read(&bench, target), read(&bench, two).as_deref()), (None, Some(more)));
+    assert!(!bench.root().join("src/MemoTree.Core/parts").exists());
+    done(&bench, &["edit", "redo"]);
+    assert!(read(&bench, target).is_some());
+}

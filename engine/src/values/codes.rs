@@ -97,7 +97,7 @@ codes! {
     E_GROUP "E_GROUP", "A summary of a group cannot be corrected", "correct the summary of one of its types";
     E_INPUTS "E_INPUTS", "The inputs of a target cannot be listed", "let `each`, `row` and `field` of the rule fit what the node gives";
     E_INTERNAL "E_INTERNAL", "The program met a state that its authors ruled out", "report it with the command that leads there";
-    E_IN_THE_WAY "E_IN_THE_WAY", "An edit by symbol was refused. The message lists what is in the way", "mend what is named first";
+    E_IN_THE_WAY "E_IN_THE_WAY", "An edit was refused. The message lists what is in the way", "mend what is named first";
     E_IO "E_IO", "A file cannot be read or written", "check the disk and the permissions";
     E_KEY "E_KEY", "A provider refuses the key, or the key is not set", "export the variable that `api_key_env` names";
     E_LABEL "E_LABEL", "A text is not a label, or a label of the wrong kind", "write `//package:target`";

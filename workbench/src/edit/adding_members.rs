@@ -1,7 +1,7 @@
 //! Adds a member to a type: after the last one of its name or kind, or as the first of all, with the needed lines and commas.
 
 use super::declared::{Declared, declared, encloses};
-use super::lines::{Ends, line_start, split};
+use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
 use super::symbol::{Head, Refused, SymbolEdit, Where, edited, read};
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
@@ -121,11 +121,7 @@ fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Re
     let whole = &text[of.range.clone()];
     let line = line_start(text, of.range.start);
     let outer: String = text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
-    let unit = if split(text).any(|line| line.starts_with('\t')) {
-        "\t"
-    } else {
-        "    "
-    };
+    let unit = super::indent::unit(text);
     let usual = Ends::of(text).most_frequent();
     let inner = super::indent::indented(new.trim_matches(['\n', '\r']), &format!("{outer}{unit}"));
     let compiled = blank(whole, defines);
@@ -226,13 +222,19 @@ mod tests {
                 "  class A\n  {\n  }\n",
                 "A",
                 "int x;",
-                "  class A\n  {\n      int x;\n  }\n".to_owned(),
+                "  class A\n  {\n    int x;\n  }\n".to_owned(),
             ),
             (
                 "record R(int P);\n",
                 "R",
                 "int x;",
                 "record R(int P)\n{\n    int x;\n}\n".to_owned(),
+            ),
+            (
+                "namespace N\n{\n  class A\n  {\n  }\n}\n",
+                "A",
+                "void M()\n{\n  x();\n}",
+                "namespace N\n{\n  class A\n  {\n    void M()\n    {\n      x();\n    }\n  }\n}\n".to_owned(),
             ),
             ("enum E { A, B }", "E", "C", "enum E { A, B, C }".to_owned()),
             (

@@ -9,17 +9,17 @@ use std::ops::Range;
 
 /// A declaration of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Declared {
+pub(crate) struct Declared {
     /// What it is to stay.
-    pub(super) is: Is,
+    pub(crate) is: Is,
     /// Its first line, from 1.
-    pub(super) line: u32,
+    pub(crate) line: u32,
     /// Bytes of the text that it takes, with its documentation.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Type that it is a member of; empty for a type.
-    pub(super) owner: String,
+    pub(crate) owner: String,
     /// Its name without what it is in and without parameters.
-    pub(super) simple: String,
+    pub(crate) simple: String,
     /// Types of its parameters; of a property in an extension block the receiver.
     parameters: Vec<String>,
     /// Whether other parts of it may stand beside it.
@@ -30,11 +30,11 @@ pub(super) struct Declared {
 
 /// What a declaration is to stay while others are edited.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Is {
+pub(crate) struct Is {
     /// `Namespace.Type` or `Namespace.Type#Member(int)`; with the kind it makes the identifier.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// In a word.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     doc: String,
     attributes: Vec<String>,
     /// Under which `#if` it is.
@@ -48,7 +48,7 @@ pub(crate) fn declared_names(text: &str) -> BTreeSet<String> {
 }
 
 /// All declarations of a text as it was read, types before their members.
-pub(super) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
+pub(crate) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
     let lines = starts(text);
     // Bytes of lines are the same whatever their ends are.
     let bytes = |span: &Span| {
@@ -112,7 +112,7 @@ fn is_partial(modifiers: &[String]) -> bool {
 
 impl Declared {
     /// Whether it cannot stand beside another one: it declares the same, or a name that only members with parameters can share.
-    fn clashes(&self, other: &Self) -> bool {
+    pub(crate) fn clashes(&self, other: &Self) -> bool {
         let meets = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
         if !meets(&self.is.condition, &other.is.condition) || !meets(&self.condition_of_owner, &other.condition_of_owner) {
             return false;

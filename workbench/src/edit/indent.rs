@@ -33,6 +33,18 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
     lines.iter().enumerate().map(line).collect()
 }
 
+/// Returns one level of indentation of a text: a tab, or the fewest spaces that a line of code begins with.
+pub(super) fn unit(text: &str) -> String {
+    let code = split(text).filter(|line| !body(line).trim().is_empty() && !line.trim_start().starts_with('*'));
+    let leads: Vec<&str> = code.map(leading).filter(|lead| !lead.is_empty()).collect();
+    let spaces = leads.iter().filter(|lead| lead.starts_with(' ')).map(|lead| lead.len()).min();
+    match (leads.iter().any(|lead| lead.starts_with('\t')), spaces) {
+        (true, _) => "\t".to_owned(),
+        (false, Some(count)) if (2..=8).contains(&count) => " ".repeat(count),
+        (false, _) => "    ".to_owned(),
+    }
+}
+
 /// Returns which lines begin inside a multi-line token or are directives.
 fn fixed(text: &str, lines: &[&str]) -> Vec<bool> {
     let lexed = lex(text);

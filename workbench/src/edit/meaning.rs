@@ -1,9 +1,9 @@
 //! Finds the declaration in a file that a name refers to. Names follow the rules of `resolve`: the whole name or its end, with or without type
-//! arguments or arity mark, a member after a dot or `#`, with or without parameters, in any case.
+//! arguments or arity mark, a member after a dot or `#`, with or without parameters; but letters count as they are.
 
 use super::declared::Declared;
 use super::symbol::Refused;
-use crate::symbols::matching::{best, target_name};
+use crate::symbols::matching::{best, differs_in_case, target_name};
 use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
 use std::collections::BTreeSet;
@@ -21,6 +21,13 @@ pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'
         true => declarations_of_path(all, wanted),
     };
     match found.as_slice() {
+        [one] if differs_in_case(wanted, &one.is.name) => Err(Refused {
+            candidates: vec![one.is.name.clone()],
+            ..Refused::new(
+                format!("nothing in the file is called {wanted}: edits take letters as they are"),
+                &format!("name {}", one.is.name),
+            )
+        }),
         [one] => Ok(one),
         [] => {
             let mut names: Vec<String> = all.iter().map(|one| one.is.name.clone()).collect();
@@ -134,7 +141,6 @@ mod tests {
         let cache = "N.M.LruCache`2";
         for (wanted, is) in [
             ("LruCache", ""),
-            ("lrucache", ""),
             ("M.LruCache<TKey,TValue>", ""),
             ("global::N.M.LruCache", ""),
             ("LruCache#Clear", "#Clear()"),
@@ -168,6 +174,12 @@ mod tests {
                 _ => assert_eq!(found, [format!("{cache}{is}")], "{wanted}"),
             }
         }
+        let refused =
+            find_declaration(&declared(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0), "lrucache.clear").map(|one| one.is.name.clone());
+        assert_eq!(
+            refused.map_err(|why| why.candidates),
+            Err(vec!["N.M.LruCache`2#Clear()".to_owned()])
+        );
         assert_eq!(names("Solo.X"), ["N.M.Solo#X"]);
         assert_eq!(names("Solo.x"), ["N.M.Solo#x"]);
         assert_eq!(names("Solo.Over").len(), 2);

@@ -15,12 +15,14 @@ mod directives;
 pub mod disk;
 mod editing;
 pub mod encoding;
+pub mod extracting_interfaces;
 pub mod files;
 mod fitting;
 pub mod flags;
 pub mod foreign_writes;
 mod guidance;
 pub mod head;
+pub mod implementing;
 mod indent;
 #[cfg(test)]
 mod killed_tests;
@@ -30,6 +32,7 @@ mod looking;
 pub mod markdown;
 pub mod matching;
 mod meaning;
+pub(crate) mod member_head;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod merge;

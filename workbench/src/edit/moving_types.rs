@@ -4,7 +4,7 @@ use super::adding_usings::head;
 use super::declared::declared;
 use super::lines::{Ends, body, line_and_column, split};
 use super::meaning::find_declaration;
-use super::removal::removed;
+use super::removal::{removed, without_empty_namespace};
 use super::symbol::{Refused, read, worse};
 use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::preprocess::blank;
@@ -56,8 +56,13 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
         return Err(Refused::new(format!("the file declares {name} in several parts"), OTHERWISE));
     };
     let compiled = blank(text, defines);
-    let directives = leading_directives(text, &compiled, range)?;
-    let own = own_file(text, &compiled, range, &directives);
+    let directives = leading_directives(text, &compiled, Some(range))?;
+    let lines: Vec<&str> = split(&text[range.clone()]).collect();
+    let is_blank = |line: &&&str| body(line).trim().is_empty();
+    let first = lines.iter().take_while(is_blank).count();
+    let last = lines.len() - lines.iter().rev().take_while(is_blank).count();
+    let declaration: String = lines[first.min(last)..last].concat();
+    let own = file_beside(text, &compiled, range.start, &directives, &declaration);
     let after = read(&own, defines);
     let is_own = |one: &&super::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
     let went: Vec<_> = all.iter().filter(is_own).map(|one| &one.is).collect();
@@ -67,25 +72,36 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
         let why = format!("in a file of its own {name} would not be what it is");
         return Err(Refused::new(why, OTHERWISE));
     }
-    Ok(Moved { rest: gone.text, own })
+    Ok(Moved {
+        rest: without_empty_namespace(&gone.text, range.start),
+        own,
+    })
 }
 
-/// The directives that hold for the whole file, to be repeated; others around the type are refused.
-fn leading_directives(text: &str, compiled: &str, range: &Range<usize>) -> Result<Vec<String>, Refused> {
+/// The directives that hold for the whole file, to be repeated; of a type that leaves it others around it are refused.
+pub(super) fn leading_directives(text: &str, compiled: &str, leaves: Option<&Range<usize>>) -> Result<Vec<String>, Refused> {
     let first = lex(compiled).tokens.first().map_or(text.len(), |token| token.start as usize);
     let (mut at, mut kept) = (0, Vec::new());
+    // What `#pragma warning disable` says until it is restored.
+    let mut disabled: Vec<&str> = Vec::new();
     for line in split(text) {
         let start = at;
         at += line.len();
         let Some(word) = line.trim_start().strip_prefix('#').map(str::trim_start) else {
             continue;
         };
-        let is_of_type = range.contains(&start);
         let is_region = word.starts_with("region") || word.starts_with("endregion");
-        let is_kept = start < first && (word.starts_with("nullable") || word.starts_with("pragma"));
-        if is_kept {
+        let is_leading = start < first && (word.starts_with("nullable") || word.starts_with("pragma"));
+        let is_beside = leaves.is_some_and(|range| !range.contains(&start));
+        if is_leading {
             kept.push(body(line).trim().to_owned());
-        } else if !is_of_type && !is_region {
+        } else if let (Some(range), Some(warnings)) = (leaves, warnings_of(word)) {
+            match warnings {
+                Warnings::Disable(which) if start < range.start => disabled.push(which),
+                Warnings::Restore(which) if start < range.start => disabled.retain(|one| !(which.is_empty() || which == *one)),
+                _ => {}
+            }
+        } else if !is_region && (is_beside || leaves.is_none() && start < first) {
             let line = line_and_column(text, start).0;
             return Err(Refused::new(
                 format!("`#{}` at line {line} holds for code beside it", word.trim_end()),
@@ -93,11 +109,29 @@ fn leading_directives(text: &str, compiled: &str, range: &Range<usize>) -> Resul
             ));
         }
     }
+    kept.extend(
+        disabled
+            .iter()
+            .map(|which| format!("#pragma warning disable {which}").trim_end().to_owned()),
+    );
     Ok(kept)
 }
 
-/// The text of the new file.
-fn own_file(text: &str, compiled: &str, range: &Range<usize>, directives: &[String]) -> String {
+/// What a directive about warnings says, with their codes.
+enum Warnings<'t> {
+    Disable(&'t str),
+    Restore(&'t str),
+}
+
+fn warnings_of(directive: &str) -> Option<Warnings<'_>> {
+    let rest = directive.strip_prefix("pragma")?.trim_start().strip_prefix("warning")?.trim_start();
+    let rest = rest.split("//").next().unwrap_or_default();
+    let disable = rest.strip_prefix("disable").map(|codes| Warnings::Disable(codes.trim()));
+    disable.or_else(|| rest.strip_prefix("restore").map(|codes| Warnings::Restore(codes.trim())))
+}
+
+/// A file with a declaration of the namespace around a byte of a text, below its licence, directives and usings.
+pub(super) fn file_beside(text: &str, compiled: &str, at: usize, directives: &[String], declaration: &str) -> String {
     let end = Ends::of(text).most_frequent();
     let tokens = lex(compiled).tokens;
     let mut made = licence(text, &tokens, end);
@@ -109,7 +143,7 @@ fn own_file(text: &str, compiled: &str, range: &Range<usize>, directives: &[Stri
         made.push_str(end);
     }
     let mut closing = String::new();
-    for level in levels(compiled, &tokens, range.start) {
+    for level in levels(compiled, &tokens, at) {
         let indent = |at: usize| -> &str {
             let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
             let lead = &text[line..at];
@@ -130,12 +164,7 @@ fn own_file(text: &str, compiled: &str, range: &Range<usize>, directives: &[Stri
             made.push_str(end);
         }
     }
-    let lines: Vec<&str> = split(&text[range.clone()]).collect();
-    let is_blank = |line: &&&str| body(line).trim().is_empty();
-    let first = lines.iter().take_while(is_blank).count();
-    let last = lines.len() - lines.iter().rev().take_while(is_blank).count();
-    let own: String = lines[first.min(last)..last].concat();
-    made.push_str(own.trim_end_matches(['\n', '\r', ' ', '\t']));
+    made.push_str(declaration.trim_end_matches(['\n', '\r', ' ', '\t']));
     made.push_str(end);
     made.push_str(&closing);
     made
@@ -146,6 +175,14 @@ fn licence(text: &str, tokens: &[Token], end: &str) -> String {
     let until = tokens.first().map_or(text.len(), |token| token.start as usize);
     let mut made = String::new();
     let mut is_open = false;
+    let is_of_file = tokens
+        .first()
+        .is_some_and(|first| matches!(first.text(text), "using" | "namespace" | "global" | "extern" | "["));
+    let lead = text[..until].trim_end();
+    if !is_of_file && split(&text[lead.len()..until]).count() < 3 && split(lead).all(|line| line.trim_start().starts_with("//")) {
+        // It is about the declaration below.
+        return made;
+    }
     for line in split(&text[..until]) {
         let plain = body(line).trim();
         let is_comment = is_open || plain.starts_with("/*") || plain.starts_with("//") && !plain.starts_with("///");
@@ -246,6 +283,30 @@ mod tests {
         let (rest, own) = both(text, "E").expect("moved");
         assert_eq!(own, "using A;\n\nnamespace N\n{\n    using B;\n\n    enum E { X }\n}\n");
         assert_eq!(rest, text.replace("    enum E { X }\n\n", ""));
+    }
+
+    #[test]
+    fn warnings_that_are_off_for_a_type_are_off_in_its_file() {
+        let text = "class A { }\n#pragma warning disable CS1\nclass B { }\n#pragma warning restore CS1\nclass C { }\n\n#pragma warning disable CS2 // why\nclass D { }\nclass E { }\n#pragma warning restore CS2\n";
+        let (rest, own) = both(text, "C").expect("moved");
+        assert_eq!((rest, own.as_str()), (text.replace("class C { }\n", ""), "class C { }\n"));
+        let (rest, own) = both(text, "E").expect("moved");
+        assert_eq!(
+            (rest, own.as_str()),
+            (text.replace("class E { }\n", ""), "#pragma warning disable CS2\n\nclass E { }\n")
+        );
+    }
+
+    #[test]
+    fn comments_go_with_their_types() {
+        let text = "// About A.\nclass A { }\n\n// About B,\n// which goes.\nclass B { } // end\n\nclass C { }\n";
+        let (rest, own) = both(text, "B").expect("moved");
+        assert_eq!(own, "// About B,\n// which goes.\nclass B { } // end\n");
+        assert_eq!(rest, "// About A.\nclass A { }\n\nclass C { }\n");
+        let text = "// Licence.\n\nnamespace A\n{\n    // About X.\n    class X { }\n}\n\nnamespace B\n{\n    class Y { }\n}\n";
+        let (rest, own) = both(text, "X").expect("moved");
+        assert_eq!(own, "// Licence.\n\nnamespace A\n{\n    // About X.\n    class X { }\n}\n");
+        assert_eq!(rest, "// Licence.\n\nnamespace B\n{\n    class Y { }\n}\n");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Removes declarations from a text with their documentation, attributes, comments at the end of their last line, and one separating blank line.
+//! Removes declarations from a text with their documentation, attributes, the comments above them and at the end of their last line, and one
+//! separating blank line.
 //! Every other declaration stays the same.
 
 use super::brought::keeps_directives;
@@ -7,6 +8,7 @@ use super::head::Parts;
 use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
 use super::symbol::{Refused, read, worse};
+use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -88,6 +90,7 @@ fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refu
 fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
     let line = line_start(text, one.range.start);
     let begins = text[line..one.range.start].trim().is_empty();
+    let line = if begins { comments_above(text, line) } else { line };
     let rest = &text[one.range.end..];
     let ended = match one.is.kind {
         "enum member" => comma(rest).unwrap_or(0),
@@ -101,6 +104,44 @@ fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
         _ if begins => one.range.start..end + spaces(&text[end..]),
         _ => line + text[line..one.range.start].trim_end().len()..end,
     }
+}
+
+/// Where the comments right above a line begin. Those that a file begins with are about the file.
+fn comments_above(text: &str, line: usize) -> usize {
+    let mut start = line;
+    for above in split(&text[..line]).collect::<Vec<_>>().into_iter().rev() {
+        let plain = body(above).trim();
+        if !(plain.starts_with("//") || plain.starts_with("/*") && plain.ends_with("*/")) {
+            return start;
+        }
+        start -= above.len();
+    }
+    line
+}
+
+/// The text without the namespace around a place, if nothing is left in it.
+pub fn without_empty_namespace(text: &str, at: usize) -> String {
+    let tokens = lex(text).tokens;
+    let close = tokens.partition_point(|token| (token.start as usize) < at);
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
+    let is_in_name = |at: &usize| tokens[*at].kind == Kind::Word && word(*at) != "namespace" || word(*at) == ".";
+    let is_empty = close > 1 && word(close - 1) == "{" && word(close) == "}";
+    let before = (0..close.saturating_sub(1)).rev().find(|at| !is_in_name(at));
+    let Some(first) = before.filter(|at| is_empty && word(*at) == "namespace") else {
+        return text.to_owned();
+    };
+    let inside = tokens[close - 1].end as usize..tokens[close].start as usize;
+    if !text[inside].trim().is_empty() {
+        return text.to_owned();
+    }
+    let (start, end) = (tokens[first].start as usize, tokens[close].end as usize);
+    let line = line_start(text, start);
+    let range = match tail(&text[end..]) {
+        Some(tail) if text[line..start].trim().is_empty() => with_blank(text, comments_above(text, line)..end + tail),
+        _ => start..end,
+    };
+    let made = [&text[..range.start], &text[range.end..]].concat();
+    without_empty_namespace(&made, range.start)
 }
 
 /// Extends whole lines by the blank line that separates them: the one before, or, at the start of a block, the one after.
@@ -141,6 +182,12 @@ mod tests {
                 "class A\r\n{\r\n\tint Y;\r\n}\r\n",
             ),
             ("class A\n{\n    int X;\n\n    int Y;\n}\n", "A#Y", "class A\n{\n    int X;\n}\n"),
+            (
+                "// Licence.\nclass A\n{\n    int X;\n\n    // About Y:\n    // it is one.\n    int Y;\n\n    int Z;\n}\n",
+                "A#Y",
+                "// Licence.\nclass A\n{\n    int X;\n\n    int Z;\n}\n",
+            ),
+            ("// Licence.\nclass A { }\nclass B { }\n", "A", "// Licence.\nclass B { }\n"),
             ("class A { int X; int Y; }", "A#X", "class A { int Y; }"),
             ("class A { int X; int Y; }", "A#Y", "class A { int X; }"),
             ("enum E { A, B = 2, C }", "E#A", "enum E { B = 2, C }"),
@@ -163,6 +210,19 @@ mod tests {
         ] {
             assert_eq!(without(text, symbol).as_deref(), Ok(made), "{symbol}");
         }
+    }
+
+    #[test]
+    fn a_namespace_goes_with_the_last_type_in_it() {
+        let text = "namespace A\n{\n    namespace B.C\n    {\n        class X { }\n    }\n}\n\nnamespace D\n{\n    class Y { }\n}\n";
+        let gone = removed(text, "A.B.C.X", &BTreeSet::new()).expect("removed").expect("declared");
+        assert_eq!(
+            without_empty_namespace(&gone.text, gone.ranges[0].start),
+            "namespace D\n{\n    class Y { }\n}\n"
+        );
+        let kept = "namespace A { class X { } /* stays */ }\n";
+        let gone = removed(kept, "A.X", &BTreeSet::new()).expect("removed").expect("declared");
+        assert_eq!(without_empty_namespace(&gone.text, gone.ranges[0].start), gone.text);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) fn place_declaration(
         _ => plain.clone(),
     };
     let new = new.as_str();
-    let gap = if matches!(parted, Parted::Not) && gap(text, around) {
+    let gap = if matches!(parted, Parted::Not) && gap(text, around, new) {
         usual
     } else {
         ""
@@ -96,14 +96,15 @@ fn ends_blank(text: &str) -> bool {
     split(text).last().is_some_and(|line| body(line).trim().is_empty())
 }
 
-/// Whether a blank line separates a declaration from the next one, or, for the last, from the previous one.
-fn gap(text: &str, own: &Range<usize>) -> bool {
+/// Whether a blank line separates a declaration from the next one, or, for the last, from the previous one. Beside the only one of its braces a
+/// text of several lines gets one.
+fn gap(text: &str, own: &Range<usize>, new: &str) -> bool {
     let behind: Vec<&str> = split(&text[own.end..]).skip(1).take(2).map(|line| body(line).trim()).collect();
     let is_last = behind.first().is_none_or(|line| line.starts_with('}'));
     let start = line_start(text, own.start);
     let before = split(&text[..start]).last().map(|line| body(line).trim());
     match is_last {
-        true => before == Some(""),
+        true => before == Some("") || before.is_some_and(|before| before.ends_with('{')) && new.trim().contains('\n'),
         false => behind.first() == Some(&""),
     }
 }

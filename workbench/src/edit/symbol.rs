@@ -176,7 +176,7 @@ fn stands_alone(asked: &SymbolEdit) -> Result<(), Refused> {
     ))
 }
 
-pub(super) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
+pub(crate) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
     // Normalize line ends, as every reader of sources does.
     let plain = super::lines::fit(text, "\n");
     parse::read(&plain, defines, "").0

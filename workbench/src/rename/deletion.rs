@@ -4,13 +4,14 @@ use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
 use super::{InTheWay, Planning, RenameRequest, Rewritten, directives, unread_uses};
 use crate::edit::lines::line_and_column;
-use crate::edit::removal::removed;
+use crate::edit::removal::{removed, without_empty_namespace};
 use crate::edit::symbol::Refused;
 use crate::symbols::contents::Layout;
+use crate::symbols::impact::runs_by_attribute;
 use crate::symbols::index::{Symbols, is_within, namespace};
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
-use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use crate::symbols::outputs::{Outputs, SymbolError, file_label, type_label};
 use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::usages::{Subject, usages};
 use engine::seams::world::World;
@@ -18,6 +19,7 @@ use engine::values::table::Table;
 use producers::csharp::defines;
 use producers::csharp::deps::dotnet;
 use producers::csharp::lexer::lex;
+use producers::csharp::members::MemberRow;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::Place;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +41,7 @@ pub fn delete<O: Outputs>(
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
+    check_tests(outputs, candidate, &mut way)?;
     let family = Family::of(outputs, symbols, candidate, &mut way)?;
     let others: Vec<Candidate> = family
         .paths
@@ -120,6 +123,30 @@ fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
     }
 }
 
+/// Refuses tests: what runs them finds them by their attributes.
+fn check_tests<O: Outputs>(outputs: &mut O, candidate: &Candidate, way: &mut InTheWay) -> Result<(), O::Error> {
+    let label = type_label(candidate.key(), "members");
+    for output in outputs.read(&[label])? {
+        let Some(bytes) = output.bytes else { continue };
+        let damaged = || SymbolError::damaged().at_label(&output.label);
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        for (key, row) in table
+            .rows()
+            .filter(|(key, _)| candidate.member().is_none_or(|member| member == *key))
+        {
+            let row: MemberRow = serde_json::from_slice(row).map_err(|_| damaged())?;
+            if let Some(attribute) = row.attributes.iter().find(|one| runs_by_attribute(one)) {
+                way.add(format!(
+                    "{}: {}#{key} is run by its attribute [{attribute}]",
+                    row.file,
+                    symbol_of(candidate.key())
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A file without what is deleted of it: none where only directives, comments and empty namespaces are left.
 fn without_file_if_empty(path: String, before: String, after: String) -> Rewritten {
     Rewritten {
@@ -192,7 +219,15 @@ fn without<O: Outputs>(
         };
         match removed(text, &name, &known.own.into_iter().collect()) {
             Ok(None) => continue,
-            Ok(Some(without)) => drop(gone.insert(file.clone(), (text.to_owned(), without.text, without.ranges))),
+            Ok(Some(without)) => {
+                let mut after = without.text;
+                // What is behind a place that is gone moved by what is gone before it.
+                let before = |at: usize| without.ranges[..at].iter().map(Range::len).sum::<usize>();
+                for at in (0..without.ranges.len()).rev() {
+                    after = without_empty_namespace(&after, without.ranges[at].start - before(at));
+                }
+                gone.insert(file.clone(), (text.to_owned(), after, without.ranges));
+            }
             Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
         }
         asked.check_file(&file, texts.of(&file).unwrap_or_default(), &layout, way);

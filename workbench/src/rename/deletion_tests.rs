@@ -8,7 +8,8 @@ use engine::files::memory::MemoryWorld;
 const SHOP: &str = "namespace N.Shops;\r\n\r\npublic interface ISell\r\n{\r\n\tint Price(int count);\r\n\tint Idle => 1;\r\n}\r\n\r\n/// <summary>See <see cref=\"Told\"/>.</summary>\r\npublic partial class Shop : ISell\r\n{\r\n\tpublic int Price(int count) => count;\r\n\tpublic int Price(string name) => Price(name.Length);\r\n\r\n\t/// <summary>Goes.</summary>\r\n\tint Unused(int depth) => depth == 0 ? 0 : Unused(depth - 1); // it\r\n\r\n\tpublic int Told;\r\n\tpublic override string ToString() => \"\";\r\n\tpartial void Half();\r\n\tstatic void Main() { }\r\n\tclass Inner { public static int Seen; }\r\n}\r\n";
 const OTHERS: &str = "using N.Shops;\nnamespace U;\npartial class Alone { int A; }\nclass Go { int Sum(Shop shop) => shop.Price(1); int Half() => \"a\".Twice(); object Late() => Lost.Half(); }\nstatic class Extends { public static int Twice(this string text) => 2; }\n";
 const PART: &str = "namespace N.Shops { partial class Shop { partial void Half() { } } }\nnamespace U { partial class Alone { Alone Next; } }\nnamespace Last.One { class Only { } }\n";
-const LAST: &str = "using Last.One;\nenum E { A, B, C = 4 }\n";
+const LAST: &str =
+    "using Last.One;\nenum E { A, B, C = 4 }\nnamespace Last { class Tests { [Xunit.Fact] public void Runs() { } void Plain() { } } }\n";
 
 /// The texts without a symbol, or what is in the way.
 fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
@@ -47,9 +48,21 @@ fn what_nothing_uses_goes() {
     let files = deleted("U.Alone").expect("nothing is in the way");
     let after: Vec<&str> = files.iter().map(|file| file.after.as_deref().unwrap_or_default()).collect();
     let others = OTHERS.replace("partial class Alone { int A; }\n", "");
-    let part = PART.replace("partial class Alone { Alone Next; } ", "");
+    let part = PART.replace("namespace U { partial class Alone { Alone Next; } }\n", "");
     assert_eq!(after, [others.as_str(), part.as_str()]);
     assert_eq!(deleted("ISell#Idle").expect("nothing is in the way").len(), 1);
+}
+
+#[test]
+fn tests_are_used_by_what_runs_them() {
+    for (symbol, told) in [
+        ("Tests#Runs", "src/last.cs: Last.Tests#Runs() is run by its attribute [Xunit.Fact]"),
+        ("Last.Tests", "src/last.cs: Last.Tests#Runs() is run by its attribute [Xunit.Fact]"),
+    ] {
+        let told_now = deleted(symbol).expect_err(symbol);
+        assert!(told_now.iter().any(|one| one == told), "{symbol}: {told_now:?}");
+    }
+    assert!(deleted("Tests#Plain").is_ok());
 }
 
 #[test]

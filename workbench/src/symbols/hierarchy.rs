@@ -294,7 +294,7 @@ fn is_explicit(path: &str) -> bool {
 }
 
 /// Simple name of the interface that an explicit implementation names.
-fn explicit_interface(name: &str) -> &str {
+pub(super) fn explicit_interface(name: &str) -> &str {
     let Some(short) = short_of(name) else { return "" };
     let before = &name[..name.len() - short.len() - 1];
     let plain = before.split('<').next().unwrap_or(before);

@@ -1,6 +1,6 @@
 //! Impact of changed members: the members that use them over several steps, their overriding and implementing members, and the tests among these.
 //!
-//! Certain uses and uses through a base or an interface are followed; other possible uses are only reported. A member reached only through a possible
+//! Certain uses, uses through a base or an interface and wired ones are followed; other possible uses are only reported. A member reached only through a possible
 //! use is possible. A test is a method with an attribute of xUnit, NUnit or MSTest; a method that runs before each test of a class reaches all of
 //! them. The walk looks one step past its depth, to report how much lies beyond.
 
@@ -11,6 +11,7 @@ use super::outputs::{Outputs, SymbolError, file_label};
 use super::overloads::read_ahead;
 use super::source::{Enclosing, enclosing};
 use super::usages::{Why, usages_of_all};
+use super::wired::label_wired;
 use crate::changed_lines::ChangedLines;
 use engine::values::label::halves;
 use producers::csharp::ids::member_key;
@@ -264,7 +265,8 @@ impl Walk<'_> {
     /// Adds the users of members and types; returns those to follow further.
     fn users<O: Outputs>(&mut self, outputs: &mut O, of: &[String], distance: u32) -> Result<BTreeSet<String>, O::Error> {
         let subjects = subjects_of(outputs, self.symbols, of)?;
-        let found = usages_of_all(outputs, self.symbols, &subjects, self.gaps)?;
+        let mut found = usages_of_all(outputs, self.symbols, &subjects, self.gaps)?;
+        label_wired(outputs, self.symbols, &subjects, self.gaps, &mut found)?;
         let mut all: Vec<(&str, Place, Option<Why>)> = Vec::new();
         for (subject, found) in subjects.iter().zip(found) {
             let found = found.in_code();
@@ -279,7 +281,7 @@ impl Walk<'_> {
         for ((used, place, why), around) in all.into_iter().zip(around) {
             let user = path_of(self.symbols, &place.file, around);
             let why = why.filter(|why| !self.reaches_all(used, why));
-            let goes_on = matches!(why, None | Some(Why::Through(_)));
+            let goes_on = matches!(why, None | Some(Why::Through(_) | Why::Wired(_)));
             let why = why.map(|why| why.to_string());
             let why = why.or_else(|| self.doubtful.contains(used).then(|| only_through(used)));
             let is_news = goes_on && self.seen.insert(user.clone());
@@ -428,7 +430,7 @@ enum Role {
 impl Role {
     fn of(member: &Member) -> Self {
         let mut names = member.attributes.iter().map(|attribute| attribute_name(attribute));
-        if member.kind == MemberKind::Method && names.clone().any(|name| TESTS.iter().any(|test| name.ends_with(test))) {
+        if member.kind == MemberKind::Method && names.clone().any(is_of_test) {
             Self::Test
         } else if member.kind == MemberKind::Constructor || names.any(|name| AROUND.contains(&name)) {
             Self::Around
@@ -436,6 +438,16 @@ impl Role {
             Self::Other
         }
     }
+}
+
+fn is_of_test(attribute: &str) -> bool {
+    TESTS.iter().any(|test| attribute.ends_with(test))
+}
+
+/// Whether what has an attribute, in its canonical text, is run by what looks for it: a test, or what is run beside tests or at the start.
+pub(crate) fn runs_by_attribute(attribute: &str) -> bool {
+    let name = attribute_name(attribute);
+    is_of_test(name) || AROUND.contains(&name) || name == "ModuleInitializer"
 }
 
 /// Returns the simple name of an attribute from its canonical text.

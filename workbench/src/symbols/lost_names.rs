@@ -3,9 +3,12 @@
 
 use super::distance::Word;
 use super::index::Symbols;
+use super::lost_calls::{Calls, changed_members, misfits};
+use super::lost_types::{duplicates, files_with_packages, unimplemented, unknown_types};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
 use crate::edit::declared::declared_names;
+use engine::seams::world::World;
 use engine::values::label::halves;
 use engine::values::table::Table;
 use producers::csharp::model::{Syntax, Tier};
@@ -30,6 +33,11 @@ pub struct EditedFile {
 }
 
 impl EditedFile {
+    /// Whether the edit brought a word.
+    pub(super) fn gains(&self, word: &str) -> bool {
+        count_of_word(&self.after, word) > count_of_word(&self.before, word)
+    }
+
     /// Returns where the file no longer parses as C#, if it did before the edit.
     pub fn new_syntax_fault(&self) -> Option<String> {
         let parse = |text: &str| read(text, &BTreeSet::new(), &self.path);
@@ -97,7 +105,7 @@ impl Gone {
 ///
 /// # Errors
 /// When outputs cannot be read.
-pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[EditedFile]) -> Result<LostNames, O::Error> {
+pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn World, files: &[EditedFile]) -> Result<LostNames, O::Error> {
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut touched: BTreeSet<String> = BTreeSet::new();
     for key in symbols.keys() {
@@ -110,9 +118,13 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[Edite
     let mut found = LostNames::default();
     let mut looked: BTreeSet<String> = touched.clone();
     let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
-    if !gone.is_nothing() {
+    let mut calls = Calls::new();
+    let with_packages = files_with_packages(outputs, symbols, files)?;
+    let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
+    if !gone.is_nothing() || !changed.is_empty() {
         let bound = Bound::read(outputs)?;
-        let readers: Vec<String> = bound.naming(&gone.members.keys().cloned().collect()).into_iter().collect();
+        let named: BTreeSet<String> = gone.members.keys().cloned().chain(changed).collect();
+        let readers: Vec<String> = bound.naming(&named).into_iter().collect();
         found.left_out = readers.len().saturating_sub(MOST_READERS);
         looked.extend(readers.into_iter().take(MOST_READERS));
         for one in bound.unbound.iter().filter(|one| one.meanings.is_empty()) {
@@ -130,11 +142,16 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[Edite
         for (key, value) in table.rows() {
             let Some((owner, name)) = halves(key) else { continue };
             if owner != NOTHING {
+                if !owner.starts_with(['~', '?', '^']) {
+                    let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
+                    calls.entry((owner.to_owned(), name.to_owned())).or_default().extend(all);
+                }
                 continue;
             }
             let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
-            // A member that is called may be an extension method of a package, unless the edit took it away.
-            let came = |place: &Place| gone.has_member(name) || place.kind != UseKind::Call && came_with(files, place, name);
+            // A member that is called may be an extension method where packages are seen, unless the edit took it away.
+            let is_of_package = |place: &Place| place.kind == UseKind::Call && with_packages.contains(&place.file);
+            let came = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
             let all: Vec<Place> = all.into_iter().filter(came).collect();
             if !all.is_empty() {
                 places.entry(name.to_owned()).or_default().extend(all);
@@ -146,6 +163,10 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, files: &[Edite
         .map(|(place, name)| describe_loss(&place, &name, &gone, files))
         .collect();
     found.lost.extend(told);
+    found.lost.extend(unknown_types(outputs, symbols, &touched, files, &with_packages)?);
+    found.lost.extend(misfits(outputs, &calls, files)?);
+    found.lost.extend(unimplemented(outputs, symbols, disk, &touched, files)?);
+    found.lost.extend(duplicates(files));
     Ok(found)
 }
 
@@ -155,12 +176,12 @@ impl Gone {
     }
 }
 
-/// Whether an edit brought the word.
+/// Whether an edit brought the word, or took one away, which may have been what it meant: a local, a parameter.
 fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;
     };
-    count_of_word(&file.after, name) > count_of_word(&file.before, name)
+    count_of_word(&file.after, name) != count_of_word(&file.before, name)
 }
 
 fn count_of_word(text: &str, name: &str) -> usize {
@@ -175,7 +196,7 @@ fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     let declared = files.iter().flat_map(|file| declared_names(&file.after));
     let names = declared.filter_map(|path| Some(simple(halves(&path)?.1).to_owned()));
     let near = names.filter_map(|other| Some((wanted.edits(&other)?, other)));
-    near.filter(|(edits, _)| *edits > 0).min().map(|(_, other)| other)
+    near.filter(|(_, near)| near != name).min().map(|(_, other)| other)
 }
 
 /// What is lost of one name, with its places.
@@ -203,7 +224,7 @@ fn simple(member: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-fn last_name(name: &str) -> &str {
+pub(super) fn last_name(name: &str) -> &str {
     let end = name.rsplit(['.', '+', ':']).next().unwrap_or(name);
     end.split(['`', '<']).next().unwrap_or(end)
 }
@@ -218,14 +239,20 @@ mod tests {
 
     /// What an edit of the first file leaves without a meaning.
     fn lost(after: &str) -> Vec<String> {
+        lost_between(ID, after)
+    }
+
+    /// What an edit between two texts leaves without a meaning.
+    fn lost_between(before: &str, after: &str) -> Vec<String> {
         let mut sample = Sample::of(&[("id.cs", after), ("user.cs", USER)]);
         let symbols = sample.names();
         let file = EditedFile {
             path: "id.cs".to_owned(),
-            before: ID.to_owned(),
+            before: before.to_owned(),
             after: after.to_owned(),
         };
-        lost_names(&mut sample, &symbols, &[file]).expect("outputs").lost
+        let disk = sample.world();
+        lost_names(&mut sample, &symbols, &*disk, &[file]).expect("outputs").lost
     }
 
     #[test]
@@ -257,6 +284,87 @@ mod tests {
         ] {
             assert_eq!(lost(&fine), Vec::<String>::new(), "{fine}");
         }
+    }
+
+    #[test]
+    fn types_calls_arguments_and_locals_that_are_lost_are_told() {
+        let twice = "public int Twice() => Value * 2;";
+        for (new, told) in [
+            (
+                "public int Twice() => new Idd().Value * 2;",
+                "Idd is no type that is known at id.cs:6:31 (did you mean Id?)",
+            ),
+            (
+                "public int Twice() { Nowhere x = null; return 1; }",
+                "Nowhere is no type that is known at id.cs:6:26",
+            ),
+            ("public int Twice() => Id.Missing() * 2;", "Missing means nothing at id.cs:6:30"),
+            ("public int Twice() => this.Missing() * 2;", "Missing means nothing at id.cs:6:32"),
+            (
+                "public int Twice() => Plus(one: 1); int Plus(int two) => two;",
+                "no Plus takes the arguments at id.cs:6:27 (there is Plus(int))",
+            ),
+            (
+                "public int Twice() => Plus(1, 2); int Plus(int two) => two;",
+                "no Plus takes the arguments at id.cs:6:27 (there is Plus(int))",
+            ),
+            (
+                "public int Twice(int by) => Value * by;",
+                "no Twice takes the arguments at user.cs:4:35 (there is Twice(int))",
+            ),
+            (
+                "public int Twice() => Value * 2;\n    public int Twice() => 1;",
+                "N.Id#Twice() is declared again at id.cs:7",
+            ),
+            (
+                "public int Twice() { int total = 1; return count; }",
+                "count means nothing at id.cs:6:48",
+            ),
+        ] {
+            assert_eq!(lost(&ID.replace(twice, new)), [told], "{new}");
+        }
+        for fine in [
+            "public int Twice(int by = 2) => Value * by;",
+            "public int Twice() => System.Linq.Enumerable.Count(new[] { 1 });",
+            "public int Twice() { System.Func<int, int> f = x => x; return f(1) + new Id().Value; }",
+            "public int Twice() => Sum(1, 2, 3) + Sum(); static int Sum(params int[] all) => all.Length;",
+        ] {
+            assert_eq!(lost(&ID.replace(twice, fine)), Vec::<String>::new(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_local_is_missed_where_it_is_used() {
+        let before = ID.replace(
+            "public int Twice() => Value * 2;",
+            "public int Twice() { int count = 1; return count + 1; }",
+        );
+        assert_eq!(
+            lost_between(&before, &before.replace("int count", "int total")),
+            ["count means nothing at id.cs:6:48"]
+        );
+    }
+
+    #[test]
+    fn members_that_are_owed_since_the_edit_are_told() {
+        let before = "namespace N;\npublic interface IGo { void Go(); }\npublic class Id : IGo { public void Go() { } public int Value; public int Twice() => 1; }\n";
+        assert_eq!(
+            lost_between(before, &before.replace("Go(); }", "Go(); int Stop(); }")),
+            ["N.Id lacks N.IGo#Stop()"]
+        );
+        assert_eq!(
+            lost_between(before, &before.replace("public void Go() { }", "public void Went() { }")),
+            ["N.Id lacks N.IGo#Go()"]
+        );
+        let apart = before.replace(" : IGo", "").replace("public void Go() { }", "");
+        assert_eq!(
+            lost_between(&apart, &apart.replace("class Id", "class Id : IGo")),
+            ["N.Id lacks N.IGo#Go()"]
+        );
+        assert_eq!(
+            lost_between(&apart, &apart.replace("void Go();", "void Go(); void Stop();")),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

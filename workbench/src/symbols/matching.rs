@@ -13,6 +13,19 @@ pub fn rank(key: &str, access: Access) -> (usize, Access, usize, &str) {
     (depth(key), access, key.len(), key)
 }
 
+/// Whether a name as it is given has the words of a path in other letters: `nodestore.get` for `N.NodeStore#Get()`. Parameters do not count.
+pub fn differs_in_case(given: &str, path: &str) -> bool {
+    fn words_of_name(text: &str) -> Vec<&str> {
+        let name = text.split('(').next().unwrap_or(text);
+        name.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .collect()
+    }
+    let own = words_of_name(path);
+    let is_other = |word: &&str| !own.contains(word) && own.iter().any(|one| same(one, word));
+    words_of_name(given).iter().any(is_other)
+}
+
 /// Joins names to the name of a build target; `None` if one has type arguments.
 pub(crate) fn target_name(names: &[Segment]) -> Option<String> {
     let mut text = String::new();

@@ -16,7 +16,9 @@ pub mod impact;
 mod impact_tests;
 pub mod index;
 pub mod locations;
+mod lost_calls;
 pub mod lost_names;
+mod lost_types;
 pub mod matching;
 pub mod meaning;
 pub mod measure;
@@ -40,6 +42,7 @@ mod search_tests;
 pub mod source;
 pub mod state;
 pub mod unbound;
+pub mod unimplemented;
 mod unreferenced;
 pub mod usages;
 #[cfg(test)]
@@ -47,3 +50,4 @@ mod usages_tests;
 pub mod visibility;
 #[cfg(test)]
 mod visibility_tests;
+pub mod wired;

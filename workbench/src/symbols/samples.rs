@@ -162,6 +162,11 @@ impl Sample {
         Symbols::open(types, members, declarations).expect("tables")
     }
 
+    /// Returns its files.
+    pub fn world(&self) -> Arc<MemoryWorld> {
+        self.world.clone()
+    }
+
     /// Returns its session as the last read left it.
     pub fn session(&self) -> &Session {
         &self.session

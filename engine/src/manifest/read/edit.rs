@@ -1,4 +1,4 @@
-//! `[edit]`: the form of answers to edits. Checked here like every table; only the edit commands read it.
+//! `[edit]`: the form of answers to edits, and what happens where an edit loses names. Checked here like every table; only the edit commands read it.
 
 use super::fields::Fields;
 use super::report::Report;
@@ -8,12 +8,18 @@ use crate::values::diagnostic::Diagnostic;
 /// The forms of answers.
 const REPLIES: [&str; 2] = ["brief", "full"];
 
+/// What happens where an edit leaves names without a meaning.
+const ON_LOST: [&str; 2] = ["warn", "refuse"];
+
 /// Reports errors in the table.
 pub(super) fn check(report: &mut Report<'_>, fields: Fields<'_, '_>) {
-    fields.only(report, &["replies"]);
-    let Some(replies) = fields.text(report, "replies") else { return };
-    if !REPLIES.contains(&replies.text) {
+    fields.only(report, &["on_lost", "replies"]);
+    if let Some(replies) = fields.text(report, "replies").filter(|replies| !REPLIES.contains(&replies.text)) {
         let why = Diagnostic::error(ErrorCode::E_VALUE, "'replies' is none of the forms of answers");
         report.error(replies.span, why.hint("write \"brief\" or \"full\""));
+    }
+    if let Some(on_lost) = fields.text(report, "on_lost").filter(|on_lost| !ON_LOST.contains(&on_lost.text)) {
+        let why = Diagnostic::error(ErrorCode::E_VALUE, "'on_lost' says neither to warn nor to refuse");
+        report.error(on_lost.span, why.hint("write \"warn\" or \"refuse\""));
     }
 }

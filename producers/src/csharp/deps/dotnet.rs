@@ -147,6 +147,13 @@ impl OutsideType {
             .map(|base| Shape::read(base, true))
     }
 
+    /// Names of its members that are not static.
+    pub fn instance_members(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let lines = self.members.lines().filter_map(|line| line.strip_prefix('\t')?.split_once('\t'));
+        let instance = lines.filter(|(_, rest)| !rest.split('\t').next().unwrap_or_default().contains('s'));
+        instance.map(|(name, _)| name)
+    }
+
     /// Members of a name.
     pub fn members(&'static self, name: &str) -> impl Iterator<Item = MemberLine<'static>> + use<> {
         let all = self.by_name.get_or_init(|| {

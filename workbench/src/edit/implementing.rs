@@ -1,0 +1,294 @@
+//! Stubs for the members that a type owes to its bases, with the using directives that their types need.
+
+use super::adding_members::with_member;
+use super::adding_usings::with_using;
+use super::member_head::ACCESSIBILITIES;
+use super::symbol::{Refused, read};
+use crate::symbols::index::is_within;
+use crate::symbols::unimplemented::Owed;
+use producers::csharp::ids::member_key;
+use producers::csharp::lexer::lex;
+use producers::csharp::model::{MemberKind, Syntax, Using};
+use std::collections::BTreeSet;
+
+/// A text with stubs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implemented {
+    /// The text.
+    pub text: String,
+    /// Keys of the new members.
+    pub keys: BTreeSet<String>,
+    /// Namespaces of new using directives.
+    pub usings: Vec<String>,
+}
+
+/// What is known of names of types.
+pub struct Known<'k> {
+    /// Whether a namespace has a type, of so many type parameters if that is known.
+    pub has_type: &'k dyn Fn(&str, &str, Option<u32>) -> bool,
+    /// Whether a namespace is of the workspace or of .NET.
+    pub is_namespace: &'k dyn Fn(&str) -> bool,
+}
+
+/// Adds stubs to the declaration of a type in a text, compiled with these `#if` symbols.
+///
+/// # Errors
+/// When the text does not declare the type exactly once, or the type cannot have the members.
+pub fn with_stubs(text: &str, symbol: &str, owed: &[Owed], defines: &BTreeSet<String>, known: &Known<'_>) -> Result<Implemented, Refused> {
+    let syntax = read(text, defines);
+    let decl = syntax.types.iter().find(|decl| decl.symbol() == symbol);
+    let namespace = decl.map_or("", |decl| &decl.namespace);
+    let mut usings: Vec<String> = Vec::new();
+    for using in owed.iter().flat_map(|one| needed(one, &syntax, namespace, known)) {
+        if !usings.contains(&using) {
+            usings.push(using);
+        }
+    }
+    let has_system = usings.iter().any(|one| one == "System") || is_visible("System", &syntax, namespace);
+    let exception = if has_system {
+        "NotImplementedException"
+    } else {
+        "System.NotImplementedException"
+    };
+    let throw = format!("throw new {exception}()");
+    let unit = super::indent::unit(text);
+    let mut taken: BTreeSet<String> = decl.into_iter().flat_map(|decl| &decl.members).map(member_key).collect();
+    let mut written: Vec<String> = Vec::new();
+    for one in owed {
+        let plain = stub(one, &throw, &unit, false);
+        if written.contains(&plain) {
+            continue;
+        }
+        let key = key_of(&plain);
+        let is_free = taken.insert(key) || !one.is_of_interface;
+        written.push(if is_free { plain } else { stub(one, &throw, &unit, true) });
+    }
+    let end = super::lines::Ends::of(text).most_frequent();
+    let stubs = super::lines::fit(&written.join("\n\n"), end);
+    let added = with_member(text, symbol, &stubs, defines)?;
+    let mut made = added.text;
+    for using in &usings {
+        made = with_using(&made, using, defines)?.unwrap_or(made);
+    }
+    Ok(Implemented {
+        text: made,
+        keys: added.keys,
+        usings,
+    })
+}
+
+/// The key that a declaration has inside a type.
+fn key_of(declaration: &str) -> String {
+    let syntax = read(&format!("class C__ {{\n{declaration}\n}}"), &BTreeSet::new());
+    let member = syntax.types.first().and_then(|decl| decl.members.first());
+    member.map_or_else(|| declaration.to_owned(), member_key)
+}
+
+/// One stub, as an explicit implementation or not.
+fn stub(owed: &Owed, throw: &str, unit: &str, is_explicit: bool) -> String {
+    let head = &owed.head;
+    let mut made = String::new();
+    let mut word = |word: &str| {
+        made.push_str(word);
+        made.push(' ');
+    };
+    match (owed.is_of_interface, is_explicit) {
+        (true, true) => {}
+        (true, false) => word("public"),
+        (false, _) => head
+            .modifiers
+            .iter()
+            .filter(|one| ACCESSIBILITIES.contains(&one.as_str()))
+            .for_each(|one| word(one)),
+    }
+    if head.has("static") {
+        word("static");
+    }
+    if !owed.is_of_interface {
+        word("override");
+    }
+    if head.has("unsafe") {
+        word("unsafe");
+    }
+    // What overrides or implements by name has the constraints of its base.
+    let text = match is_explicit || !owed.is_of_interface {
+        true => without_constraints(&head.text),
+        false => &head.text,
+    };
+    match is_explicit {
+        true => {
+            let at = name_begins(text);
+            made.push_str(&format!("{}{}.{}", &text[..at], owed.base, &text[at..]));
+        }
+        false => made.push_str(text),
+    }
+    let accessors: Vec<String> = match owed.kind {
+        MemberKind::Event if is_explicit => vec![format!("add => {throw};"), format!("remove => {throw};")],
+        MemberKind::Event => return made + ";",
+        _ => head
+            .accessors
+            .iter()
+            .map(|one| format!("{}{} => {throw};", one.accessibility, one.name))
+            .collect(),
+    };
+    match (accessors.as_slice(), head.accessors.as_slice()) {
+        ([], _) => format!("{made}\n{{\n{unit}{throw};\n}}"),
+        ([_], [one]) if one.name == "get" => format!("{made} => {throw};"),
+        (several, _) => format!("{made}\n{{\n{unit}{}\n}}", several.join(&format!("\n{unit}"))),
+    }
+}
+
+fn without_constraints(text: &str) -> &str {
+    let mut tokens = lex(text).tokens.into_iter();
+    let found = tokens.find(|token| token.text(text) == "where");
+    found.map_or(text, |token| text[..token.start as usize].trim_end())
+}
+
+/// Where the name of a member begins in its head.
+fn name_begins(text: &str) -> usize {
+    let tokens = lex(text).tokens;
+    let word = |at: usize| tokens[at].text(text);
+    let mut depth = 0_usize;
+    let mut last = 0;
+    for at in 0..tokens.len() {
+        match word(at) {
+            "(" | "[" if depth == 0 && at > 0 && last > 0 && is_name_before(&tokens, text, at) => break,
+            "<" | "(" | "[" => depth += 1,
+            ">" | ")" | "]" => depth = depth.saturating_sub(1),
+            _ if depth == 0 && word(at) != "?" && word(at) != "." => last = at,
+            _ => {}
+        }
+    }
+    tokens.get(last).map_or(0, |token| token.start as usize)
+}
+
+/// Whether brackets follow the name of the member, or its type parameters: tuples and arrays are types before it.
+fn is_name_before(tokens: &[producers::csharp::lexer::Token], text: &str, open: usize) -> bool {
+    let before = tokens[open - 1].text(text);
+    before == "this" || text[tokens[open].start as usize..].starts_with('(') && before != ","
+}
+
+/// The using directives that the types of a member need where the type stands.
+fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> Vec<String> {
+    let plain = |one: &&Using| one.alias.is_none() && !one.is_static;
+    let mut sources: Vec<&str> = ancestors(&owed.namespace);
+    sources.extend(
+        owed.usings
+            .iter()
+            .filter(plain)
+            .map(|one| one.target.trim_start_matches("global::")),
+    );
+    let mut needed = Vec::new();
+    for name in &owed.names {
+        let (first, arity) = match name.path.split_once('.') {
+            Some((first, _)) => (first, None),
+            None => (name.path.as_str(), Some(name.arity)),
+        };
+        let mut providers = sources.iter().filter(|source| (known.has_type)(source, first, arity)).peekable();
+        match providers.peek() {
+            Some(first) => {
+                let first = (**first).to_owned();
+                if !providers.any(|source| is_visible(source, target, namespace)) {
+                    needed.push(first);
+                }
+            }
+            // A package may declare it.
+            None => needed.extend(
+                sources
+                    .iter()
+                    .filter(|source| !(known.is_namespace)(source) && !is_visible(source, target, namespace))
+                    .map(|source| (*source).to_owned()),
+            ),
+        }
+    }
+    needed
+}
+
+/// Whether code of a namespace in a file sees the types of another namespace by their names.
+fn is_visible(source: &str, target: &Syntax, namespace: &str) -> bool {
+    let plain = |one: &Using| one.alias.is_none() && !one.is_static && one.target.trim_start_matches("global::") == source;
+    is_within(namespace, source) || target.usings.iter().any(plain)
+}
+
+/// A namespace and those that it is in, the nearest first.
+fn ancestors(namespace: &str) -> Vec<&str> {
+    let (mut found, mut next) = (Vec::new(), Some(namespace).filter(|one| !one.is_empty()));
+    while let Some(one) = next {
+        found.push(one);
+        next = one.rsplit_once('.').map(|(outer, _)| outer);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::samples::Sample;
+    use crate::symbols::unimplemented::debts;
+
+    fn made(base: &str, text: &str, key: &str) -> Implemented {
+        let mut sample = Sample::of(&[("a.cs", text), ("base.cs", base)]);
+        let symbols = sample.names();
+        let disk = sample.world();
+        let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");
+        let has_type = |space: &str, name: &str, arity: Option<u32>| {
+            let key = match arity {
+                Some(arity) if arity > 0 => format!("{space}.{name}`{arity}"),
+                _ => format!("{space}.{name}"),
+            };
+            symbols.find(&key).is_some() || producers::csharp::deps::dotnet::known(&key).is_some()
+        };
+        let known = Known {
+            has_type: &has_type,
+            is_namespace: &|space| space == "N" || producers::csharp::deps::dotnet::has_namespace(space),
+        };
+        with_stubs(
+            text,
+            producers::csharp::types::symbol_of(key),
+            &found.owed,
+            &BTreeSet::new(),
+            &known,
+        )
+        .expect("stubs")
+    }
+
+    #[test]
+    fn stubs_are_written_as_their_bases_ask() {
+        let base = "using System;\nusing System.Collections.Generic;\nusing Package;\nnamespace N;\npublic interface I<T>\n{\n    List<T> All(T id, int most = 3);\n    int Count { get; }\n    T this[int at] { get; set; }\n    event Action E;\n    static abstract I<T> Make();\n    Thing Of(int x);\n}\npublic interface J { string Of(int y); R M<R>() where R : class; }\npublic abstract class B { protected abstract R Do<R>(R one) where R : class; public abstract int P { get; protected set; } }\n";
+        let text = "namespace N.M;\n\npublic class A : B, I<string>, J\n{\n}\n";
+        let done = made(base, text, "N.M.A");
+        assert_eq!(
+            done.text,
+            "using System;\nusing System.Collections.Generic;\nusing Package;\n\nnamespace N.M;\n\npublic class A : B, I<string>, J\n{\n    protected override R Do<R>(R one)\n    {\n        throw new NotImplementedException();\n    }\n\n    public override int P\n    {\n        get => throw new NotImplementedException();\n        protected set => throw new NotImplementedException();\n    }\n\n    public List<string> All(string id, int most = 3)\n    {\n        throw new NotImplementedException();\n    }\n\n    public int Count => throw new NotImplementedException();\n\n    public string this[int at]\n    {\n        get => throw new NotImplementedException();\n        set => throw new NotImplementedException();\n    }\n\n    public event Action E;\n\n    public static I<string> Make()\n    {\n        throw new NotImplementedException();\n    }\n\n    public Thing Of(int x)\n    {\n        throw new NotImplementedException();\n    }\n\n    string J.Of(int y)\n    {\n        throw new NotImplementedException();\n    }\n\n    public R M<R>() where R : class\n    {\n        throw new NotImplementedException();\n    }\n}\n"
+        );
+        let plain = made(
+            "namespace N;\npublic interface K { void M(); }\n",
+            "namespace N\n{\n\tstruct S : K\n\t{\n\t\tint x;\n\t}\n}\n",
+            "N.S",
+        );
+        assert_eq!(
+            plain.text,
+            "namespace N\n{\n\tstruct S : K\n\t{\n\t\tint x;\n\n\t\tpublic void M()\n\t\t{\n\t\t\tthrow new System.NotImplementedException();\n\t\t}\n\t}\n}\n"
+        );
+        assert!(plain.usings.is_empty());
+    }
+
+    #[test]
+    fn names_are_found_behind_all_kinds_of_types() {
+        for (text, name) in [
+            ("void M()", "M"),
+            ("(int, string) M<T>(int a)", "M"),
+            ("int[] P", "P"),
+            ("A.B<C>? Get(int a = F(1))", "Get"),
+            ("int this[int at]", "this"),
+            ("Dictionary<int, (int, int)> P", "P"),
+            ("event Action<int> E", "E"),
+        ] {
+            assert!(
+                text[name_begins(text)..].starts_with(name),
+                "{text}: {}",
+                &text[name_begins(text)..]
+            );
+        }
+    }
+}

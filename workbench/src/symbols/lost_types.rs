@@ -1,0 +1,196 @@
+//! What an edit of texts breaks in declarations: names of types that are none, members that a type owes to its bases, members declared twice.
+
+use super::distance::Word;
+use super::index::{Symbols, is_within, simple_name};
+use super::lost_names::{EditedFile, last_name};
+use super::outputs::{Outputs, SymbolError, type_label};
+use super::unimplemented::debts;
+use crate::edit::declared::{declared, declared_names};
+use crate::edit::lines::line_and_column;
+use crate::edit::symbol::read;
+use engine::seams::world::World;
+use engine::values::table::Table;
+use producers::csharp::deps::index::Globals;
+use producers::csharp::deps::{Dependencies, dotnet};
+use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::types::symbol_of;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the global usings of all projects are, by folder.
+const SYMBOLS: &str = "//index:symbols";
+
+/// The files that see namespaces which neither the workspace nor .NET declares: any name may be of a package there.
+pub(super) fn files_with_packages<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    files: &[EditedFile],
+) -> Result<BTreeSet<String>, O::Error> {
+    let namespaces = symbols.namespaces();
+    let is_known = |target: &str| {
+        let target = target.trim_start_matches("global::");
+        let is_type = || symbols.find(target).is_some() || dotnet::known(target).is_some();
+        dotnet::has_namespace(target) || namespaces.iter().any(|one| is_within(one, target)) || is_type()
+    };
+    let mut globals: BTreeMap<String, bool> = BTreeMap::new();
+    for output in outputs.read(&[SYMBOLS.to_owned()])? {
+        let Some(bytes) = output.bytes else { continue };
+        let damaged = || SymbolError::damaged().at_label(&output.label);
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        for (key, row) in table.rows() {
+            let Some(folder) = key.strip_prefix("using:") else { continue };
+            let row: Globals = serde_json::from_slice(row).map_err(|_| damaged())?;
+            globals.insert(folder.to_owned(), row.usings.iter().any(|one| !is_known(&one.target)));
+        }
+    }
+    let opens = |file: &&EditedFile| {
+        let own = read(&file.after, &BTreeSet::new()).usings;
+        let own = own.iter().any(|one| one.alias.is_none() && !is_known(&one.target));
+        own || globals
+            .iter()
+            .any(|(folder, opens)| *opens && (folder == "?" || folder.is_empty() || file.path.starts_with(&format!("{folder}/"))))
+    };
+    Ok(files.iter().filter(opens).map(|file| file.path.clone()).collect())
+}
+
+/// Names of types in the new texts that are none: where the file sees no packages, or a type of nearly that name is there.
+pub(super) fn unknown_types<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    touched: &BTreeSet<String>,
+    files: &[EditedFile],
+    with_packages: &BTreeSet<String>,
+) -> Result<BTreeSet<String>, O::Error> {
+    let labels: Vec<String> = touched.iter().map(|key| type_label(key, "deps")).collect();
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for output in outputs.read(&labels)? {
+        let Some(bytes) = output.bytes else { continue };
+        let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+        names.extend(deps.external.into_iter().filter(|name| dotnet::get(name).is_none()));
+    }
+    let mut told = BTreeSet::new();
+    for name in names {
+        let last = last_name(&name);
+        for file in files.iter().filter(|file| file.gains(last)) {
+            let near = nearest_type(symbols, last);
+            if near.is_none() && with_packages.contains(&file.path) {
+                continue;
+            }
+            let places = new_places(file, last).join(", ");
+            let meant = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+            told.insert(format!("{name} is no type that is known at {places}{meant}"));
+        }
+    }
+    Ok(told)
+}
+
+/// Where a word stands on lines that the edit wrote.
+fn new_places(file: &EditedFile, word: &str) -> Vec<String> {
+    let was: BTreeSet<&str> = file.before.lines().collect();
+    let lines: Vec<&str> = file.after.lines().collect();
+    let tokens = lex(&file.after).tokens;
+    let own = tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Word && token.text(&file.after) == word);
+    let places = own.map(|token| line_and_column(&file.after, token.start as usize));
+    let is_new = |(line, _): &(usize, usize)| lines.get(line - 1).is_none_or(|line| !was.contains(line));
+    places
+        .filter(is_new)
+        .take(5)
+        .map(|(line, column)| format!("{}:{line}:{column}", file.path))
+        .collect()
+}
+
+/// A type of the workspace whose name is nearly another.
+fn nearest_type(symbols: &Symbols, name: &str) -> Option<String> {
+    let wanted = Word::new(name);
+    let near = symbols
+        .keys()
+        .filter_map(|key| Some((wanted.edits(simple_name(key))?, simple_name(key))));
+    near.filter(|(_, near)| *near != name).min().map(|(_, near)| near.to_owned())
+}
+
+/// Members that types owe to their bases since the edit: it brought the member or the base, or took away what met it.
+pub(super) fn unimplemented<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    disk: &dyn World,
+    touched: &BTreeSet<String>,
+    files: &[EditedFile],
+) -> Result<BTreeSet<String>, O::Error> {
+    let all = |text: fn(&EditedFile) -> &str| -> BTreeSet<String> { files.iter().flat_map(|file| declared_names(text(file))).collect() };
+    let (before, after) = (all(|file| &file.before), all(|file| &file.after));
+    let bases = |text: &str| -> BTreeMap<String, BTreeSet<String>> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for decl in read(text, &BTreeSet::new()).types {
+            found.entry(decl.symbol()).or_default().extend(decl.bases);
+        }
+        found
+    };
+    let mut changed: BTreeSet<String> = BTreeSet::new();
+    for file in files {
+        let was = bases(&file.before);
+        let grown = bases(&file.after)
+            .into_iter()
+            .filter(|(of, now)| was.get(of).is_none_or(|was| !now.is_subset(was)));
+        changed.extend(grown.map(|(of, _)| of));
+    }
+    if before == after && changed.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let mut looked: BTreeSet<String> = touched.clone();
+    for key in touched {
+        let of = super::meaning::Candidate::of(key, &[]);
+        looked.extend(
+            super::hierarchy::implementations(outputs, symbols, &of, true)?
+                .into_iter()
+                .map(|one| one.path),
+        );
+    }
+    let mut told = BTreeSet::new();
+    for key in looked.iter().take(super::lost_names::MOST_READERS) {
+        let is_class = symbols
+            .find(key)
+            .is_some_and(|at| !matches!(symbols.glance(at).kind, "interface" | "enum" | "delegate"));
+        if !is_class {
+            continue;
+        }
+        let own = symbol_of(key);
+        for one in debts(outputs, symbols, disk, key)?.owed {
+            let asked = symbol_of(one.path.split('#').next().unwrap_or_default());
+            let member = one.path.split_once('#').map_or("", |(_, member)| member);
+            let simple = member.split(['`', '(']).next().unwrap_or(member);
+            let is_of = |name: &&String| {
+                let (of, member) = name.split_once('#').unwrap_or((name, ""));
+                let member = member.split(['`', '(']).next().unwrap_or(member);
+                of == own && (member == simple || member.ends_with(&format!(".{simple}")))
+            };
+            let came = after.contains(&format!("{asked}#{member}")) && !before.contains(&format!("{asked}#{member}"));
+            let went = before.difference(&after).any(|name| is_of(&name));
+            if came || went || changed.contains(own) {
+                told.insert(format!("{own} lacks {}", one.path));
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Members and types that a file declares twice since the edit.
+pub(super) fn duplicates(files: &[EditedFile]) -> BTreeSet<String> {
+    let twice = |text: &str| -> BTreeMap<String, u32> {
+        let all = declared(text, &read(text, &BTreeSet::new()));
+        let mut found = BTreeMap::new();
+        for (at, one) in all.iter().enumerate() {
+            if all[..at].iter().any(|other| other.clashes(one)) {
+                found.insert(one.is.name.clone(), one.line);
+            }
+        }
+        found
+    };
+    let mut told = BTreeSet::new();
+    for file in files {
+        let was = twice(&file.before);
+        let new = twice(&file.after).into_iter().filter(|(name, _)| !was.contains_key(name));
+        told.extend(new.map(|(name, line)| format!("{name} is declared again at {}:{line}", file.path)));
+    }
+    told
+}
