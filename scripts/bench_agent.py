@@ -88,8 +88,8 @@ def by_cortex(server, task):
     for tool, arguments in task["cortex"]:
         answer = server.call(tool, arguments)
         spent.add(json.dumps({"name": tool, "arguments": arguments}), answer)
-        # What it tells as possible is told apart.
-        certain = re.split(r"^possible", answer, flags=re.M)[0]
+        # What it tells as possible or wired is told apart.
+        certain = re.split(r"^(?:possible|wired)", answer, flags=re.M)[0]
         lines = [line for line in certain.splitlines() if "[cref]" not in line]
         spent.shown |= {(path, int(line)) for path, line in PLACE.findall("\n".join(lines))}
     return spent

@@ -197,7 +197,8 @@ impl Method for ImpactOf {
                 line.push_str(&format!(", {} {}", one.how.as_str(), one.by.as_deref().unwrap_or_default()));
             }
             if let Some(why) = &one.why {
-                line.push_str(&format!(" (possible: {why})"));
+                let kind = if why.starts_with("wired: ") { "" } else { "possible: " };
+                line.push_str(&format!(" ({kind}{why})"));
             }
             text.push_str(&line);
             text.push('\n');

@@ -7,7 +7,7 @@ use super::overloads::{self, Overload};
 use crate::edit::declared::declared_names;
 use engine::values::label::halves;
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::Place;
+use producers::csharp::usages::{Call, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Places that call each member, by its type and its name.
@@ -37,7 +37,7 @@ pub(super) fn misfits<O: Outputs>(outputs: &mut O, calls: &Calls, files: &[Edite
         if own.is_empty() || !are_called {
             continue;
         }
-        let misfit = |place: &&Place| place.call.as_ref().is_some_and(|call| possible(&own, call).is_empty());
+        let misfit = |place: &&Place| place.call.as_ref().is_some_and(|call| possible(&own, &untyped(call)).is_empty());
         let is_value = |place: &&Place| name != ".ctor" || place.call.as_ref().is_some_and(|call| !call.arguments.is_empty());
         let at: Vec<String> = places
             .iter()
@@ -60,6 +60,15 @@ pub(super) fn misfits<O: Outputs>(outputs: &mut O, calls: &Calls, files: &[Edite
         }
     }
     Ok(told)
+}
+
+/// A call of which the number and the names of its arguments are known alone.
+fn untyped(call: &Call) -> Call {
+    Call {
+        arguments: vec![String::new(); call.arguments.len()],
+        exact: Vec::new(),
+        ..call.clone()
+    }
 }
 
 /// Types and names of the members whose parameters differ after an edit.
@@ -86,7 +95,7 @@ fn signatures(text: &str) -> BTreeSet<String> {
 }
 
 /// Whether the line of a place is one that the edit wrote.
-fn is_new(files: &[EditedFile], place: &Place) -> bool {
+pub(super) fn is_new(files: &[EditedFile], place: &Place) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;
     };

@@ -3,17 +3,18 @@
 
 use super::distance::Word;
 use super::index::Symbols;
-use super::lost_calls::{Calls, changed_members, misfits};
-use super::lost_types::{duplicates, files_with_packages, unimplemented, unknown_types};
+use super::lost_calls::{Calls, changed_members, is_new, misfits};
+use super::lost_types::{GeneratedParts, duplicates, files_with_packages, unimplemented, unknown_types};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
 use crate::edit::declared::declared_names;
 use engine::seams::world::World;
-use engine::values::label::halves;
+use engine::values::label::{halves, unescape};
 use engine::values::table::Table;
 use producers::csharp::model::{Syntax, Tier};
 use producers::csharp::parse::read;
 use producers::csharp::usages::{NOTHING, Place, UseKind};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Types that are looked at beside those that were touched.
@@ -152,7 +153,12 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
             // A member that is called may be an extension method where packages are seen, unless the edit took it away.
             let is_of_package = |place: &Place| place.kind == UseKind::Call && with_packages.contains(&place.file);
             let came = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
-            let all: Vec<Place> = all.into_iter().filter(came).collect();
+            let mut all: Vec<Place> = all.into_iter().filter(came).collect();
+            if !all.is_empty() && !gone.has_member(name) {
+                let user = output.label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
+                let parts = GeneratedParts::seen_from(outputs, symbols, &user.map(unescape).unwrap_or_default())?;
+                all.retain(|place| !parts.may_declare(place.text.contains(&format!(".{name}"))));
+            }
             if !all.is_empty() {
                 places.entry(name.to_owned()).or_default().extend(all);
             }
@@ -181,7 +187,11 @@ fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
     let Some(file) = files.iter().find(|file| file.path == place.file) else {
         return false;
     };
-    count_of_word(&file.after, name) != count_of_word(&file.before, name)
+    match count_of_word(&file.after, name).cmp(&count_of_word(&file.before, name)) {
+        Ordering::Less => true,
+        Ordering::Equal => false,
+        Ordering::Greater => is_new(files, place),
+    }
 }
 
 fn count_of_word(text: &str, name: &str) -> usize {
@@ -328,9 +338,26 @@ mod tests {
             "public int Twice() => System.Linq.Enumerable.Count(new[] { 1 });",
             "public int Twice() { System.Func<int, int> f = x => x; return f(1) + new Id().Value; }",
             "public int Twice() => Sum(1, 2, 3) + Sum(); static int Sum(params int[] all) => all.Length;",
+            "[Newest] public int Twice() => Take(\"\"[1..]); static int Take(string text) => 1;",
         ] {
             assert_eq!(lost(&ID.replace(twice, fine)), Vec::<String>::new(), "{fine}");
         }
+    }
+
+    #[test]
+    fn what_a_generator_may_declare_is_not_told() {
+        let before = "namespace N;\npublic partial class Id { public int Value; int One() => 1; }\n";
+        let after = before.replace("=> 1", "=> Made + this.Made + 1");
+        assert_eq!(lost_between(before, &after), Vec::<String>::new());
+        assert_eq!(
+            lost_between(&before.replace("partial ", ""), &after.replace("partial ", "")).len(),
+            1
+        );
+        let user = before.replace("int One()", "public int Twice() => 1; }\nclass Go { Id id; int One()");
+        assert_eq!(
+            lost_between(&user, &user.replace("One() => 1", "One() => id.Made")),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::distance::Word;
 use super::index::{Symbols, is_within, simple_name};
 use super::lost_names::{EditedFile, last_name};
-use super::outputs::{Outputs, SymbolError, type_label};
+use super::outputs::{Outputs, SymbolError, file_label, read_one, type_label};
 use super::unimplemented::debts;
 use crate::edit::declared::{declared, declared_names};
 use crate::edit::lines::line_and_column;
@@ -13,6 +13,7 @@ use engine::values::table::Table;
 use producers::csharp::deps::index::Globals;
 use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,6 +53,46 @@ pub(super) fn files_with_packages<O: Outputs>(
     Ok(files.iter().filter(opens).map(|file| file.path.clone()).collect())
 }
 
+/// Whether types of one `partial` declaration are in sight: a source generator may declare the rest, which no file shows.
+pub(super) struct GeneratedParts {
+    own: bool,
+    named: bool,
+}
+
+impl GeneratedParts {
+    /// Those that the code of a type sees.
+    pub(super) fn seen_from<O: Outputs>(outputs: &mut O, symbols: &Symbols, user: &str) -> Result<Self, O::Error> {
+        let mut named = false;
+        if let Some(bytes) = read_one(outputs, type_label(user, "deps"))? {
+            let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged())?;
+            for key in deps.evidence.keys() {
+                named |= is_one_part(outputs, symbols, key)?;
+            }
+        }
+        Ok(Self {
+            own: is_one_part(outputs, symbols, user)?,
+            named,
+        })
+    }
+
+    /// Whether they may declare a name, that of a member behind a value or not.
+    pub(super) fn may_declare(&self, is_behind_value: bool) -> bool {
+        self.own || self.named && is_behind_value
+    }
+}
+
+/// Whether a type has one declaration, which says that it has others.
+fn is_one_part<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
+    let files = symbols.find(key).map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
+    let Some([file]) = files.as_deref() else { return Ok(false) };
+    let Some(bytes) = read_one(outputs, file_label(file, "syntax"))? else {
+        return Ok(false);
+    };
+    let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged())?;
+    let parts: Vec<_> = tree.types.iter().filter(|decl| decl.has_symbol(symbol_of(key))).collect();
+    Ok(matches!(parts.as_slice(), [one] if one.modifiers.iter().any(|modifier| modifier == "partial")))
+}
+
 /// Names of types in the new texts that are none: where the file sees no packages, or a type of nearly that name is there.
 pub(super) fn unknown_types<O: Outputs>(
     outputs: &mut O,
@@ -76,11 +117,21 @@ pub(super) fn unknown_types<O: Outputs>(
                 continue;
             }
             let places = new_places(file, last).join(", ");
+            // An attribute may be of a newer .NET.
+            if places.is_empty() || near.is_none() && is_attribute(file, last) {
+                continue;
+            }
             let meant = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
             told.insert(format!("{name} is no type that is known at {places}{meant}"));
         }
     }
     Ok(told)
+}
+
+/// Whether a word stands behind the bracket of attributes.
+fn is_attribute(file: &EditedFile, word: &str) -> bool {
+    let short = word.strip_suffix("Attribute").unwrap_or(word);
+    file.after.contains(&format!("[{short}"))
 }
 
 /// Where a word stands on lines that the edit wrote.
