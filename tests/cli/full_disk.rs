@@ -258,6 +258,7 @@ fn a_full_shared_folder_costs_time_only() {
     }
     let bench = Bench::memotree();
     let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    fs::create_dir(bench.beside("small")).expect("a folder");
     let share = bench.beside("small").join("share");
     let remote = format!("\n[remote]\nendpoint = \"dir:{}\"\nwrite = \"always\"\n", share.display());
     bench.write("cortex.toml", &(manifest + &remote));

@@ -149,7 +149,8 @@ fn what_the_cache_means_for_a_target_is_said() {
     let (_folder, share) = share();
     json(&machine(&share), &["warm", "//..."]);
     let reader = machine(&share);
-    let ran = reader.run(&["build", "//..."]);
+    // Nothing reads this output, nor any of its volume.
+    let ran = reader.run(&["build", "//types/MemoTree.Core.Storage.Crc32:structure"]);
     assert!(ran.err.contains("results known from a warmed tree"), "{}", ran.err);
     let usages = "//types/MemoTree.Core.Storage.Crc32:usages";
     let explained = json(&reader, &["explain", usages]);

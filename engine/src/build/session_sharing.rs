@@ -42,7 +42,7 @@ impl Session {
             &self.tree(),
             || self.near(),
             &self.engine,
-            (self.graph.is_empty(), |graph| self.fits(graph)),
+            (self.graph.is_empty(), |graph| self.can_continue_from(graph)),
         );
         self.engine.store.let_go();
         let checkout = self.engine.take_again(&stored, cancel)?;

@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Whether the rows are of the rules and producers of this checkout.
-    pub(super) fn fits(&self, rows: &[GraphRow]) -> bool {
+    pub(super) fn can_continue_from(&self, rows: &[GraphRow]) -> bool {
         self.head(rows).is_some()
     }
 

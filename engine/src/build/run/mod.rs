@@ -443,11 +443,9 @@ impl<'a> Run<'a> {
         }
         self.pools.stop();
         self.writer.finish()?;
-        let set_changes = self.set_changes();
-        let costs = self.producer_costs();
         Ok(Leftover {
-            set_changes,
-            costs,
+            set_changes: self.set_changes(),
+            costs: self.producer_costs(),
             results: self.batch,
             history: self.history,
             used: self.used,
