@@ -16,7 +16,7 @@ pub fn purpose(tool: &str) -> &'static str {
         "edit" => "Edit files exactly, saved at once, undoable, all or nothing; symbols by name",
         "rename" => "Rename a C# symbol everywhere, or say what is in the way",
         "overlay" => "Try unsaved edits: put or apply, build, diff, merge",
-        "node" => "Any target of the build graph: output, why stale, versions, cost",
+        "node" => "Any build target: output, why stale, versions, cost",
         "status" => "How index and projects stand; op doctor explains gaps",
         "work_next" => "Take prompts whose answers this workspace lacks",
         "work_submit" => "Hand in the answer to a prompt",

@@ -7,7 +7,7 @@ use super::usages::{Subject, Usages, usages};
 use producers::csharp::usages::Place;
 use std::collections::BTreeSet;
 
-fn find_usages(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
+pub(super) fn find_usages(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
     let symbols = sample.names();
     let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
     let subject = Subject::of(&found).expect("a subject");
@@ -19,7 +19,7 @@ fn certain(found: &Usages) -> Vec<String> {
     found.certain.iter().map(|place| format!("{}:{}", place.line, place.text)).collect()
 }
 
-fn possible(found: &Usages) -> Vec<String> {
+pub(super) fn possible(found: &Usages) -> Vec<String> {
     found
         .possible
         .iter()
@@ -273,18 +273,6 @@ a.Count = 1;
     assert_eq!(told(&mut sample, "E#Put(A,int,int)"), (lines(&["16:E.Put(a, 1, 2);"]), Vec::new()));
     assert_eq!(told(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
     assert_eq!(told(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
-}
-
-#[test]
-fn an_internal_overload_is_chosen_where_it_is_seen_and_by_value_goes_before_in() {
-    let text = "public class Wide { public Wide(int a, int b) { } }\nstruct Thin { public Thin(int a, int b) { } }\npublic class Log\n{\npublic void Add(Wide one) { }\ninternal void Add(in Thin one) { }\nvoid M(Thin thin) { Add(thin); }\nvoid N() { Add(new(1, 2)); }\n}\n";
-    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
-    for (symbol, line) in [("Log#Add(Thin)", 7), ("Log#Add(Wide)", 8)] {
-        let mut sample = Sample::of(&[("p/p.csproj", project), ("p/a.cs", text)]);
-        let (_, found) = find_usages(&mut sample, symbol);
-        let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
-        assert_eq!((lines, possible(&found)), (vec![line], Vec::new()), "{symbol}");
-    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::resolve::{Options, resolve};
 use super::samples::Sample;
 use super::usages::{Subject, usages};
+use super::usages_tests::{find_usages, possible};
 use std::collections::BTreeSet;
 
 #[test]
@@ -150,4 +151,16 @@ fn what_no_project_compiles_comes_last() {
     };
     let found = ["Acme.Tool#Go", "StringReader#Read", "StringReader"].map(&mut certain);
     assert_eq!(found, [1, 0, 0]);
+}
+
+#[test]
+fn an_internal_overload_is_chosen_where_it_is_seen_and_by_value_goes_before_in() {
+    let text = "public class Wide { public Wide(int a, int b) { } }\nstruct Thin { public Thin(int a, int b) { } }\npublic class Log\n{\npublic void Add(Wide one) { }\ninternal void Add(in Thin one) { }\nvoid M(Thin thin) { Add(thin); }\nvoid N() { Add(new(1, 2)); }\n}\n";
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
+    for (symbol, line) in [("Log#Add(Thin)", 7), ("Log#Add(Wide)", 8)] {
+        let mut sample = Sample::of(&[("p/p.csproj", project), ("p/a.cs", text)]);
+        let (_, found) = find_usages(&mut sample, symbol);
+        let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+        assert_eq!((lines, possible(&found)), (vec![line], Vec::new()), "{symbol}");
+    }
 }
