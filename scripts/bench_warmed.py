@@ -39,7 +39,7 @@ class Bench:
         """A fresh checkout and a fresh store, or a copy of one."""
         for place in ("checkout", "store"):
             shutil.rmtree(self.scratch / place, ignore_errors=True)
-        shutil.copytree(self.sources, self.scratch / "checkout", symlinks=True, ignore=shutil.ignore_patterns(".cortex"))
+        shutil.copytree(self.sources, self.scratch / "checkout", symlinks=True, ignore=shutil.ignore_patterns(".cortex", ".git"))
         if store:
             shutil.copytree(store, self.scratch / "store")
         if edits:
