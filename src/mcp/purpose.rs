@@ -5,16 +5,16 @@ pub fn purpose(tool: &str) -> &'static str {
     match tool {
         "search" => "Find C# types and members by part of a name; op grep finds a regex in sources, each hit with its member",
         "outline" => "Declarations of a type, or what a file, folder, namespace or project holds; a tenth of reading it",
-        "source" => "Exact code of types, members or files, with line numbers",
+        "source" => "Exact code of types, members, files, with line numbers",
         "usages" => {
             "References bound as the compiler does, which grep cannot; op: who calls, implements, depends, what tests a change reaches"
         }
         "semantic" => "Summary of a type's role and limits, if one was written",
-        "investigate" => "Have a model answer a question about the code, with evidence",
+        "investigate" => "Have a model answer about the code, with evidence",
         "context" => "build: types and members that belong to a task; live: a file as it is and what changed since",
-        "pack_build" => "One text of what is known of chosen types",
+        "pack_build" => "One text of what is known of types",
         "edit" => "Edit files exactly, saved at once, undoable, all or nothing; symbols by name",
-        "rename" => "Rename a C# symbol everywhere, or say what is in the way",
+        "rename" => "Rename a C# symbol everywhere, or say what hinders",
         "overlay" => "Try unsaved edits: put or apply, build, diff, merge",
         "node" => "Any build target: output, why stale, versions, cost",
         "status" => "How index and projects stand; op doctor explains gaps",

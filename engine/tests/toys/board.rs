@@ -287,7 +287,11 @@ impl RemoteCache for Board {
 
     /// Stores one volume for eager results, and one for each other producer.
     fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
+        // Loading an output may ask this board for it.
+        let outputs = offer.results.iter().flat_map(|bundled| &bundled.outputs);
+        let blobs: Vec<_> = outputs.filter_map(|digest| Some((*digest, (offer.load)(digest)?))).collect();
         let mut pinned = self.pinned();
+        pinned.blobs.extend(blobs);
         let mut volumes = Vec::new();
         let kind = |bundled: &Bundled| {
             (
@@ -297,9 +301,6 @@ impl RemoteCache for Board {
         };
         for alike in offer.results.chunk_by(|a, b| kind(a) == kind(b)) {
             let outputs: Vec<Digest> = alike.iter().flat_map(|bundled| bundled.outputs.clone()).collect();
-            for digest in &outputs {
-                pinned.blobs.extend((offer.load)(digest).map(|blob| (*digest, blob)));
-            }
             let results: Vec<SharedResult> = alike.iter().map(|bundled| bundled.result.clone()).collect();
             let address = format!("{:?}", results.iter().map(|result| result.key).collect::<Vec<_>>()).into_bytes();
             volumes.push(VolumeRef {
