@@ -46,6 +46,10 @@ struct Elsewhere {
     ahead: usize,
     /// The same for records.
     ahead_of_records: usize,
+    /// Outputs that were fetched and are being committed.
+    arriving_outputs: FxHashMap<Digest, Arc<[u8]>>,
+    /// Records that were fetched and are being committed.
+    arriving_records: FxHashMap<ActionKey, ActionRecord>,
 }
 
 impl Elsewhere {
@@ -64,6 +68,8 @@ impl Elsewhere {
             volumes,
             ahead: 1,
             ahead_of_records: 1,
+            arriving_outputs: FxHashMap::default(),
+            arriving_records: FxHashMap::default(),
         })
     }
 
@@ -127,8 +133,13 @@ impl Fetching {
         }
         let mut guard = self.elsewhere();
         let elsewhere = self.index(&mut guard)?;
+        if let Some(record) = elsewhere.arriving_records.get(key) {
+            return Ok(Some(record.clone()));
+        }
         let Some(at) = elsewhere.by_key.get(&prefix(&key.0)).copied() else {
-            return Ok(None);
+            // Another thread may have committed it since.
+            drop(guard);
+            return self.store.action(key);
         };
         let wanted = elsewhere.next_records(at);
         let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].1.address[..]).collect();
@@ -141,7 +152,15 @@ impl Fetching {
             commit.rows.push(known.to_row(id));
             commit.results.extend(results.new);
         }
+        let arriving: Vec<ActionKey> = commit.results.iter().map(|result| result.key).collect();
+        let records = commit.results.iter().map(|result| (result.key, result.record.clone()));
+        elsewhere.arriving_records.extend(records);
+        // A commit uses the threads whose jobs may wait for this lock.
+        drop(guard);
         self.store.commit(self.view, commit)?;
+        if let Some(elsewhere) = &mut *self.elsewhere() {
+            arriving.iter().for_each(|key| drop(elsewhere.arriving_records.remove(key)));
+        }
         self.store.action(key)
     }
 
@@ -157,7 +176,13 @@ impl Fetching {
         };
         match elsewhere.state[at] {
             // Another thread has fetched the volume since; if the output is still missing, the volume was wrong.
-            State::Fetched => return self.store.blob(digest),
+            State::Fetched => {
+                if let Some(blob) = elsewhere.arriving_outputs.get(digest) {
+                    return Ok(Some(blob.clone()));
+                }
+                drop(guard);
+                return self.store.blob(digest);
+            }
             State::Left => return Ok(None),
             State::Unread => {}
         }
@@ -174,6 +199,10 @@ impl Fetching {
             wanted.iter().for_each(|at| elsewhere.state[*at] = State::Unread);
         }
         let found = blobs.iter().find(|(came, _)| came == digest).map(|(_, blob)| blob.clone());
+        let arriving: Vec<Digest> = blobs.iter().map(|(digest, _)| *digest).collect();
+        elsewhere.arriving_outputs.extend(blobs.iter().cloned());
+        // A commit uses the threads whose jobs may wait for this lock.
+        drop(guard);
         self.store.commit(
             self.view,
             Commit {
@@ -181,6 +210,9 @@ impl Fetching {
                 ..Commit::default()
             },
         )?;
+        if let Some(elsewhere) = &mut *self.elsewhere() {
+            arriving.iter().for_each(|digest| drop(elsewhere.arriving_outputs.remove(digest)));
+        }
         Ok(found)
     }
 }
