@@ -225,7 +225,10 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
         plural(found.versions, "version")
     );
     if found.collected > 0 {
-        text.push_str(&format!("The results of {} were collected.\n", plural(found.collected, "version")));
+        text.push_str(&format!(
+            "The results of {} are not here: collected, or not fetched yet.\n",
+            plural(found.collected, "version")
+        ));
     }
     for harm in found.harm.iter().take(SHOWN) {
         let paid = if harm.paid { " (it was paid for)" } else { "" };

@@ -209,3 +209,18 @@ fn a_branch_continues_the_bundle_of_its_merge_base() {
     let sent = warmed["remote"]["bytes_up"].as_u64().expect("a number");
     assert!(warmed["bundle"]["stored"] == true && sent < 200_000, "{sent}");
 }
+
+#[test]
+fn what_the_cache_lost_is_made_and_sent_again_by_a_machine_that_took_the_graph_over() {
+    let (_folder, share) = share();
+    json(&machine(&share), &["warm", "//..."]);
+    let second = machine(&share);
+    json(&second, &["build", "//..."]);
+    fs::remove_dir_all(&share).expect("removed");
+    fs::create_dir(&share).expect("a folder");
+    let warmed = json(&second, &["warm", "//..."]);
+    assert!(warmed["bundle"]["stored"] == true, "{}", warmed["bundle"]);
+    let third = machine(&share);
+    assert_eq!(json(&third, &["build", "//..."])["tally"]["ran"], 0);
+    assert_eq!(outputs(&third), outputs(&second));
+}

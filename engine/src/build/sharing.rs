@@ -225,6 +225,22 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     Ok(drawn.into_iter().take(count).map(|(_, _, label)| label.to_string()).collect())
 }
 
+/// Returns the nodes that `roots` depend on whose results are neither in the store nor, any more, in the cache.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn lost_results(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<NodeId>, StoreError> {
+    let mut lost = Vec::new();
+    for id in made_of(graph, roots) {
+        if let Some(filed) = graph.node(id).result
+            && store.action(&filed.key)?.is_none()
+        {
+            lost.push(id);
+        }
+    }
+    Ok(lost)
+}
+
 /// Returns everything that `roots` depend on, to store together: all results in the store except those that [stay here](shared::stays_here). Dear
 /// results come first, then those that decide; neighbours are of one producer.
 ///
