@@ -177,7 +177,7 @@ impl Inner {
         let (mut pieces, changes) = match known {
             Some(((earlier, bytes), address)) => {
                 let changes = difference(&earlier, rows);
-                // Pieces of which a third is replaced cost more to read than to send again.
+                // Readers pay for replaced rows too: beyond a third of them, send the whole graph.
                 let is_worth_keeping = bytes + len(&changes) <= all + all / 2 && address.pieces.len() < MOST;
                 match is_worth_keeping {
                     true => (address.pieces, changes),

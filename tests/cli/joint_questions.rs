@@ -1,12 +1,12 @@
 //! Several questions to a model that are asked as one.
 
-use crate::money::{ALL, FULL, PAIR, calls, manifest, put, workspace};
+use crate::money::{ALL, FULL, PAIR, calls, manifest, workspace, write_model_file};
 
 #[test]
 fn one_call_buys_the_answers_to_all_questions_that_are_asked_as_one() {
     let bench = workspace(&PAIR);
     manifest(&bench, "", "params.together = 8");
-    put(&bench, "full", &format!("# ANSWER 1\n{FULL}\n# ANSWER 2\n{FULL}"));
+    write_model_file(&bench, "full", &format!("# ANSWER 1\n{FULL}\n# ANSWER 2\n{FULL}"));
     let built = bench.run(&["build", "--max-calls", "1", ALL]);
     assert_eq!((built.code, calls(&bench)), (0, 1), "{built:?}");
     let cost = bench.run(&["cost", "--json"]).json();
@@ -37,12 +37,12 @@ fn patches_of_a_build_are_asked_as_one_and_first_answers_alone() {
     ];
     let bench = workspace(&types);
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 4));
-    put(&bench, "full", "# ANSWER 1\nNO CHANGE\n# ANSWER 2\nNO CHANGE\n");
+    write_model_file(&bench, "full", "# ANSWER 1\nNO CHANGE\n# ANSWER 2\nNO CHANGE\n");
     bench.change("A.cs", "return 1", "return 3");
     bench.change("B.cs", "return 2", "return 4");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
     // A model that cannot answer in parts is asked in vain once, not once per joinable question.
-    put(&bench, "full", "NO CHANGE\n");
+    write_model_file(&bench, "full", "NO CHANGE\n");
     bench.change("A.cs", "int GetA() { return 3; }", "long GetA() { return 5; }");
     bench.change("B.cs", "int PutB() { return 4; }", "long PutB() { return 6; }");
     bench.change("C.cs", "return of.GetA()", "return 1 + (int)of.GetA()");
@@ -54,10 +54,10 @@ fn patches_of_a_build_are_asked_as_one_and_first_answers_alone() {
 fn a_build_that_is_stopped_in_a_question_for_many_can_go_on() {
     let bench = workspace(&PAIR);
     manifest(&bench, "", "params.together = 8");
-    put(&bench, "full", &format!("# ANSWER 1\n{FULL}\n# ANSWER 2\n{FULL}"));
-    put(&bench, "act", "kill -INT $PPID; exec sleep 600");
+    write_model_file(&bench, "full", &format!("# ANSWER 1\n{FULL}\n# ANSWER 2\n{FULL}"));
+    write_model_file(&bench, "act", "kill -INT $PPID; exec sleep 600");
     let stopped = bench.run(&["build", ALL]);
     assert_eq!((stopped.code, calls(&bench)), (130, 1), "{stopped:?}");
-    put(&bench, "act", "");
+    write_model_file(&bench, "act", "");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
 }

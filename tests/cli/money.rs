@@ -22,7 +22,7 @@ pub fn workspace(types: &[(&str, &str)]) -> Bench {
     for (name, code) in types {
         bench.write(&format!("{name}.cs"), &format!("namespace N;\n{code}\n"));
     }
-    put(&bench, "full", FULL);
+    write_model_file(&bench, "full", FULL);
     bench
 }
 
@@ -37,7 +37,7 @@ pub fn manifest(bench: &Bench, model: &str, producer: &str) {
     );
 }
 
-pub fn put(bench: &Bench, file: &str, text: &str) {
+pub fn write_model_file(bench: &Bench, file: &str, text: &str) {
     std::fs::write(bench.beside("model").join(file), text).expect("a file");
 }
 
@@ -60,11 +60,11 @@ const SECOND: &str = "[ \"$(wc -c < \"$0/calls\")\" -ge 2 ] &&";
 #[test]
 fn an_interrupted_build_keeps_what_was_answered() {
     let bench = workspace(&PAIR);
-    put(&bench, "act", &format!("{SECOND} {{ kill -INT $PPID; exec sleep 600; }}"));
+    write_model_file(&bench, "act", &format!("{SECOND} {{ kill -INT $PPID; exec sleep 600; }}"));
     let stopped = bench.run(&["build", "--llm-jobs", "1", ALL]);
     assert_eq!((stopped.code, calls(&bench)), (130, 2), "{stopped:?}");
     assert!(stopped.err.contains("1 file written, 1 left"), "{}", stopped.err);
-    put(&bench, "act", "");
+    write_model_file(&bench, "act", "");
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     assert_eq!(calls(&bench), 1, "only what had not come is asked for again");
     let cost = bench.run(&["cost", "--json"]).json();
@@ -117,10 +117,10 @@ fn answers_of_any_tree_are_offered_to_a_cache() {
 #[test]
 fn a_killed_build_asks_for_no_answer_twice() {
     let bench = workspace(&PAIR);
-    put(&bench, "act", &format!("{SECOND} {{ kill -KILL $PPID; exit 1; }}"));
+    write_model_file(&bench, "act", &format!("{SECOND} {{ kill -KILL $PPID; exit 1; }}"));
     assert_eq!(bench.run(&["build", "--llm-jobs", "1", ALL]).code, -1);
     assert_eq!(calls(&bench), 2);
-    put(&bench, "act", "");
+    write_model_file(&bench, "act", "");
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     assert_eq!(calls(&bench), 1);
     let cost = bench.run(&["cost", "--json"]).json();
@@ -133,8 +133,8 @@ fn a_killed_build_asks_for_no_answer_twice() {
 #[test]
 fn an_answer_of_no_use_before_an_interruption_is_in_the_ledger() {
     let bench = workspace(&PAIR[..1]);
-    put(&bench, "full", "Nothing to say.\n");
-    put(&bench, "act", &format!("{SECOND} {{ kill -INT $PPID; exec sleep 600; }}"));
+    write_model_file(&bench, "full", "Nothing to say.\n");
+    write_model_file(&bench, "act", &format!("{SECOND} {{ kill -INT $PPID; exec sleep 600; }}"));
     let stopped = bench.run(&["build", ALL]);
     assert_eq!((stopped.code, calls(&bench)), (130, 2), "{stopped:?}");
     let cost = bench.run(&["cost", "--json"]).json();
@@ -144,7 +144,7 @@ fn an_answer_of_no_use_before_an_interruption_is_in_the_ledger() {
 #[test]
 fn a_limit_before_the_repair_is_told_as_a_limit_and_loses_nothing() {
     let bench = workspace(&PAIR[..1]);
-    put(&bench, "full", "Nothing to say.\n");
+    write_model_file(&bench, "full", "Nothing to say.\n");
     let stopped = bench.run(&["build", "--max-calls", "1", ALL]);
     assert_eq!((stopped.code, calls(&bench)), (9, 1), "{stopped:?}");
     assert!(stopped.err.contains("E_LIMIT"), "{}", stopped.err);
@@ -272,11 +272,11 @@ fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
         ("", "params.sections = [{ name = \"MORE\", about = \"anything\" }]"),
     ] {
         if other.1.contains("MORE") {
-            put(&bench, "full", &format!("{FULL}\nMORE:\n- None.\n"));
+            write_model_file(&bench, "full", &format!("{FULL}\nMORE:\n- None.\n"));
         }
         assert!(keys.insert(build(other.0, other.1).to_string()), "{other:?}");
     }
-    put(&bench, "full", FULL);
+    write_model_file(&bench, "full", FULL);
     // Back to the start: the answer is stored.
     calls(&bench);
     assert_eq!(build("", ""), first);
@@ -288,7 +288,7 @@ fn a_rename_of_a_type_or_of_its_namespace_costs_nothing() {
     let store = "public class Store { readonly Gate gate = new(); public int Get(int n) { gate.Wait(n); return n + 1; } }";
     let gate = "public class Gate { public void Wait(int n) { while (n > 0) { n--; } } public Mode Mode { get; set; } }";
     let bench = workspace(&[("Store", store), ("Gate", gate), ("Mode", "public enum Mode { Open, Shut }")]);
-    put(
+    write_model_file(
         &bench,
         "full",
         &FULL.replace("- Holds.", "- Holds Store, `Gate` and N.Mode [Gate]."),
@@ -361,7 +361,7 @@ fn prompts_are_the_same_on_any_machine() {
     let asked = |settings: &[(&str, &str)], jobs: &str, calls: &str| {
         let bench = Bench::memotree();
         std::fs::create_dir(bench.beside("model")).expect("a folder");
-        put(&bench, "full", FULL);
+        write_model_file(&bench, "full", FULL);
         let argv = serde_json::json!(["sh", "-c", MODEL, bench.beside("model")]);
         let own = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
         let model = format!("{own}\n[model.sim]\napi = \"command\"\ncommand = {argv}\n[producer.semantic]\nparams.model = \"sim\"\n");
@@ -401,7 +401,7 @@ fn prompts_are_the_same_on_any_machine() {
 fn a_model_that_closes_its_output_and_stays_is_given_up() {
     let bench = workspace(&PAIR[..1]);
     manifest(&bench, "timeout_seconds = 0.3", "");
-    put(&bench, "act", "exec >&- 2>&-; exec sleep 600");
+    write_model_file(&bench, "act", "exec >&- 2>&-; exec sleep 600");
     let built = bench.run(&["build", ALL]);
     assert_eq!((built.code, calls(&bench)), (1, 1), "{built:?}");
     assert!(
@@ -439,7 +439,7 @@ fn a_group_is_priced_and_shown_as_the_one_question_it_is() {
     assert!(prompt.out.contains("Odd") && prompt.out.contains("Even"), "{prompt:?}");
     assert!(prompt.err.contains("N_GROUP") && prompt.err.contains("//groups/"), "{}", prompt.err);
     assert_eq!(calls(&bench), 0);
-    put(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
+    write_model_file(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     assert_eq!(calls(&bench), 1);
     // A new request for one of its types is one for the whole group.
@@ -481,7 +481,7 @@ const RIGHT: &str = "public class Right { public Left Other { get; set; } }";
 #[test]
 fn the_file_of_a_group_comes_and_goes_with_its_types() {
     let bench = workspace(&[("Left", LEFT), ("Right", RIGHT)]);
-    put(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
+    write_model_file(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
     let folder = bench.root().join(".cortex/out/semantic");
     let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
     assert_eq!((bench.run(&["build", ALL]).code, files()), (0, 1));
@@ -489,7 +489,7 @@ fn the_file_of_a_group_comes_and_goes_with_its_types() {
     std::fs::remove_dir_all(&folder).expect("removed");
     assert_eq!((bench.run(&["build", ALL]).code, files()), (0, 1));
     bench.write("Left.cs", &format!("namespace N;\n{}\n", LEFT.replace("Right", "Left")));
-    put(&bench, "full", FULL);
+    write_model_file(&bench, "full", FULL);
     // An empty set is not an error beside others.
     let built = bench.run(&["build", ALL, "//groups/...:semantic"]);
     assert_eq!((built.code, files()), (0, 0), "{built:?}");
@@ -500,7 +500,7 @@ fn the_file_of_a_group_comes_and_goes_with_its_types() {
 #[test]
 fn types_of_a_group_say_why_its_question_failed() {
     let bench = workspace(&[("Left", LEFT), ("Right", RIGHT)]);
-    put(&bench, "act", "echo 'no room' >&2; exit 3");
+    write_model_file(&bench, "act", "echo 'no room' >&2; exit 3");
     assert_eq!(bench.run(&["build", ALL, "//index:json"]).code, 1);
     let index = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("index.json");
     assert_eq!(index.matches("\"lastError\"").count(), 2, "{index}");
@@ -532,7 +532,7 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
         assert!(told.to_string().contains(&format!("{why}; --refresh asks for it")), "{told}");
     }
     // A failure is reported for its own target only.
-    put(&bench, "act", "exit 3");
+    write_model_file(&bench, "act", "exit 3");
     assert_eq!(bench.run(&["build", ALL]).code, 1);
     let (own, other) = (explained("B"), explained("C"));
     assert!(own.contains("pending: the last try at its present inputs failed"), "{own}");
@@ -543,7 +543,7 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
         told["lastError"].as_str().expect("an error").to_owned()
     };
     assert_eq!(error("C"), format!("//types/N.B:semantic failed: {}", error("B")));
-    put(&bench, "act", "");
+    write_model_file(&bench, "act", "");
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     let marked = bench.run(&["invalidate", "A:semantic", "--json"]).json();
     assert_eq!((&marked["paid"], &marked["paidReaders"]), (&1.into(), &2.into()), "{marked}");

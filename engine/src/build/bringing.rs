@@ -2,10 +2,10 @@
 //! knows its targets; others are [fetched](crate::store::fetching) when read.
 
 use super::engine::Engine;
+use super::shared_graph::KnownResult;
 use super::sharing::Sharing;
 use crate::seams::producer::Registry;
 use crate::seams::remote::{Bundle, GraphRow, PREFIX, Volume, VolumeKind, VolumeRef};
-use crate::store::records::Class;
 use crate::store::volumes::{self, KnownVolume, VolumeResults};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
@@ -43,6 +43,8 @@ struct Filing<'a> {
     view: ViewId,
     found: Found,
     registry: &'a Registry,
+    /// Seconds since 1970.
+    now: u64,
 }
 
 /// Findings that only the holder of the checkout may use.
@@ -56,8 +58,8 @@ pub struct Found {
     pub rows: Vec<RowChange>,
     /// The graph of the bundle's tree; empty without one.
     pub graph: Vec<GraphRow>,
-    /// The results of the volumes that were read: output, and whether it is paid.
-    pub results: FxHashMap<ActionKey, (Digest, bool)>,
+    /// The results of the volumes that were read.
+    pub results: FxHashMap<ActionKey, KnownResult>,
     /// Prefixes of the keys of the other volumes.
     pub unread: FxHashSet<[u8; PREFIX]>,
 }
@@ -84,6 +86,7 @@ impl Sharing {
             view: engine.view,
             found: Found::default(),
             registry: &engine.registry,
+            now: engine.world.now_secs(),
         };
         if !self.cache.reads() {
             return Ok(Found::default());
@@ -150,9 +153,9 @@ impl Filing<'_> {
 
     /// Adds the results of a volume to a commit; returns the row that records the volume.
     fn results(&mut self, at: &VolumeRef, volume: &Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
-        let (registry, found) = (self.registry, &mut self.found);
+        let (registry, found, now) = (self.registry, &mut self.found, self.now);
         let results = VolumeResults::of(volume, self.store, |key, record| {
-            found.results.insert(*key, (record.output, record.class == Class::Paid));
+            found.results.insert(*key, KnownResult::of(record, now));
             if is_fold(registry, &record.producer) {
                 found.predecessors.insert((&*record.label).into(), *key);
             }

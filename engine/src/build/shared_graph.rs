@@ -10,8 +10,8 @@ use crate::graph::{Filed, NodeId};
 use crate::manifest::read::keyed;
 use crate::seams::remote::{GraphRow, PREFIX, prefix};
 use crate::seams::world::{Change, Refresh};
-use crate::store::records::{Class, HistoryRecord};
-use crate::store::unconfirmed::Unconfirmed;
+use crate::store::records::{ActionRecord, Class, HistoryRecord};
+use crate::store::unconfirmed::{self, Unconfirmed};
 use crate::store::{Commit, Part, RowChange, StoreError};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
@@ -41,11 +41,30 @@ struct Head {
     stale: Vec<u8>,
 }
 
+/// Facts of a record that a graph is checked against.
+#[derive(Clone, Copy)]
+pub struct KnownResult {
+    /// Digest of the output.
+    pub output: Digest,
+    /// Whether it is paid, and young enough that another machine may have another answer.
+    pub is_unconfirmed: bool,
+}
+
+impl KnownResult {
+    /// Reads these facts at `now`, in seconds since 1970.
+    pub fn of(record: &ActionRecord, now: u64) -> Self {
+        Self {
+            output: record.output,
+            is_unconfirmed: record.class == Class::Paid && now < record.made_at.saturating_add(unconfirmed::OLD),
+        }
+    }
+}
+
 /// Results that a checkout has, or that it receives when they are looked up.
 pub struct KnownResults {
-    /// Those whose records were read: output, and whether each is paid.
-    pub read: FxHashMap<ActionKey, (Digest, bool)>,
-    /// Prefixes of the keys of the others, none of which is paid.
+    /// Results whose records were read.
+    pub read: FxHashMap<ActionKey, KnownResult>,
+    /// Prefixes of the keys of all other results; no such result is paid.
     pub unread: FxHashSet<[u8; PREFIX]>,
 }
 
@@ -113,7 +132,7 @@ impl Session {
         let Some(outline) = self.outline(&rows, known)? else {
             return Ok(false);
         };
-        let mut state = State {
+        let state = State {
             generation: self.state.generation + 1,
             manifest: self.definition().0.to_vec(),
             registry: head.registry,
@@ -133,9 +152,9 @@ impl Session {
         }
         commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&state))));
         store.commit(view, commit)?;
-        std::mem::swap(&mut self.state, &mut state);
+        let before = std::mem::replace(&mut self.state, state);
         let Some((graph, links)) = stored_graph_and_links(&self.engine, &self.state)? else {
-            self.state = state;
+            self.state = before;
             self.forget_graph()?;
             return Ok(false);
         };
@@ -184,17 +203,20 @@ impl Session {
             for (id, label, result) in planned {
                 let stored = match known.read.get(&result.key) {
                     Some(stored) => Some(*stored),
-                    None if known.unread.contains(&prefix(&result.key.0)) => Some((result.output, false)),
+                    None if known.unread.contains(&prefix(&result.key.0)) => Some(KnownResult {
+                        output: result.output,
+                        is_unconfirmed: false,
+                    }),
                     None => {
                         let record = self.engine.store.action(&result.key)?;
-                        record.map(|record| (record.output, record.class == Class::Paid))
+                        record.map(|record| KnownResult::of(&record, now))
                     }
                 };
-                let Some((_, is_paid)) = stored.filter(|(output, _)| *output == result.output) else {
+                let Some(stored) = stored.filter(|stored| stored.output == result.output) else {
                     outline.unknown.push(id);
                     continue;
                 };
-                if is_paid {
+                if stored.is_unconfirmed {
                     outline.unconfirmed.push(Unconfirmed::new(&label, now).to_row(&result.key));
                 }
                 let version = HistoryRecord {

@@ -90,7 +90,7 @@ impl KnownVolume {
         }
     }
 
-    /// Records a volume of which only the index was read.
+    /// Records a volume by its index alone.
     pub fn unread(volume: &VolumeRef, index: &VolumeIndex) -> Self {
         Self {
             address: volume.address.clone(),
@@ -149,7 +149,7 @@ pub struct VolumeResults {
 }
 
 impl VolumeResults {
-    /// Reads the records of a volume, each of which `note` receives. Leaves out malformed ones.
+    /// Reads the records of a volume and passes each to `note`. Skips malformed records.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -64,7 +64,7 @@ fn rows_that_changed_are_sent() {
     let (whole, changed) = warm(&server, "two", "one", &graph);
     assert!(whole && changed < 10_000, "{changed}");
     assert_eq!(graph_at(&server, "two"), Some(rows_of(&graph)));
-    // A graph of which much changed is sent whole, so that nothing outdated is read for ever.
+    // If most rows changed, the job sends the whole graph, so that readers fetch no outdated rows.
     for (_, body) in graph.iter_mut().take(6_000) {
         body.rotate_left(1);
     }

@@ -297,7 +297,7 @@ fn with_base(text: &str, compiled: &str, range: &Range<usize>, base: &str) -> St
 mod tests {
     use super::*;
 
-    fn made(text: &str, symbol: &str, asked: &str) -> Result<Extracted, String> {
+    fn extracted(text: &str, symbol: &str, asked: &str) -> Result<Extracted, String> {
         let asked = Asked::read(asked).map_err(|refused| refused.why)?;
         extract(text, symbol, &asked, &BTreeSet::new()).map_err(|refused| refused.why)
     }
@@ -306,25 +306,25 @@ mod tests {
 
     #[test]
     fn public_members_become_an_interface() {
-        let done = made(SHOP, "Shop", "IShop").expect("extracted");
+        let done = extracted(SHOP, "Shop", "IShop").expect("extracted");
         assert_eq!(
             done.own,
             "// Licence.\n\n#nullable enable\n\nusing System;\n\nnamespace Trade;\n\npublic interface IShop<T> where T : class\n{\n    int Count { get; }\n\n    T? Find(string name, int most = 3);\n\n    T? Find(int at);\n\n    void Dispose();\n}\n"
         );
         assert_eq!(done.text, SHOP.replace("IDisposable where", "IDisposable, IShop<T> where"));
-        let one = made(SHOP, "Shop", "ICount: Count").expect("extracted");
+        let one = extracted(SHOP, "Shop", "ICount: Count").expect("extracted");
         assert!(
             one.own.ends_with("public interface ICount\n{\n    int Count { get; }\n}\n"),
             "{}",
             one.own
         );
-        let found = made(SHOP, "Shop", "IFind: Find(string, int), ToString").expect("extracted");
+        let found = extracted(SHOP, "Shop", "IFind: Find(string, int), ToString").expect("extracted");
         assert_eq!(found.members, ["Find(string,int)", "ToString()"]);
         let block = "namespace N\n{\n\tstruct S { public void M() { } }\n}\n";
-        let done = made(block, "S", "I").expect("extracted");
+        let done = extracted(block, "S", "I").expect("extracted");
         assert_eq!(done.own, "namespace N\n{\n\tinterface I\n\t{\n\t\tvoid M();\n\t}\n}\n");
         assert_eq!(done.text, block.replace("struct S {", "struct S : I {"));
-        let record = made("public record R(int P) { public int Q => 1; }\n", "R", "I").expect("extracted");
+        let record = extracted("public record R(int P) { public int Q => 1; }\n", "R", "I").expect("extracted");
         assert_eq!(
             (record.members, record.text.as_str()),
             (vec!["Q".to_owned()], "public record R(int P) : I { public int Q => 1; }\n")
@@ -351,7 +351,7 @@ mod tests {
             ),
             ("class A { public void M() { }", "A", "I", "does not parse"),
         ] {
-            let told = made(text, symbol, asked).expect_err(asked);
+            let told = extracted(text, symbol, asked).expect_err(asked);
             assert!(told.contains(why), "{asked}: {told}");
         }
     }

@@ -226,7 +226,7 @@ mod tests {
     use crate::symbols::samples::Sample;
     use crate::symbols::unimplemented::debts;
 
-    fn made(base: &str, text: &str, key: &str) -> Implemented {
+    fn implemented(base: &str, text: &str, key: &str) -> Implemented {
         let mut sample = Sample::of(&[("a.cs", text), ("base.cs", base)]);
         let symbols = sample.names();
         let disk = sample.world();
@@ -256,12 +256,12 @@ mod tests {
     fn stubs_are_written_as_their_bases_ask() {
         let base = "using System;\nusing System.Collections.Generic;\nusing Package;\nnamespace N;\npublic interface I<T>\n{\n    List<T> All(T id, int most = 3);\n    int Count { get; }\n    T this[int at] { get; set; }\n    event Action E;\n    static abstract I<T> Make();\n    Thing Of(int x);\n}\npublic interface J { string Of(int y); R M<R>() where R : class; }\npublic abstract class B { protected abstract R Do<R>(R one) where R : class; public abstract int P { get; protected set; } }\n";
         let text = "namespace N.M;\n\npublic class A : B, I<string>, J\n{\n}\n";
-        let done = made(base, text, "N.M.A");
+        let done = implemented(base, text, "N.M.A");
         assert_eq!(
             done.text,
             "using System;\nusing System.Collections.Generic;\nusing Package;\n\nnamespace N.M;\n\npublic class A : B, I<string>, J\n{\n    protected override R Do<R>(R one)\n    {\n        throw new NotImplementedException();\n    }\n\n    public override int P\n    {\n        get => throw new NotImplementedException();\n        protected set => throw new NotImplementedException();\n    }\n\n    public List<string> All(string id, int most = 3)\n    {\n        throw new NotImplementedException();\n    }\n\n    public int Count => throw new NotImplementedException();\n\n    public string this[int at]\n    {\n        get => throw new NotImplementedException();\n        set => throw new NotImplementedException();\n    }\n\n    public event Action E;\n\n    public static I<string> Make()\n    {\n        throw new NotImplementedException();\n    }\n\n    public Thing Of(int x)\n    {\n        throw new NotImplementedException();\n    }\n\n    string J.Of(int y)\n    {\n        throw new NotImplementedException();\n    }\n\n    public R M<R>() where R : class\n    {\n        throw new NotImplementedException();\n    }\n}\n"
         );
-        let plain = made(
+        let plain = implemented(
             "namespace N;\npublic interface K { void M(); }\n",
             "namespace N\n{\n\tstruct S : K\n\t{\n\t\tint x;\n\t}\n}\n",
             "N.S",

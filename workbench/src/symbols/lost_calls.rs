@@ -62,7 +62,7 @@ pub(super) fn misfits<O: Outputs>(outputs: &mut O, calls: &Calls, files: &[Edite
     Ok(told)
 }
 
-/// A call of which the number and the names of its arguments are known alone.
+/// A call, described by the number and the names of its arguments.
 fn untyped(call: &Call) -> Call {
     Call {
         arguments: vec![String::new(); call.arguments.len()],
