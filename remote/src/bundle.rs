@@ -2,7 +2,7 @@
 //! names by which similar trees find it.
 
 use crate::graph_pieces::GraphAddress;
-use crate::volume::{self, Address, SCHEMA};
+use crate::volume::Address;
 use engine::seams::remote::Wanted;
 use engine::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
@@ -12,26 +12,15 @@ pub(crate) const OUTPUT: &str = "bundle";
 /// Producer name of bundles.
 const PRODUCER: &str = "cortex/bundle@2";
 
-#[derive(Encode, Decode)]
-#[cbor(map)]
-struct Written {
-    #[n(0)]
-    schema: u32,
-    #[n(1)]
-    number: u32,
-    #[n(2)]
-    volumes: Vec<Address>,
-    /// The graph of the tree.
-    #[n(3)]
-    graph: Option<GraphAddress>,
-}
-
 /// Contents of a bundle.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
 pub(crate) struct BundleContent {
     /// Addresses of its volumes.
+    #[n(0)]
     pub volumes: Vec<Address>,
     /// Address of the graph of its tree.
+    #[n(1)]
     pub graph: Option<GraphAddress>,
 }
 
@@ -43,30 +32,11 @@ pub(crate) fn lookup_of_bundle(name: &Digest) -> Wanted {
     }
 }
 
-/// Encodes a bundle.
-pub(crate) fn encode(content: &BundleContent, number: u32) -> Vec<u8> {
-    let written = Written {
-        schema: SCHEMA,
-        number,
-        volumes: content.volumes.clone(),
-        graph: content.graph.clone(),
-    };
-    volume::compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
-}
-
-/// Decodes a bundle; `None` if it cannot be decoded to its last byte, or has another format.
-pub(crate) fn decode(bytes: &[u8]) -> Option<BundleContent> {
-    let written: Written = volume::decode(bytes)?;
-    (written.schema == SCHEMA).then_some(BundleContent {
-        volumes: written.volumes,
-        graph: written.graph,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::names::Function;
+    use crate::piece;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -86,9 +56,9 @@ mod tests {
         fn bundles_round_trip(volumes in vec(any::<u8>(), 0..8), number: u32, at: usize) {
             let volumes: Vec<Address> = volumes.into_iter().map(address).collect();
             let content = BundleContent { volumes: volumes.clone(), graph: None };
-            let bytes = encode(&content, number);
-            prop_assert_eq!(decode(&bytes), Some(content));
-            prop_assert_eq!(decode(&bytes[..at % bytes.len()]), None);
+            let bytes = piece::encode(&content, number);
+            prop_assert_eq!(piece::decode(&bytes), Some(content));
+            prop_assert_eq!(piece::decode::<BundleContent>(&bytes[..at % bytes.len()]), None);
             for volume in volumes {
                 prop_assert_eq!(Address::read(&volume.volume(7).address, 7), Some(volume));
                 prop_assert_eq!(Address::read(&volume.volume(7).address, 8), None);
@@ -97,18 +67,7 @@ mod tests {
 
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
-            let _ = (decode(&bytes), decode(&volume::compress(&bytes)));
+            let _ = (piece::decode::<BundleContent>(&bytes), piece::decode::<BundleContent>(&piece::compress(&bytes)));
         }
-    }
-
-    #[test]
-    fn another_form_is_not_read() {
-        let newer = Written {
-            schema: SCHEMA + 1,
-            number: 0,
-            volumes: Vec::new(),
-            graph: None,
-        };
-        assert_eq!(decode(&volume::compress(&minicbor::to_vec(&newer).unwrap())), None);
     }
 }

@@ -9,6 +9,7 @@ use crate::client::Inner;
 use crate::fresh_volumes::{Fresh, each_fresh};
 use crate::graph_pieces::GraphAddress;
 use crate::names::Name;
+use crate::piece;
 use crate::server::Server;
 use crate::volume::{self, Address};
 use engine::seams::remote::{BlobRef, BundleOffer, SharedOutput, SharedResult, Volume};
@@ -96,7 +97,7 @@ impl Inner {
             graph: self.send_graph(server, offer.graph, earlier_graph)?,
         };
         is_sound &= content.graph.is_some() || offer.graph.is_empty();
-        let sent = self.send_pieces(server, 1, &|_, number| bundle::encode(&content, number))?;
+        let sent = self.send_pieces(server, 1, &|_, number| piece::encode(&content, number))?;
         let [Some((_, bytes))] = &sent[..] else { return Ok(false) };
         let file = |names: &[Digest]| {
             let parcels = names

@@ -9,6 +9,7 @@ use crate::graph_pieces::GraphAddress;
 use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
+use crate::piece;
 use crate::server::{Refusal, Server, Surroundings};
 use crate::signature::Signer;
 use crate::terms::Terms;
@@ -267,7 +268,7 @@ impl Inner {
                 [output] => self.fetch(&[output.blob]).pop().flatten(),
                 _ => None,
             };
-            let content = blob.as_ref().and_then(|blob| bundle::decode(blob));
+            let content = blob.as_ref().and_then(|blob| piece::decode::<BundleContent>(blob));
             if content.is_none() {
                 self.account.count_unusable(&found.key);
                 blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));

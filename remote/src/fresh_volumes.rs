@@ -2,7 +2,7 @@
 
 use crate::blobs::NotTaken;
 use crate::bundling::Earlier;
-use crate::volume::LONGEST;
+use crate::piece::LONGEST;
 use engine::seams::remote::{BundleOffer, Volume, VolumeIndex, VolumeKind, prefix};
 use engine::values::digest::Digest;
 use std::collections::HashSet;

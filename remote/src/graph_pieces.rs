@@ -5,8 +5,9 @@ use crate::account::Doubt;
 use crate::blobs::NotTaken;
 use crate::client::Inner;
 use crate::names::Name;
+use crate::piece::{self, Piece};
 use crate::server::Server;
-use crate::volume::{self, Piece, SCHEMA};
+use crate::volume;
 use engine::seams::remote::{GraphRow, Lie};
 use minicbor::bytes::ByteVec;
 use minicbor::{Decode, Encode};
@@ -45,18 +46,6 @@ impl GraphAddress {
     fn names(&self) -> impl Iterator<Item = Name> {
         self.pieces.iter().map(Piece::name)
     }
-}
-
-#[derive(Encode, Decode)]
-#[cbor(map)]
-struct Written {
-    #[n(0)]
-    schema: u32,
-    /// Changes the piece's name.
-    #[n(1)]
-    number: u32,
-    #[n(2)]
-    rows: Vec<WrittenRow>,
 }
 
 #[derive(Clone, Encode, Decode)]
@@ -117,20 +106,6 @@ fn split(rows: Vec<WrittenRow>) -> Vec<Vec<WrittenRow>> {
     pieces
 }
 
-fn encode(rows: &[WrittenRow], number: u32) -> Vec<u8> {
-    let written = Written {
-        schema: SCHEMA,
-        number,
-        rows: rows.to_vec(),
-    };
-    volume::compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
-}
-
-fn decode(bytes: &[u8]) -> Option<Vec<WrittenRow>> {
-    let written: Written = volume::decode(bytes)?;
-    (written.schema == SCHEMA).then_some(written.rows)
-}
-
 impl Inner {
     /// Reads a graph, and the bytes of all rows in its pieces; `None` if a piece is missing or damaged.
     fn graph_rows(&self, server: &Arc<Server>, address: &GraphAddress) -> Option<(Rows, usize)> {
@@ -140,7 +115,7 @@ impl Inner {
         let found = self.pieces(server, address.names());
         let (mut rows, mut bytes) = (Rows::new(), 0);
         for name in address.names() {
-            let Some(read) = decode(found.get(&name)?) else {
+            let Some(read) = piece::decode::<Vec<WrittenRow>>(found.get(&name)?) else {
                 self.account.lied_about(Lie::Undecodable, Doubt::Blob(name));
                 return None;
             };
@@ -187,7 +162,7 @@ impl Inner {
             None => (Vec::new(), difference(&Rows::new(), rows)),
         };
         let changes = split(changes);
-        let sent = self.send_pieces(server, changes.len(), &|at, number| encode(&changes[at], number))?;
+        let sent = self.send_pieces(server, changes.len(), &|at, number| piece::encode(&changes[at], number))?;
         for piece in sent {
             let Some((name, _)) = piece else { return Ok(None) };
             pieces.push(name.into());

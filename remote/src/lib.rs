@@ -23,6 +23,7 @@ mod line;
 mod moments;
 mod names;
 mod objects;
+mod piece;
 mod record;
 mod results;
 mod server;

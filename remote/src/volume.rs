@@ -2,48 +2,13 @@
 //! read; and an index, which says what the others contain. All are blobs of the server; a piece that it keeps damaged is written with another number, and so under another name.
 
 use crate::names::Name;
+use crate::piece::{self, Piece};
 use crate::record;
 use engine::seams::remote::{SharedResult, Volume, VolumeIndex, VolumeKind, VolumeRef};
 use engine::values::digest::Digest;
 use minicbor::bytes::ByteVec;
 use minicbor::{Decode, Encode};
-use std::io::Read;
 use std::sync::Arc;
-
-/// Format of volumes and bundles. Others are not read.
-pub(crate) const SCHEMA: u32 = 2;
-/// Limit of a piece before compression, in bytes.
-pub(crate) const LONGEST: u64 = 256 << 20;
-/// Compression level: a sixth smaller than level 3, for half a second per 50 MiB. Pieces are written once and read often.
-const LEVEL: i32 = 9;
-
-/// A piece as a server names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Piece {
-    #[n(0)]
-    #[cbor(with = "minicbor::bytes")]
-    hash: [u8; 32],
-    #[n(1)]
-    len: u64,
-}
-
-impl From<Name> for Piece {
-    fn from(name: Name) -> Self {
-        Self {
-            hash: name.hash,
-            len: name.len,
-        }
-    }
-}
-
-impl Piece {
-    pub(crate) fn name(&self) -> Name {
-        Name {
-            hash: self.hash,
-            len: self.len,
-        }
-    }
-}
 
 /// Address of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -87,10 +52,10 @@ impl Address {
     /// Returns its address as the cache of this number hands it out.
     pub(crate) fn volume(&self, cache: u64) -> VolumeRef {
         VolumeRef {
-            id: Digest(self.records.hash),
+            id: Digest(self.records.name().hash),
             address: handed_out_by(cache, self),
             kind: KINDS.get(usize::from(self.kind)).copied().unwrap_or_default(),
-            len: self.outputs.map_or(0, |outputs| outputs.len),
+            len: self.outputs.map_or(0, |outputs| outputs.name().len),
         }
     }
 
@@ -117,33 +82,24 @@ pub(crate) fn read_address<T: for<'b> Decode<'b, ()>>(bytes: &[u8], cache: u64) 
 #[cbor(map)]
 struct Records {
     #[n(0)]
-    schema: u32,
-    /// Changes the piece's name.
-    #[n(1)]
-    number: u32,
-    #[n(2)]
     records: Vec<ByteVec>,
-    #[n(3)]
+    /// Digests of the outputs in the other piece.
+    #[n(1)]
     outputs: Vec<ByteVec>,
 }
 
 /// Encodes the piece with the records.
 pub(crate) fn encode_records(volume: &Volume, number: u32) -> Vec<u8> {
-    let written = Records {
-        schema: SCHEMA,
-        number,
+    let records = Records {
         records: volume.results.iter().map(|result| record::encode(result).into()).collect(),
         outputs: volume.outputs.iter().map(|digest| digest.0.to_vec().into()).collect(),
     };
-    compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
+    piece::encode(&records, number)
 }
 
 /// Decodes a piece with records; `None` if it cannot be decoded to its last byte. Skips undecodable records.
 pub(crate) fn decode_records(bytes: &[u8]) -> Option<Volume> {
-    let written: Records = decode(bytes)?;
-    if written.schema != SCHEMA {
-        return None;
-    }
+    let written: Records = piece::decode(bytes)?;
     let results: Vec<SharedResult> = written.records.iter().filter_map(|bytes| record::decode(bytes).ok()).collect();
     let digest = |bytes: &ByteVec| <[u8; 32]>::try_from(bytes.as_slice()).ok().map(Digest);
     let outputs = written.outputs.iter().map(digest).collect::<Option<_>>()?;
@@ -153,90 +109,54 @@ pub(crate) fn decode_records(bytes: &[u8]) -> Option<Volume> {
 #[derive(Encode, Decode)]
 #[cbor(map)]
 struct Index {
-    #[n(0)]
-    schema: u32,
-    #[n(1)]
-    number: u32,
     /// Prefixes of keys, end to end.
-    #[n(2)]
+    #[n(0)]
     keys: ByteVec,
     /// Prefixes of digests of outputs, end to end.
-    #[n(3)]
+    #[n(1)]
     outputs: ByteVec,
-    #[n(4)]
+    #[n(2)]
     took_us: u64,
 }
 
 /// Encodes the piece with the index.
 pub(crate) fn encode_index(index: &VolumeIndex, number: u32) -> Vec<u8> {
-    let written = Index {
-        schema: SCHEMA,
-        number,
+    let index = Index {
         keys: index.keys.concat().into(),
         outputs: index.outputs.concat().into(),
         took_us: index.took_us,
     };
-    compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
+    piece::encode(&index, number)
 }
 
 /// Decodes a piece with an index; `None` if it cannot be decoded to its last byte.
 pub(crate) fn decode_index(bytes: &[u8]) -> Option<VolumeIndex> {
-    let written: Index = decode(bytes)?;
+    let written: Index = piece::decode(bytes)?;
     let prefixes = |bytes: &[u8]| {
         let (prefixes, rest) = bytes.as_chunks();
         rest.is_empty().then(|| prefixes.to_vec())
     };
-    let index = VolumeIndex {
+    Some(VolumeIndex {
         keys: prefixes(&written.keys)?,
         outputs: prefixes(&written.outputs)?,
         took_us: written.took_us,
-    };
-    (written.schema == SCHEMA).then_some(index)
-}
-
-#[derive(Encode, Decode)]
-#[cbor(map)]
-struct Outputs {
-    #[n(0)]
-    schema: u32,
-    #[n(1)]
-    number: u32,
-    #[n(2)]
-    outputs: Vec<ByteVec>,
+    })
 }
 
 /// Encodes the piece with the outputs.
 pub(crate) fn encode_outputs(outputs: &[Arc<[u8]>], number: u32) -> Vec<u8> {
-    let written = Outputs {
-        schema: SCHEMA,
-        number,
-        outputs: outputs.iter().map(|output| output.to_vec().into()).collect(),
-    };
-    compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
+    let outputs: Vec<ByteVec> = outputs.iter().map(|output| output.to_vec().into()).collect();
+    piece::encode(&outputs, number)
 }
 
 /// Decodes a piece with outputs, each with its own digest; `None` if it cannot be decoded to its last byte.
 pub(crate) fn decode_outputs(bytes: &[u8]) -> Option<Vec<(Digest, Arc<[u8]>)>> {
-    let written: Outputs = decode(bytes)?;
-    let outputs = written.outputs.into_iter().map(|bytes| {
+    let outputs: Vec<ByteVec> = piece::decode(bytes)?;
+    let outputs = outputs.into_iter().map(|bytes| {
         let bytes: Arc<[u8]> = Vec::from(bytes).into();
         (Digest::of(&bytes), bytes)
     });
-    (written.schema == SCHEMA).then(|| outputs.collect())
-}
-
-pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
-    zstd::bulk::compress(bytes, LEVEL).expect("invariant: memory takes every byte")
-}
-
-/// Decompresses and decodes bytes; `None` unless all of them are valid. Memory grows only with the data, not with announced lengths.
-pub(crate) fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
-    let mut whole = Vec::new();
-    let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(LONGEST + 1);
-    reader.read_to_end(&mut whole).ok().filter(|len| *len as u64 <= LONGEST)?;
-    let mut decoder = minicbor::Decoder::new(&whole);
-    let decoded = decoder.decode().ok()?;
-    (decoder.position() == whole.len()).then_some(decoded)
+    Some(outputs.collect())
 }
 
 #[cfg(test)]
@@ -263,25 +183,8 @@ mod tests {
 
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
-            let bytes = compress(&bytes);
+            let bytes = piece::compress(&bytes);
             let _ = (decode_records(&bytes), decode_outputs(&bytes), Address::read(&bytes, 0));
         }
-    }
-
-    #[test]
-    fn another_form_is_not_read() {
-        let newer = Records {
-            schema: SCHEMA + 1,
-            number: 0,
-            records: Vec::new(),
-            outputs: Vec::new(),
-        };
-        assert!(decode_records(&compress(&minicbor::to_vec(&newer).unwrap())).is_none());
-        let newer = Outputs {
-            schema: SCHEMA + 1,
-            number: 0,
-            outputs: Vec::new(),
-        };
-        assert!(decode_outputs(&compress(&minicbor::to_vec(&newer).unwrap())).is_none());
     }
 }

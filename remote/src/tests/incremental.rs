@@ -143,7 +143,7 @@ fn a_bundle_of_a_newer_form_is_a_miss_that_is_told_once() {
     let tree = numbered_results(0..5);
     assert!(warm(&server, &["one"], &[], &tree).0);
     let (other, _) = client(def(&server.endpoint()));
-    let newer = crate::volume::compress(&[0xa3, 0, 3, 1, 0, 2, 0x80]);
+    let newer = crate::piece::compress(&[0xa3, 0, 3, 1, 0, 2, 0x80]);
     let name = Digest::of(b"two");
     let filed = crate::bundling::filed_as(&name, &newer);
     other.offer(filed, vec![newer.into()]);
