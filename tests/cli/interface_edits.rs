@@ -1,7 +1,7 @@
 //! Edits about interfaces: one made of a type, and stubs for what a type owes.
 
 use crate::bench::Bench;
-use std::fs;
+use crate::structure_edits::{read, run_successfully};
 
 const SHOP_FILE: &str = "src/MemoTree.Core/Shop.cs";
 const TILL_FILE: &str = "src/MemoTree.Core/Till.cs";
@@ -9,29 +9,19 @@ const SHOP: &str = "using System.Collections.Generic;\n\nnamespace Trade;\n\npub
 const TILL: &str = "namespace Trade.Tills;\n\npublic class Till : ICounter, IPays<string>\n{\n    public int Open;\n}\n";
 const BASES: &str = "using System.Collections.Generic;\n\nnamespace Trade\n{\n    public interface ICounter { int Count { get; } }\n    public interface IPays<T> : ICounter { List<T> Pay(T who, int cents = 0); void Close() { } }\n}\n";
 
-fn read(bench: &Bench, path: &str) -> Option<String> {
-    fs::read_to_string(bench.root().join(path)).ok()
-}
-
-fn done(bench: &Bench, words: &[&str]) -> String {
-    let run = bench.run(words);
-    assert!(run.code == 0, "{words:?}: {}{}", run.out, run.err);
-    run.out
-}
-
 #[test]
 fn an_interface_is_made_of_a_type() {
     let bench = Bench::memotree();
     bench.write(SHOP_FILE, SHOP);
     let target = "src/MemoTree.Core/IShop.cs";
     let extract = ["edit", "extract_interface", "--symbol", "Trade.Shop", "--new-text", "IShop"];
-    let dry = done(&bench, &[&extract[..], &["--dry-run"]].concat());
+    let dry = run_successfully(&bench, &[&extract[..], &["--dry-run"]].concat());
     assert!(
         dry.contains("+public interface IShop") && dry.contains("nothing was changed"),
         "{dry}"
     );
     assert_eq!((read(&bench, SHOP_FILE).as_deref(), read(&bench, target)), (Some(SHOP), None));
-    let told = done(&bench, &extract);
+    let told = run_successfully(&bench, &extract);
     assert!(
         told.contains("extracted Trade.IShop with 2 members to src/MemoTree.Core/IShop.cs"),
         "{told}"
@@ -49,7 +39,7 @@ fn an_interface_is_made_of_a_type() {
         "{}",
         again.err
     );
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     assert_eq!((read(&bench, SHOP_FILE).as_deref(), read(&bench, target)), (Some(SHOP), None));
     bench.write(
         SHOP_FILE,
@@ -68,22 +58,22 @@ fn stubs_are_added_for_what_a_type_owes() {
     bench.write("src/MemoTree.Core/Bases.cs", BASES);
     bench.write(TILL_FILE, TILL);
     let implement = ["edit", "implement_members", "--symbol", "Till"];
-    let opened = done(&bench, &["edit", "open", TILL_FILE, "--json"]);
+    let opened = run_successfully(&bench, &["edit", "open", TILL_FILE, "--json"]);
     let opened: serde_json::Value = serde_json::from_str(&opened).expect("JSON");
     let session = opened["session"].as_str().expect("a handle").to_owned();
-    done(&bench, &[&implement[..], &["--session", &session]].concat());
+    run_successfully(&bench, &[&implement[..], &["--session", &session]].concat());
     assert_eq!(read(&bench, TILL_FILE).as_deref(), Some(TILL));
-    done(&bench, &["edit", "discard", "--session", &session]);
-    let told = done(&bench, &implement);
+    run_successfully(&bench, &["edit", "discard", "--session", &session]);
+    let told = run_successfully(&bench, &implement);
     assert!(
         told.contains("added Count, Pay(string,int) to Trade.Tills.Till, `using System.Collections.Generic`"),
         "{told}"
     );
     let after = "using System.Collections.Generic;\n\nnamespace Trade.Tills;\n\npublic class Till : ICounter, IPays<string>\n{\n    public int Open;\n\n    public int Count => throw new System.NotImplementedException();\n\n    public List<string> Pay(string who, int cents = 0)\n    {\n        throw new System.NotImplementedException();\n    }\n}\n";
     assert_eq!(read(&bench, TILL_FILE).as_deref(), Some(after));
-    let again = done(&bench, &implement);
+    let again = run_successfully(&bench, &implement);
     assert!(again.contains("has every member"), "{again}");
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     assert_eq!(read(&bench, TILL_FILE).as_deref(), Some(TILL));
     bench.write(TILL_FILE, &TILL.replace("ICounter,", "ICounter, Package.IThing,"));
     let unknown = bench.run(&implement);

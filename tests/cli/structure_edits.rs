@@ -16,12 +16,13 @@ fn shop() -> Bench {
     bench
 }
 
-fn read(bench: &Bench, path: &str) -> Option<String> {
+/// Returns the text of a file of the workspace; `None` if there is none.
+pub fn read(bench: &Bench, path: &str) -> Option<String> {
     fs::read_to_string(bench.root().join(path)).ok()
 }
 
-/// What a command says; it must succeed.
-fn done(bench: &Bench, words: &[&str]) -> String {
+/// Runs a command, which must succeed; returns what it prints.
+pub fn run_successfully(bench: &Bench, words: &[&str]) -> String {
     let run = bench.run(words);
     assert!(run.code == 0, "{words:?}: {}{}", run.out, run.err);
     run.out
@@ -39,13 +40,13 @@ const DEEP: &[&str] = &[
 #[test]
 fn a_signature_changes_everywhere_or_nowhere() {
     let bench = shop();
-    let dry = done(&bench, &[DEEP, &["--dry-run"]].concat());
+    let dry = run_successfully(&bench, &[DEEP, &["--dry-run"]].concat());
     assert!(
         dry.contains("+    int Price(bool deep, int amount);") && dry.contains("a dry run, nothing was changed"),
         "{dry}"
     );
     assert_eq!(read(&bench, SHOP_FILE).as_deref(), Some(SHOP));
-    let told = done(&bench, DEEP);
+    let told = run_successfully(&bench, DEEP);
     assert!(told.starts_with("changed 4 places in 2 files"), "{told}");
     let after = read(&bench, SHOP_FILE).expect("a file");
     assert!(
@@ -53,7 +54,7 @@ fn a_signature_changes_everywhere_or_nowhere() {
         "{after}"
     );
     assert!(read(&bench, USER_FILE).expect("a file").contains("shop.Price(true, 1)"));
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     assert_eq!(
         (read(&bench, SHOP_FILE).as_deref(), read(&bench, USER_FILE).as_deref()),
         (Some(SHOP), Some(USER))
@@ -89,10 +90,10 @@ fn a_signature_changes_everywhere_or_nowhere() {
 #[test]
 fn edits_of_symbols_go_on_in_a_session() {
     let bench = shop();
-    let opened = done(&bench, &["edit", "open", USER_FILE, "--json"]);
+    let opened = run_successfully(&bench, &["edit", "open", USER_FILE, "--json"]);
     let opened: serde_json::Value = serde_json::from_str(&opened).expect("JSON");
     let session = opened["session"].as_str().expect("a handle").to_owned();
-    let within = |words: &[&str]| done(&bench, &[words, &["--session", &session]].concat());
+    let within = |words: &[&str]| run_successfully(&bench, &[words, &["--session", &session]].concat());
     within(DEEP);
     // What the session has not saved is what the next one is made of.
     within(&[
@@ -142,19 +143,19 @@ fn edits_of_symbols_go_on_in_a_session() {
 fn a_type_gets_a_file_of_its_own() {
     let bench = shop();
     let target = "src/MemoTree.Core/IShop.cs";
-    let told = done(&bench, &["edit", "move_type", "--symbol", "Trade.IShop"]);
+    let told = run_successfully(&bench, &["edit", "move_type", "--symbol", "Trade.IShop"]);
     assert!(told.contains("moved Trade.IShop to src/MemoTree.Core/IShop.cs"), "{told}");
     let own = "using System.Linq;\nusing System;\n\nnamespace Trade;\n\n/// <summary>Sells.</summary>\npublic interface IShop\n{\n    int Price(int count);\n}\n";
     assert_eq!(read(&bench, target).as_deref(), Some(own));
     let again = bench.run(&["edit", "move_type", "--symbol", "Trade.IShop"]);
     assert!(again.code == 2 && again.err.contains("has the file to itself"), "{}", again.err);
-    done(&bench, &["edit", "organize_usings", target]);
+    run_successfully(&bench, &["edit", "organize_usings", target]);
     assert_eq!(
         read(&bench, target),
         Some(own.replace("using System.Linq;\nusing System;", "using System;\nusing System.Linq;"))
     );
-    done(&bench, &["edit", "undo"]);
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     assert_eq!((read(&bench, SHOP_FILE).as_deref(), read(&bench, target)), (Some(SHOP), None));
     let there = bench.run(&["edit", "move_type", "--symbol", "Trade.IShop", "--new-text", USER_FILE]);
     assert!(there.code == 2 && there.err.contains("is there already"), "{}", there.err);
@@ -163,12 +164,12 @@ fn a_type_gets_a_file_of_its_own() {
 #[test]
 fn a_file_that_would_be_empty_goes_with_its_type() {
     let bench = shop();
-    let dry = done(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer", "--dry-run"]);
+    let dry = run_successfully(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer", "--dry-run"]);
     assert!(dry.contains("+++ /dev/null") && read(&bench, USER_FILE).is_some(), "{dry}");
-    let told = done(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer"]);
+    let told = run_successfully(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer"]);
     assert!(told.contains("and src/MemoTree.Core/Buyer.cs, which would be empty"), "{told}");
     assert_eq!(read(&bench, USER_FILE), None);
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     assert_eq!(read(&bench, USER_FILE).as_deref(), Some(USER));
 }
 
@@ -179,8 +180,8 @@ fn what_an_edit_loses_is_said_with_its_answer() {
     // Nothing was asked of the workspace yet, and an edit does not wait for all of it.
     let early = replace("=> count;", "=> coutn;");
     assert!(early.code == 0 && !early.out.contains("means nothing"), "{}", early.out);
-    done(&bench, &["edit", "undo"]);
-    done(&bench, &["outline", "Trade.Shop"]);
+    run_successfully(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["outline", "Trade.Shop"]);
     let said = replace("=> count;", "=> Coun;");
     assert!(
         said.code == 0 && said.out.contains("Coun means nothing at src/MemoTree.Core/Shop.cs:14:36"),
@@ -188,7 +189,7 @@ fn what_an_edit_loses_is_said_with_its_answer() {
         said.out,
         said.err
     );
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     let mut client = crate::mcp::Client::start(&bench, false);
     let call = serde_json::json!({"op": "replace", "path": SHOP_FILE, "oldText": "    int Price(int count);", "newText": "    int Cost(int count);"});
     let said = crate::mcp::text(&client.call("edit", call));
@@ -196,7 +197,7 @@ fn what_an_edit_loses_is_said_with_its_answer() {
         said.contains("Price is declared no more, and named at src/MemoTree.Core/Buyer.cs:5:33"),
         "{said}"
     );
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     let fine = replace("=> count;", "=> count + System.Math.Abs(Half());");
     assert!(fine.code == 0 && !fine.out.contains("mend"), "{}", fine.out);
 }
@@ -218,7 +219,7 @@ fn a_part_of_a_type_gets_a_file_and_comes_back() {
         "{}",
         unclear.err
     );
-    done(&bench, &["edit", "move_type", "--symbol", "Trade.Two", two, "--new-text", target]);
+    run_successfully(&bench, &["edit", "move_type", "--symbol", "Trade.Two", two, "--new-text", target]);
     assert_eq!(
         (read(&bench, target).as_deref(), read(&bench, two).as_deref()),
         (
@@ -226,9 +227,9 @@ fn a_part_of_a_type_gets_a_file_and_comes_back() {
             Some("namespace Trade;\n\npublic class Third { }\n")
         )
     );
-    done(&bench, &["edit", "undo"]);
+    run_successfully(&bench, &["edit", "undo"]);
     assert_eq!((read(&bench, target), read(&bench, two).as_deref()), (None, Some(more)));
     assert!(!bench.root().join("src/MemoTree.Core/parts").exists());
-    done(&bench, &["edit", "redo"]);
+    run_successfully(&bench, &["edit", "redo"]);
     assert!(read(&bench, target).is_some());
 }
