@@ -9,7 +9,7 @@ use crate::sharing;
 use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
-use engine::build::sharing::{everything, lost_results, sample};
+use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Write as Writers;
 use engine::seams::remote::BundleOffer;
@@ -65,25 +65,24 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let mut filed = None;
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
         let store = session.engine.store.clone();
-        let mut roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
-        let lost = lost_results(&session.graph, &roots, &*store)?;
-        if !lost.is_empty() {
+        let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
+        let mut found = everything(&session.graph, &roots_of(&report), &*store)?;
+        if !found.lost.is_empty() {
             // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
-            lost.iter().for_each(|id| session.graph.forget_result(*id));
+            found.lost.iter().for_each(|id| session.graph.forget_result(*id));
             report = build::build(context, &mut session, &request)?;
-            roots = report.roots.iter().map(|root| root.id).collect();
+            found = everything(&session.graph, &roots_of(&report), &*store)?;
         }
         if !report.cancelled {
-            let results = everything(&session.graph, &roots, &*store)?;
             let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
             let is_whole = cache.offer_bundle(&BundleOffer {
                 names: &names,
                 near: &near,
-                results: &results,
+                results: &found.results,
                 graph: &session.graph_to_share()?,
                 load: &|digest| store.blob(digest).ok().flatten(),
             });
-            filed = Some((results.len(), is_whole));
+            filed = Some((found.results.len(), is_whole));
         }
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {

@@ -225,34 +225,28 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
     Ok(drawn.into_iter().take(count).map(|(_, _, label)| label.to_string()).collect())
 }
 
-/// Returns the nodes that `roots` depend on whose results are neither in the store nor, any more, in the cache.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn lost_results(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<NodeId>, StoreError> {
-    let mut lost = Vec::new();
-    for id in made_of(graph, roots) {
-        if let Some(filed) = graph.node(id).result
-            && store.action(&filed.key)?.is_none()
-        {
-            lost.push(id);
-        }
-    }
-    Ok(lost)
+/// Everything that some targets depend on.
+#[derive(Default)]
+pub struct Everything {
+    /// The results in the store except those that [stay here](shared::stays_here). Dear results come first, then those that decide; neighbours are of one
+    /// producer.
+    pub results: Vec<Bundled>,
+    /// Nodes whose results are neither in the store nor, any more, in the cache.
+    pub lost: Vec<NodeId>,
 }
 
-/// Returns everything that `roots` depend on, to store together: all results in the store except those that [stay here](shared::stays_here). Dear
-/// results come first, then those that decide; neighbours are of one producer.
+/// Collects everything that `roots` depend on, to store together.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<Bundled>, StoreError> {
+pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Everything, StoreError> {
     let nodes = made_of(graph, roots);
     let mut deciding: FxHashSet<NodeId> = FxHashSet::default();
     for id in &nodes {
         deciding.extend(graph.node(*id).edges.iter().flat_map(|edges| edges.discovery.iter().copied()));
     }
     let kind_of = |decides: bool| if decides { VolumeKind::Deciding } else { VolumeKind::Plain };
+    let mut lost: Vec<NodeId> = Vec::new();
     let mut results: FxHashMap<ActionKey, (Arc<str>, Bundled)> = FxHashMap::default();
     for id in nodes {
         let Some(filed) = graph.node(id).result else { continue };
@@ -261,9 +255,13 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
             known.kind = known.kind.min(kind_of(decides));
             continue;
         }
-        let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) else {
+        let Some(record) = store.action(&filed.key)? else {
+            lost.push(id);
             continue;
         };
+        if shared::stays_here(&record) {
+            continue;
+        }
         let is_dear = record.class == Class::Paid || Duration::from_micros(record.took_us) >= DEAR;
         let bundled = Bundled {
             result: shared::of(&filed.key, &record, &[]),
@@ -277,7 +275,10 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
     results.sort_by(|(a_label, a), (b_label, b)| {
         (a.kind, &a.result.producer, a_label, a.result.key).cmp(&(b.kind, &b.result.producer, b_label, b.result.key))
     });
-    Ok(results.into_iter().map(|(_, bundled)| bundled).collect())
+    Ok(Everything {
+        results: results.into_iter().map(|(_, bundled)| bundled).collect(),
+        lost,
+    })
 }
 
 /// Returns the name of these sources and rules in a remote cache.

@@ -115,12 +115,12 @@ impl Board {
     pub fn warm(&self, bench: &Bench, built: &Built) {
         let session = bench.session();
         let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-        let results = everything(&session.graph, &roots, &*session.engine.store).expect("a store");
+        let found = everything(&session.graph, &roots, &*session.engine.store).expect("a store");
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
         assert!(self.offer_bundle(&BundleOffer {
             names: &names,
             near: &session.near(),
-            results: &results,
+            results: &found.results,
             graph: &session.graph_to_share().expect("a store"),
             load: &|digest| session.engine.store.blob(digest).expect("a store"),
         }));
