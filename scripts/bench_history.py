@@ -7,7 +7,6 @@ usage: scripts/bench_history.py [--commits N] [--binary PATH] REPOSITORY…    R
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,17 +35,15 @@ def figures(report: dict) -> dict:
 
 def clone(bench: Bench, commit: str) -> None:
     """A fresh clone at a commit, and a fresh store."""
-    for place in ("checkout", "store"):
-        shutil.rmtree(bench.scratch / place, ignore_errors=True)
-    subprocess.run(["git", "clone", "-q", bench.sources, bench.scratch / "checkout"], check=True)
+    bench.fresh_folders()
+    subprocess.run(["git", "clone", "-q", "--shared", bench.sources, bench.checkout], check=True)
     go_to(bench, commit)
 
 
 def go_to(bench: Bench, commit: str) -> None:
-    checkout = bench.scratch / "checkout"
-    git(checkout, "checkout", "-q", "--force", commit)
+    git(bench.checkout, "checkout", "-q", "--force", commit)
     share = bench.scratch.parent / "share"
-    (checkout / "cortex.toml").write_text(f'[workspace]\nname = "real"\nrulesets = ["csharp"]\n[remote]\nendpoint = "dir:{share}"\nwrite = "always"\n')
+    (bench.checkout / "cortex.toml").write_text(f'[workspace]\nname = "real"\nrulesets = ["csharp"]\n[remote]\nendpoint = "dir:{share}"\nwrite = "always"\n')
 
 
 def label(repository: Path) -> str:

@@ -33,26 +33,31 @@ def edit(folder: Path, count: int) -> None:
 
 class Bench:
     def __init__(self, scratch: Path, sources: Path, binary: str):
-        self.scratch, self.sources, self.binary = scratch, sources, binary
+        self.scratch, self.sources, self.binary, self.count = scratch, sources, binary, 0
+
+    def fresh_folders(self) -> None:
+        """Places for a checkout and a store. Earlier ones stay until the end: ext4 takes seconds of CPU to find inodes for new files where many
+        were deleted in the last minutes."""
+        self.count += 1
+        self.checkout, self.store = (self.scratch / f"{place}{self.count}" for place in ("checkout", "store"))
 
     def machine(self, endpoint: str | None, edits: int = 0, store: Path | None = None) -> None:
         """A fresh checkout and a fresh store, or a copy of one."""
-        for place in ("checkout", "store"):
-            shutil.rmtree(self.scratch / place, ignore_errors=True)
-        shutil.copytree(self.sources, self.scratch / "checkout", symlinks=True, ignore=shutil.ignore_patterns(".cortex", ".git"))
+        self.fresh_folders()
+        shutil.copytree(self.sources, self.checkout, symlinks=True, ignore=shutil.ignore_patterns(".cortex", ".git"))
         if store:
-            shutil.copytree(store, self.scratch / "store")
+            shutil.copytree(store, self.store)
         if edits:
-            edit(self.scratch / "checkout", edits)
+            edit(self.checkout, edits)
         remote = f'[remote]\nendpoint = "{endpoint}"\nwrite = "always"\n' if endpoint else ""
         text = f'[workspace]\nname = "real"\nrulesets = ["csharp"]\n{remote}'
-        (self.scratch / "checkout/cortex.toml").write_text(text)
+        (self.checkout / "cortex.toml").write_text(text)
 
     def run(self, verb: str) -> dict:
         """A command there: its report, seconds, CPU seconds."""
-        argv = [self.binary, "-C", str(self.scratch / "checkout"), "--json", verb, "//..."]
+        argv = [self.binary, "-C", str(self.checkout), "--json", verb, "//..."]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        env = {**os.environ, "CORTEX_STORE": str(self.scratch / "store"), "CORTEX_TRUST": "all"}
+        env = {**os.environ, "CORTEX_STORE": str(self.store), "CORTEX_TRUST": "all"}
         said = subprocess.run(argv, env=env, capture_output=True)
         wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         if said.returncode not in (0, 1):
@@ -89,7 +94,7 @@ def main() -> int:
         share = f"dir:{scratch / 'share'}"
         bench.machine(share)
         row("`warm` of a folder, nothing there", bench.run("warm"))
-        shutil.copytree(scratch / "store", scratch / "warmed-store")
+        shutil.copytree(bench.store, scratch / "warmed-store")
         row("`warm` again", bench.run("warm"))
         measure(bench, "folder", share)
         bench.machine(share, 1)

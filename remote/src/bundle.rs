@@ -10,7 +10,7 @@ use minicbor::{Decode, Encode};
 /// Name of a bundle's only output.
 pub(crate) const OUTPUT: &str = "bundle";
 /// Producer name of bundles.
-const PRODUCER: &str = "cortex/bundle@2";
+const PRODUCER: &str = "cortex/bundle@3";
 
 /// Contents of a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -48,6 +48,7 @@ mod tests {
             outputs: number.is_multiple_of(2).then(|| piece(&[number, number])),
             kind: number % 3,
             index: None,
+            took_us: u64::from(number),
         }
     }
 

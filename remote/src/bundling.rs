@@ -157,6 +157,7 @@ impl Inner {
                     outputs: outputs.map(|(name, _)| (*name).into()),
                     kind: volume::number_of(fresh.kind),
                     index: index.as_ref().map(|(name, _)| (*name).into()),
+                    took_us: fresh.took_us,
                 });
             }
         }

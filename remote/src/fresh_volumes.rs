@@ -21,8 +21,8 @@ pub(crate) struct Fresh {
     /// Outputs, in their order.
     pub blobs: Vec<Arc<[u8]>>,
     pub kind: VolumeKind,
-    /// Duration of building its results, in microseconds.
-    took_us: u64,
+    /// Duration of building the results that its outputs belong to, in microseconds.
+    pub took_us: u64,
     bytes: usize,
 }
 
@@ -60,7 +60,6 @@ impl Fresh {
         VolumeIndex {
             keys: self.volume.results.iter().map(|result| prefix(&result.key.0)).collect(),
             outputs: self.volume.outputs.iter().map(prefix).collect(),
-            took_us: self.took_us,
         }
     }
 
@@ -88,8 +87,8 @@ pub(crate) fn each_fresh(
         }
         if !earlier.kept_keys.contains(&bundled.result.key) {
             fresh.volume.results.push(bundled.result.clone());
-            fresh.took_us = fresh.took_us.saturating_add(bundled.took_us);
         }
+        let mut is_counted = false;
         for digest in &bundled.outputs {
             if earlier.kept_outputs.contains(digest) || !seen.insert(*digest) {
                 continue;
@@ -99,8 +98,13 @@ pub(crate) fn each_fresh(
             };
             if fresh.bytes > 0 && fresh.bytes + blob.len() > 2 * BYTES {
                 take(std::mem::replace(&mut fresh, Fresh::empty(bundled.kind)))?;
+                is_counted = false;
             }
             fresh.add(*digest, blob);
+            if !std::mem::replace(&mut is_counted, true) {
+                // Without one of its outputs, the whole result is built again.
+                fresh.took_us = fresh.took_us.saturating_add(bundled.took_us);
+            }
         }
     }
     match fresh.is_empty() {

@@ -6,7 +6,7 @@ use minicbor::{Decode, Encode};
 use std::io::Read;
 
 /// Format of pieces and of bundles. Others are not read.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// Limit of a piece before compression, in bytes.
 pub(crate) const LONGEST: u64 = 256 << 20;
 /// Compression level: a sixth smaller than level 3, for half a second per 50 MiB. Pieces are written once and read often.

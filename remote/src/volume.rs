@@ -29,6 +29,9 @@ pub(crate) struct Address {
     /// Piece with the index.
     #[n(4)]
     pub index: Option<Piece>,
+    /// Duration of building the results that the outputs belong to, in microseconds.
+    #[n(5)]
+    pub took_us: u64,
 }
 
 /// Kinds by their numbers.
@@ -56,6 +59,7 @@ impl Address {
             address: handed_out_by(cache, self),
             kind: KINDS.get(usize::from(self.kind)).copied().unwrap_or_default(),
             len: self.outputs.map_or(0, |outputs| outputs.name().len),
+            took_us: self.took_us,
         }
     }
 
@@ -115,8 +119,6 @@ struct Index {
     /// Prefixes of digests of outputs, end to end.
     #[n(1)]
     outputs: ByteVec,
-    #[n(2)]
-    took_us: u64,
 }
 
 /// Encodes the piece with the index.
@@ -124,7 +126,6 @@ pub(crate) fn encode_index(index: &VolumeIndex, number: u32) -> Vec<u8> {
     let index = Index {
         keys: index.keys.concat().into(),
         outputs: index.outputs.concat().into(),
-        took_us: index.took_us,
     };
     piece::encode(&index, number)
 }
@@ -139,7 +140,6 @@ pub(crate) fn decode_index(bytes: &[u8]) -> Option<VolumeIndex> {
     Some(VolumeIndex {
         keys: prefixes(&written.keys)?,
         outputs: prefixes(&written.outputs)?,
-        took_us: written.took_us,
     })
 }
 

@@ -93,6 +93,17 @@ impl Blobs {
         Ok(found)
     }
 
+    /// Receives outputs that are about to be read from a cache, where there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn fetch_all(&self, digests: &[Digest]) -> Result<(), StoreError> {
+        for (digest, blob) in self.store.fetch_all(digests)? {
+            self.remember(digest, &blob);
+        }
+        Ok(())
+    }
+
     /// Whether the blob is available, and for an output in pieces every piece.
     ///
     /// # Errors

@@ -161,7 +161,7 @@ impl Filing<'_> {
             }
         })?;
         commit.results.extend(results.new);
-        Ok(KnownVolume::new(at, &results.keys, &volume.outputs, results.took_us).to_row(&at.id))
+        Ok(KnownVolume::new(at, &results.keys, &volume.outputs).to_row(&at.id))
     }
 
     /// Records volumes by their indexes. Returns those that have none.

@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Number of files written between two releases of the store.
 const FILES: usize = 64;
 
+/// Number of files whose outputs are received from a cache together.
+const RECEIVED: usize = 4_096;
+
 /// Number of files checked between two checks for a stop.
 const LOOKS: usize = 8_192;
 
@@ -205,8 +208,19 @@ impl Run<'_> {
             .collect();
         check.sort_unstable();
         let broken = self.changed_exports(exports, &check);
-        let (mut done, files) = (0, wanted.len() - check.len() + broken.len());
-        for (number, (id, output, path)) in wanted.into_iter().enumerate() {
+        let stands = |id: NodeId| check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
+        wanted.retain(|(id, ..)| {
+            if stands(*id) {
+                laid.nodes.push(id.0);
+            }
+            !stands(*id)
+        });
+        let files = wanted.len();
+        let outputs: Vec<Digest> = wanted.iter().map(|(_, output, _)| *output).collect();
+        for (done, (id, output, path)) in wanted.into_iter().enumerate() {
+            if done % RECEIVED == 0 {
+                self.shared.blobs.fetch_all(&outputs[done..files.min(done + RECEIVED)])?;
+            }
             if self.is_stopped() {
                 // Writing a few more files takes no time.
                 let left = room.get_or_insert(FILES);
@@ -214,15 +228,10 @@ impl Run<'_> {
                     break;
                 }
                 *left -= 1;
-            } else if number % FILES == FILES - 1 {
+            } else if done % FILES == FILES - 1 {
                 self.give_way()?;
             }
-            if check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err() {
-                laid.nodes.push(id.0);
-                continue;
-            }
             self.observer.laying_out(done, files);
-            done += 1;
             let renewed = laid.finished.binary_search(&id.0).is_ok();
             if renewed && exports.path(id.0).as_ref() == Some(&path) {
                 laid.nodes.push(id.0);

@@ -267,7 +267,7 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
             result: shared::of(&filed.key, &record, &[]),
             outputs: std::iter::once(record.output).chain(record.parts.iter().copied()).collect(),
             kind: if is_dear { VolumeKind::Dear } else { kind_of(decides) },
-            took_us: record.took_us,
+            took_us: took_from_nothing(&record),
         };
         results.insert(filed.key, (graph.node(id).label.clone(), bundled));
     }
@@ -279,6 +279,13 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
         results: results.into_iter().map(|(_, bundled)| bundled).collect(),
         lost,
     })
+}
+
+/// Returns how long building a result takes without an earlier one, in microseconds. The record of a table may be of an update, which took less.
+fn took_from_nothing(record: &ActionRecord) -> u64 {
+    let at_least = if record.parts.is_empty() { Duration::ZERO } else { DEAR };
+    let at_least = u64::try_from(at_least.as_micros()).unwrap_or(u64::MAX);
+    record.took_us.max(at_least)
 }
 
 /// Returns the name of these sources and rules in a remote cache.

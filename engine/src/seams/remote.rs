@@ -203,6 +203,8 @@ pub struct VolumeRef {
     pub kind: VolumeKind,
     /// Length in bytes of the piece with the outputs.
     pub len: u64,
+    /// Duration of building the results that the outputs belong to, in microseconds.
+    pub took_us: u64,
 }
 
 /// When the contents of a volume are needed.
@@ -234,8 +236,6 @@ pub struct VolumeIndex {
     pub keys: Vec<[u8; PREFIX]>,
     /// Prefixes of the digests of its outputs.
     pub outputs: Vec<[u8; PREFIX]>,
-    /// Total duration of building its outputs, in microseconds.
-    pub took_us: u64,
 }
 
 /// The contents of a volume.

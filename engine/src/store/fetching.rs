@@ -2,14 +2,15 @@
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::volumes::{self, KnownVolume, VolumeResults};
-use super::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
+use super::{Commit, DigestedBlob, Flight, Part, Row, Store, StoreError, ViewId};
 use crate::manifest::remote::Prefer;
 use crate::seams::remote::{PREFIX, RemoteCache, prefix};
 use crate::values::digest::{ActionKey, Digest};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of volumes fetched at once.
+/// Maximum number of volumes that one request for many outputs fetches at once.
 const AT_ONCE: usize = 8;
 
 /// A store with the volumes recorded in its view.
@@ -21,6 +22,8 @@ pub struct Fetching {
     /// Locked during a fetch, so that nothing is fetched twice.
     elsewhere: Mutex<Option<Elsewhere>>,
 }
+
+type Guard<'a> = MutexGuard<'a, Option<Elsewhere>>;
 
 /// State of a volume in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +45,6 @@ struct Elsewhere {
     by_output: FxHashMap<[u8; PREFIX], usize>,
     /// Volumes by prefixes of their keys, if their records were not read.
     by_key: FxHashMap<[u8; PREFIX], usize>,
-    /// Number of volumes to fetch at the next miss of an output; doubles each time, because a reader of one often reads its neighbours.
-    ahead: usize,
-    /// The same for records.
-    ahead_of_records: usize,
     /// Outputs that were fetched and are being committed.
     arriving_outputs: FxHashMap<Digest, Arc<[u8]>>,
     /// Records that were fetched and are being committed.
@@ -66,33 +65,9 @@ impl Elsewhere {
             by_key: index(KnownVolume::unread_keys),
             state: vec![State::Unread; volumes.len()],
             volumes,
-            ahead: 1,
-            ahead_of_records: 1,
             arriving_outputs: FxHashMap::default(),
             arriving_records: FxHashMap::default(),
         })
-    }
-
-    /// Returns the volumes whose records to read, and takes their keys out of the index.
-    fn next_records(&mut self, first: usize) -> Vec<usize> {
-        let wanted = (first..self.volumes.len()).filter(|at| !self.volumes[*at].1.unread_keys().is_empty());
-        let wanted: Vec<usize> = wanted.take(self.ahead_of_records).collect();
-        for at in &wanted {
-            for key in self.volumes[*at].1.unread_keys() {
-                self.by_key.remove(key);
-            }
-        }
-        self.ahead_of_records = (self.ahead_of_records * 2).min(AT_ONCE);
-        wanted
-    }
-
-    /// Returns the volume to fetch and some that follow it, and marks them as fetched.
-    fn next(&mut self, first: usize) -> Vec<usize> {
-        let wanted = (first..self.volumes.len()).filter(|at| self.state[*at] == State::Unread);
-        let wanted: Vec<usize> = wanted.take(self.ahead).collect();
-        wanted.iter().for_each(|at| self.state[*at] = State::Fetched);
-        self.ahead = (self.ahead * 2).min(AT_ONCE);
-        wanted
     }
 }
 
@@ -108,7 +83,7 @@ impl Fetching {
         }
     }
 
-    fn elsewhere(&self) -> MutexGuard<'_, Option<Elsewhere>> {
+    fn elsewhere(&self) -> Guard<'_> {
         self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,13 +116,13 @@ impl Fetching {
             drop(guard);
             return self.store.action(key);
         };
-        let wanted = elsewhere.next_records(at);
-        let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].1.address[..]).collect();
+        let (id, known) = &mut elsewhere.volumes[at];
+        for key in known.unread_keys() {
+            elsewhere.by_key.remove(key);
+        }
         let mut commit = Commit::default();
-        for (at, volume) in wanted.iter().zip(self.cache.read_volumes(&addresses)) {
-            let Some(volume) = volume else { continue };
+        if let Some(volume) = self.cache.read_volumes(&[&known.address]).into_iter().flatten().next() {
             let results = VolumeResults::of(&volume, &*self.store, |_, _| {})?;
-            let (id, known) = &mut elsewhere.volumes[*at];
             known.set_read(&results.keys);
             commit.rows.push(known.to_row(id));
             commit.results.extend(results.new);
@@ -191,29 +166,48 @@ impl Fetching {
             self.cache.leave_volume();
             return Ok(None);
         }
-        let wanted = elsewhere.next(at);
+        let blobs = self.fetch_volumes(guard, &[at])?;
+        Ok(blobs.into_iter().find(|(came, _)| came == digest).map(|(_, blob)| blob))
+    }
+
+    /// Fetches the outputs of volumes that were not read yet, and stores and returns them.
+    fn fetch_volumes(&self, mut guard: Guard<'_>, wanted: &[usize]) -> Result<Vec<DigestedBlob>, StoreError> {
+        let elsewhere = self.index(&mut guard)?;
         let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].1.address[..]).collect();
-        let blobs: Vec<(Digest, Arc<[u8]>)> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
-        if blobs.is_empty() && !self.cache.reads() {
-            // The cache does not answer at the moment; the volumes may still be fetched later.
-            wanted.iter().for_each(|at| elsewhere.state[*at] = State::Unread);
+        let blobs: Vec<DigestedBlob> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
+        if !blobs.is_empty() || self.cache.reads() {
+            // Otherwise, the cache does not answer at the moment; the volumes may still be fetched later.
+            wanted.iter().for_each(|at| elsewhere.state[*at] = State::Fetched);
         }
-        let found = blobs.iter().find(|(came, _)| came == digest).map(|(_, blob)| blob.clone());
-        let arriving: Vec<Digest> = blobs.iter().map(|(digest, _)| *digest).collect();
         elsewhere.arriving_outputs.extend(blobs.iter().cloned());
         // A commit uses the threads whose jobs may wait for this lock.
         drop(guard);
-        self.store.commit(
-            self.view,
-            Commit {
-                blobs,
-                ..Commit::default()
-            },
-        )?;
+        let commit = Commit {
+            blobs: blobs.clone(),
+            ..Commit::default()
+        };
+        self.store.commit(self.view, commit)?;
         if let Some(elsewhere) = &mut *self.elsewhere() {
-            arriving.iter().for_each(|digest| drop(elsewhere.arriving_outputs.remove(digest)));
+            blobs.iter().for_each(|(digest, _)| drop(elsewhere.arriving_outputs.remove(digest)));
         }
-        Ok(found)
+        Ok(blobs)
+    }
+
+    /// Returns the volumes worth fetching that have any of these outputs, which the store lacks.
+    fn volumes_of(&self, digests: &[Digest]) -> Result<Vec<usize>, StoreError> {
+        let mut guard = self.elsewhere();
+        let elsewhere = self.index(&mut guard)?;
+        let mut wanted: BTreeSet<usize> = BTreeSet::new();
+        for digest in digests {
+            let Some(&at) = elsewhere.by_output.get(&prefix(digest)) else {
+                continue;
+            };
+            let is_worth_it = elsewhere.state[at] == State::Unread && self.is_worth_fetching(&elsewhere.volumes[at].1);
+            if is_worth_it && !wanted.contains(&at) && !self.store.has_blob(digest)? {
+                wanted.insert(at);
+            }
+        }
+        Ok(wanted.into_iter().collect())
     }
 }
 
@@ -223,6 +217,23 @@ impl Store for Fetching {
             Some(blob) => Ok(Some(blob)),
             None => self.fetch(digest),
         }
+    }
+
+    fn fetch_all(&self, digests: &[Digest]) -> Result<Vec<DigestedBlob>, StoreError> {
+        if self.prefer == Prefer::Make || !self.cache.reads() {
+            return Ok(Vec::new());
+        }
+        let asked: FxHashSet<&Digest> = digests.iter().collect();
+        let mut fetched = Vec::new();
+        for volumes in self.volumes_of(digests)?.chunks(AT_ONCE) {
+            let mut guard = self.elsewhere();
+            let elsewhere = self.index(&mut guard)?;
+            // Another thread may have fetched some meanwhile.
+            let wanted: Vec<usize> = volumes.iter().copied().filter(|at| elsewhere.state[*at] == State::Unread).collect();
+            let blobs = self.fetch_volumes(guard, &wanted)?;
+            fetched.extend(blobs.into_iter().filter(|(digest, _)| asked.contains(digest)));
+        }
+        Ok(fetched)
     }
 
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {

@@ -229,6 +229,9 @@ impl From<PageError> for Unread {
     }
 }
 
+/// A blob and its digest.
+pub type DigestedBlob = (Digest, Arc<[u8]>);
+
 /// A store. One conformance suite runs over every backend.
 pub trait Store: Send + Sync {
     /// Returns the blob of that digest, hashed again; damage is noted ([`Store::damage`]) and reads as absent.
@@ -248,6 +251,14 @@ pub trait Store: Send + Sync {
             Err(Unread::Piece) => Ok(None),
             Err(Unread::Store(error)) => Err(error),
         }
+    }
+
+    /// Receives from a cache those outputs that this store lacks and that are about to be read; stores them, and returns those that came.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read or written.
+    fn fetch_all(&self, _digests: &[Digest]) -> Result<Vec<DigestedBlob>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Whether a blob of that digest is recorded (without reading its bytes).

@@ -79,13 +79,13 @@ impl KnownVolume {
     }
 
     /// Records a volume with these results and outputs.
-    pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest], took_us: u64) -> Self {
+    pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest]) -> Self {
         Self {
             address: volume.address.clone(),
             outputs: outputs.iter().flat_map(prefix).collect(),
             keys: sample(keys),
             len: volume.len,
-            took_us,
+            took_us: volume.took_us,
             unread: Vec::new(),
         }
     }
@@ -97,7 +97,7 @@ impl KnownVolume {
             outputs: index.outputs.concat(),
             keys: Vec::new(),
             len: volume.len,
-            took_us: index.took_us,
+            took_us: volume.took_us,
             unread: index.keys.concat(),
         }
     }
@@ -144,8 +144,6 @@ pub struct VolumeResults {
     pub keys: Vec<ActionKey>,
     /// Those that the store lacks.
     pub new: Vec<NewResult>,
-    /// Duration of building all of them, in microseconds.
-    pub took_us: u64,
 }
 
 impl VolumeResults {
@@ -157,13 +155,11 @@ impl VolumeResults {
         let mut results = Self {
             keys: Vec::with_capacity(volume.results.len()),
             new: Vec::new(),
-            took_us: 0,
         };
         for result in &volume.results {
             let Some(record) = shared::record(result) else { continue };
             note(&result.key, &record);
             results.keys.push(result.key);
-            results.took_us = results.took_us.saturating_add(record.took_us);
             if store.action(&result.key)?.is_none() {
                 results.new.push(NewResult {
                     key: result.key,
@@ -206,10 +202,11 @@ mod tests {
             address: b"there".to_vec(),
             kind: Default::default(),
             len: 7,
+            took_us: 9,
         };
         let keys: Vec<ActionKey> = (0..100_u8).map(|n| ActionKey(Digest::of(&[n]))).collect();
         let outputs = [Digest::of(b"a"), Digest::of(b"b")];
-        let known = KnownVolume::new(&volume, &keys, &outputs, 9);
+        let known = KnownVolume::new(&volume, &keys, &outputs);
         let rows = vec![known.to_row(&volume.id), (Part::Volumes, b"no digest".to_vec(), Some(vec![0xff]))];
         store.commit(view, Commit { rows, ..Commit::default() }).expect("a store");
         assert_eq!(all(&store, view).expect("a store"), [(volume.id, known.clone())]);

@@ -222,7 +222,6 @@ impl RemoteCache for Board {
             Some(VolumeIndex {
                 keys: volume.results.iter().map(|result| prefix(&result.key.0)).collect(),
                 outputs: volume.outputs.iter().map(prefix).collect(),
-                took_us: 0,
             })
         };
         addresses.iter().map(read).collect()
@@ -307,6 +306,7 @@ impl RemoteCache for Board {
                 id: Digest::of(&address),
                 kind: alike[0].kind,
                 len: 0,
+                took_us: 0,
                 address: address.clone(),
             });
             pinned.volumes.insert(Digest::of(&address), Volume { results, outputs });
