@@ -78,11 +78,11 @@ impl RemoteCache for NoCache {
         None
     }
 
-    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>> {
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<Arc<VolumeIndex>>> {
         vec![None; addresses.len()]
     }
 
-    fn read_graph(&self, _: &[u8]) -> Option<Vec<GraphRow>> {
+    fn read_graph(&self, _: &[u8], _: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>> {
         None
     }
 

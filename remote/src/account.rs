@@ -32,18 +32,45 @@ pub(crate) struct Account {
 struct State {
     summary: RemoteSummary,
     round_trip: Option<Duration>,
-    /// Bytes of the transfers that the speed is measured from, and their duration.
-    moved: (u64, Duration),
+    transfers: Transfers,
     doubted: HashSet<Doubt>,
     /// Keys of the results that were counted as hits.
     found: HashSet<ActionKey>,
 }
 
+/// Transfers that the speed is measured from. Those that run at the same time share the connection, so that their time counts once.
+#[derive(Default)]
+struct Transfers {
+    bytes: u64,
+    /// How long at least one ran.
+    busy: Duration,
+    running: usize,
+    /// When the first of those that run began.
+    since: Duration,
+}
+
+impl Transfers {
+    fn begin(&mut self, now: Duration) {
+        if self.running == 0 {
+            self.since = now;
+        }
+        self.running += 1;
+    }
+
+    fn end(&mut self, bytes: u64, now: Duration) {
+        self.bytes += bytes;
+        self.running = self.running.saturating_sub(1);
+        if self.running == 0 {
+            self.busy += now.saturating_sub(self.since);
+        }
+    }
+}
+
 impl State {
     fn speed(&self) -> Option<u64> {
-        let (bytes, took) = self.moved;
-        let speed = u128::from(bytes) * 1_000_000 / took.as_micros().max(1);
-        (bytes > 0).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
+        let Transfers { bytes, busy, .. } = self.transfers;
+        let speed = u128::from(bytes) * 1_000_000 / busy.as_micros().max(1);
+        (bytes > 0 && !busy.is_zero()).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
     }
 }
 
@@ -132,11 +159,17 @@ impl Account {
         state.round_trip = Some(state.round_trip.map_or(took, |before| before.min(took)));
     }
 
-    /// Notes the bytes and the duration of a transfer.
-    pub(crate) fn record_transfer(&self, bytes: u64, took: Duration) {
+    /// Notes that a transfer of so many bytes begins at `now`.
+    pub(crate) fn begin_transfer(&self, bytes: u64, now: Duration) {
         if bytes >= TELLING {
-            let moved = &mut self.state().moved;
-            *moved = (moved.0 + bytes, moved.1 + took);
+            self.state().transfers.begin(now);
+        }
+    }
+
+    /// Notes that a transfer of so many bytes ends at `now`, with or without success.
+    pub(crate) fn end_transfer(&self, bytes: u64, now: Duration, is_complete: bool) {
+        if bytes >= TELLING {
+            self.state().transfers.end(if is_complete { bytes } else { 0 }, now);
         }
     }
 

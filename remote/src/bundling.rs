@@ -12,8 +12,8 @@ use crate::names::Name;
 use crate::piece;
 use crate::server::Server;
 use crate::volume::{self, Address};
-use engine::seams::remote::{BlobRef, BundleOffer, SharedOutput, SharedResult, Volume};
-use engine::values::digest::{ActionKey, Digest};
+use engine::seams::remote::{BlobRef, BundleOffer, PREFIX, SharedOutput, SharedResult, VolumeIndex, prefix};
+use engine::values::digest::Digest;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -31,37 +31,18 @@ const NUMBERS: u32 = 3;
 /// Name and bytes of a piece that the server has undamaged.
 pub(crate) type Sent = Option<(Name, Arc<[u8]>)>;
 
-/// Contents of a volume, by keys and digests.
-pub(crate) struct Listing {
-    keys: Vec<ActionKey>,
-    outputs: Vec<Digest>,
-}
-
-impl Listing {
-    pub(crate) fn of(volume: &Volume) -> Self {
-        Self {
-            keys: volume.results.iter().map(|result| result.key).collect(),
-            outputs: volume.outputs.clone(),
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.keys.len() + self.outputs.len()
-    }
-}
-
 /// Contents of an offer that earlier volumes already have.
 #[derive(Default)]
 pub(crate) struct Earlier {
     /// Whether these volumes are of the same tree.
     is_own: bool,
-    /// Keys in all of them.
-    keys: HashSet<ActionKey>,
+    /// Prefixes of the keys in all of them.
+    keys: HashSet<[u8; PREFIX]>,
     kept: Vec<Address>,
-    /// Keys in the kept volumes.
-    pub kept_keys: HashSet<ActionKey>,
-    /// Outputs in the kept volumes.
-    pub kept_outputs: HashSet<Digest>,
+    /// Prefixes of the keys in the kept volumes.
+    pub kept_keys: HashSet<[u8; PREFIX]>,
+    /// Prefixes of the digests of outputs in the kept volumes.
+    pub kept_outputs: HashSet<[u8; PREFIX]>,
 }
 
 impl Inner {
@@ -125,19 +106,22 @@ impl Inner {
         };
         let mut addresses = content.volumes;
         let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
-        let missing = server.clone().blobs_missing(addresses.iter().flat_map(pieces).collect());
-        let missing = self.wait(missing).unwrap_or(Err(NotTaken::Down))?;
+        let of_graph: Vec<Name> = content.graph.iter().flat_map(GraphAddress::names).collect();
+        let all = addresses.iter().flat_map(pieces).chain(of_graph.iter().copied()).collect();
+        let missing = self.wait(server.clone().blobs_missing(all)).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
-        self.read_back(server, sample(&addresses, near.first()));
-        let listings = self.listings(server, &addresses);
-        let sound = addresses.into_iter().zip(listings);
+        let kept = addresses.iter().flat_map(pieces).chain(of_graph.iter().copied());
+        self.read_back(server, sample(kept.collect(), near.first()));
+        let indexes = self.indexes(server, &addresses.iter().copied().map(Some).collect::<Vec<_>>());
+        let sound = addresses.into_iter().zip(indexes);
         let sound = sound.filter(|(address, _)| !address.pieces().any(|piece| self.is_wrong(&piece)));
         let mut earlier = Earlier {
             is_own: at == 0,
             ..Earlier::default()
         };
-        earlier.retain_volumes(sound.filter_map(|(address, listing)| Some((address, listing?))).collect(), offer);
-        Ok((earlier, content.graph))
+        earlier.retain_volumes(sound.filter_map(|(address, index)| Some((address, index?))).collect(), offer);
+        let is_gone = |piece: &Name| missing.contains(piece) || self.is_wrong(piece);
+        Ok((earlier, content.graph.filter(|_| !of_graph.iter().any(is_gone))))
     }
 
     /// Sends volumes, and adds their addresses. Returns whether the server has all of them.
@@ -227,36 +211,44 @@ impl Inner {
 
 impl Earlier {
     /// Keeps the volumes whose contents are mostly in the offer. If too many are small, drops the small ones, to merge them.
-    fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<Listing>)>, offer: &BundleOffer<'_>) {
-        let keys: HashSet<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
-        let outputs: HashSet<Digest> = offer.results.iter().flat_map(|bundled| bundled.outputs.iter().copied()).collect();
-        let live = |listing: &Listing| {
-            let results = listing.keys.iter().filter(|key| keys.contains(key)).count();
-            results + listing.outputs.iter().filter(|digest| outputs.contains(digest)).count()
+    fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<VolumeIndex>)>, offer: &BundleOffer<'_>) {
+        let keys: HashSet<[u8; PREFIX]> = offer.results.iter().map(|bundled| prefix(&bundled.result.key.0)).collect();
+        let outputs: HashSet<[u8; PREFIX]> = offer
+            .results
+            .iter()
+            .flat_map(|bundled| bundled.outputs.iter().map(prefix))
+            .collect();
+        let len = |index: &VolumeIndex| index.keys.len() + index.outputs.len();
+        let live = |index: &VolumeIndex| {
+            let results = index.keys.iter().filter(|key| keys.contains(*key)).count();
+            results + index.outputs.iter().filter(|digest| outputs.contains(*digest)).count()
         };
-        self.keys = volumes.iter().flat_map(|(_, listing)| listing.keys.iter().copied()).collect();
+        self.keys = volumes.iter().flat_map(|(_, index)| index.keys.iter().copied()).collect();
         let mut kept = volumes;
-        kept.retain(|(_, listing)| live(listing) * 4 >= listing.len() * 3);
-        if kept.iter().filter(|(_, listing)| listing.len() < FEW).count() > SMALL {
-            kept.retain(|(_, listing)| listing.len() >= FEW);
+        kept.retain(|(_, index)| live(index) * 4 >= len(index) * 3);
+        if kept.iter().filter(|(_, index)| len(index) < FEW).count() > SMALL {
+            kept.retain(|(_, index)| len(index) >= FEW);
         }
-        for (address, listing) in kept {
+        for (address, index) in kept {
             self.kept.push(address);
-            self.kept_keys.extend(&listing.keys);
-            self.kept_outputs.extend(&listing.outputs);
+            self.kept_keys.extend(&index.keys);
+            self.kept_outputs.extend(&index.outputs);
         }
     }
 
     /// Returns whether the bundle of the same tree lists the whole offer.
     fn lists(&self, offer: &BundleOffer<'_>) -> bool {
-        self.is_own && offer.results.iter().all(|bundled| self.keys.contains(&bundled.result.key))
+        self.is_own
+            && offer
+                .results
+                .iter()
+                .all(|bundled| self.keys.contains(&prefix(&bundled.result.key.0)))
     }
 }
 
 /// Returns a sample of the pieces, which differs for each name.
-fn sample(addresses: &[Address], name: Option<&Digest>) -> Vec<Name> {
+fn sample(mut pieces: Vec<Name>, name: Option<&Digest>) -> Vec<Name> {
     let lot = |piece: &Name| Digest::of(&[&name.unwrap_or(&Digest([0; 32])).0[..], &piece.hash].concat());
-    let mut pieces: Vec<Name> = addresses.iter().flat_map(Address::pieces).collect();
     pieces.sort_by_cached_key(lot);
     let mut bytes = 0;
     let fits = |piece: &Name| {

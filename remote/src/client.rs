@@ -3,7 +3,6 @@
 use crate::account::{Account, Doubt};
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
-use crate::bundling::Listing;
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
 use crate::line::Line;
@@ -73,7 +72,7 @@ pub(crate) struct Inner {
     /// Blobs that the server returned with the right digest.
     sound: Mutex<HashSet<Name>>,
     /// Contents of the volumes that were read, by their pieces with records.
-    listings: Mutex<HashMap<Name, Arc<Listing>>>,
+    indexes: Mutex<HashMap<Name, Arc<VolumeIndex>>>,
     runtime: Mutex<Option<Runtime>>,
     pub handle: tokio::runtime::Handle,
 }
@@ -108,7 +107,7 @@ impl Client {
             server: Arc::default(),
             present: Mutex::default(),
             sound: Mutex::default(),
-            listings: Mutex::default(),
+            indexes: Mutex::default(),
             handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
         });
@@ -284,30 +283,30 @@ impl Inner {
         let found = self.pieces(server, addresses.iter().map(|address| address.records.name()));
         let volume = |address: &Address| {
             let piece = address.records.name();
-            let volume = self.decoded(&piece, volume::decode_records(found.get(&piece)?))?;
-            self.lock_listings().insert(piece, Arc::new(Listing::of(&volume)));
-            Some(volume)
+            self.decoded(&piece, volume::decode_records(found.get(&piece)?))
         };
         addresses.iter().map(volume).collect()
     }
 
-    /// Returns the keys and digests in volumes, in their order. Reads no volume twice in a run.
-    pub(crate) fn listings(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Arc<Listing>>> {
-        let unread: Vec<Address> = {
-            let listed = self.lock_listings();
-            let is_unread = |address: &&Address| !listed.contains_key(&address.records.name());
-            addresses.iter().filter(is_unread).copied().collect()
+    /// Reads the indexes of volumes, in their order. Reads none twice in a run.
+    pub(crate) fn indexes(&self, server: &Arc<Server>, addresses: &[Option<Address>]) -> Vec<Option<Arc<VolumeIndex>>> {
+        let piece = |address: &Option<Address>| Some(address.as_ref()?.index?.name());
+        let pieces: Vec<Option<Name>> = addresses.iter().map(piece).collect();
+        let unread: Vec<Name> = {
+            let read = self.lock_indexes();
+            pieces.iter().flatten().filter(|piece| !read.contains_key(piece)).copied().collect()
         };
-        self.volumes(server, &unread);
-        let listed = self.lock_listings();
-        addresses
-            .iter()
-            .map(|address| listed.get(&address.records.name()).cloned())
-            .collect()
+        let found = self.pieces(server, unread.into_iter());
+        let mut read = self.lock_indexes();
+        for (piece, bytes) in found {
+            let index = self.decoded(&piece, volume::decode_index(&bytes));
+            read.extend(index.map(|index| (piece, Arc::new(index))));
+        }
+        pieces.iter().map(|piece| read.get(piece.as_ref()?).cloned()).collect()
     }
 
-    fn lock_listings(&self) -> MutexGuard<'_, HashMap<Name, Arc<Listing>>> {
-        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_indexes(&self) -> MutexGuard<'_, HashMap<Name, Arc<VolumeIndex>>> {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads pieces, and returns those with the right digest.
@@ -434,18 +433,12 @@ impl RemoteCache for Client {
         known.iter().map(|address| address.and_then(|_| read.next()?)).collect()
     }
 
-    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>> {
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<Arc<VolumeIndex>>> {
         let Some(server) = self.inner.server() else {
             return vec![None; addresses.len()];
         };
-        let piece = |address: &&[u8]| Some(server.address(address)?.index?.name());
-        let pieces: Vec<Option<Name>> = addresses.iter().map(piece).collect();
-        let found = self.inner.pieces(&server, pieces.iter().flatten().copied());
-        let index = |piece: &Option<Name>| {
-            let piece = piece.as_ref()?;
-            self.inner.decoded(piece, volume::decode_index(found.get(piece)?))
-        };
-        pieces.iter().map(index).collect()
+        let addresses: Vec<Option<Address>> = addresses.iter().map(|address| server.address(address)).collect();
+        self.inner.indexes(&server, &addresses)
     }
 
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>> {
@@ -465,10 +458,10 @@ impl RemoteCache for Client {
         pieces.iter().map(|piece| outputs(piece).unwrap_or_default()).collect()
     }
 
-    fn read_graph(&self, address: &[u8]) -> Option<Vec<GraphRow>> {
+    fn read_graph(&self, address: &[u8], is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>> {
         let server = self.inner.server()?;
         let address = GraphAddress::read(address, server.id)?;
-        self.inner.read_graph(&server, &address)
+        self.inner.read_graph(&server, &address, is_worth)
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {

@@ -85,12 +85,12 @@ pub(crate) fn each_fresh(
                 take(full)?;
             }
         }
-        if !earlier.kept_keys.contains(&bundled.result.key) {
+        if !earlier.kept_keys.contains(&prefix(&bundled.result.key.0)) {
             fresh.volume.results.push(bundled.result.clone());
         }
         let mut is_counted = false;
         for digest in &bundled.outputs {
-            if earlier.kept_outputs.contains(digest) || !seen.insert(*digest) {
+            if earlier.kept_outputs.contains(&prefix(digest)) || !seen.insert(*digest) {
                 continue;
             }
             let Some(blob) = (offer.load)(digest).filter(|blob| (blob.len() as u64) < LONGEST / 2) else {

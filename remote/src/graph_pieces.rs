@@ -8,8 +8,9 @@ use crate::names::Name;
 use crate::piece::{self, Piece};
 use crate::server::Server;
 use crate::volume;
-use engine::seams::remote::{GraphRow, Lie};
-use minicbor::bytes::ByteVec;
+use engine::seams::remote::{GraphRow, Lie, PREFIX, prefix};
+use engine::values::digest::Digest;
+use minicbor::bytes::{ByteArray, ByteVec};
 use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 const PIECE: usize = 4 << 20;
 /// Maximum number of pieces; beyond, the whole graph is sent again.
 const MOST: usize = 64;
+/// Number of pieces read together.
+const AT_ONCE: usize = 8;
 
 /// Address of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -28,7 +31,16 @@ pub(crate) struct GraphAddress {
     pub function: i32,
     /// Its pieces, in the order in which they apply.
     #[n(1)]
-    pieces: Vec<Piece>,
+    pieces: Vec<RowPieces>,
+}
+
+/// Rows in one piece, and their digests in another, by which a later job finds the rows that changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+struct RowPieces {
+    #[n(0)]
+    rows: Piece,
+    #[n(1)]
+    digests: Piece,
 }
 
 impl GraphAddress {
@@ -42,9 +54,9 @@ impl GraphAddress {
         volume::read_address(bytes, cache)
     }
 
-    /// Returns the names of its pieces, in order.
-    fn names(&self) -> impl Iterator<Item = Name> {
-        self.pieces.iter().map(Piece::name)
+    /// Returns the names of all pieces.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Name> {
+        self.pieces.iter().flat_map(|piece| [piece.rows.name(), piece.digests.name()])
     }
 }
 
@@ -59,36 +71,74 @@ struct WrittenRow {
     body: Option<ByteVec>,
 }
 
+impl WrittenRow {
+    fn len(&self) -> usize {
+        self.key.len() + self.body.as_ref().map_or(0, |body| body.len())
+    }
+
+    fn to_digest(&self) -> RowDigest {
+        RowDigest {
+            table: self.table,
+            key: self.key.clone(),
+            len: self.len(),
+            digest: self.body.as_ref().map(|body| ByteArray::from(digest_of(body))),
+        }
+    }
+}
+
+/// A row without its body.
+#[derive(Encode, Decode)]
+struct RowDigest {
+    #[n(0)]
+    table: u8,
+    #[n(1)]
+    key: ByteVec,
+    /// Length of key and body in bytes.
+    #[n(2)]
+    len: usize,
+    /// `None` removes the row.
+    #[n(3)]
+    digest: Option<ByteArray<PREFIX>>,
+}
+
+/// Returns the prefix of a body's digest.
+fn digest_of(body: &[u8]) -> [u8; PREFIX] {
+    prefix(&Digest::of(body))
+}
+
 /// Rows by table and key.
 type Rows = BTreeMap<(u8, Vec<u8>), Vec<u8>>;
 
-/// Returns the bytes of rows, before compression.
-fn len(rows: &[WrittenRow]) -> usize {
-    rows.iter()
-        .map(|row| row.key.len() + row.body.as_ref().map_or(0, |body| body.len()))
-        .sum()
+/// Rows of an earlier graph.
+#[derive(Default)]
+struct EarlierRows {
+    /// Prefixes of the digests of bodies, by table and key.
+    digests: BTreeMap<(u8, Vec<u8>), [u8; PREFIX]>,
+    /// Length of all rows in its pieces, also of those that later pieces replace.
+    len: usize,
 }
 
-/// Returns the changes that make `rows` of earlier ones, in order.
-fn difference(earlier: &Rows, rows: &[GraphRow]) -> Vec<WrittenRow> {
-    let mut gone = earlier.clone();
-    let mut changes = Vec::new();
-    for row in rows {
-        let before = gone.remove(&(row.table, row.key.clone()));
-        if before.as_ref() != Some(&row.body) {
-            changes.push(WrittenRow {
-                table: row.table,
-                key: row.key.clone().into(),
-                body: Some(row.body.clone().into()),
-            });
+impl EarlierRows {
+    /// Returns the changes that make `rows` of these, in order.
+    fn changes(mut self, rows: &[GraphRow]) -> Vec<WrittenRow> {
+        let mut changes = Vec::new();
+        for row in rows {
+            let before = self.digests.remove(&(row.table, row.key.clone()));
+            if before != Some(digest_of(&row.body)) {
+                changes.push(WrittenRow {
+                    table: row.table,
+                    key: row.key.clone().into(),
+                    body: Some(row.body.clone().into()),
+                });
+            }
         }
+        changes.extend(self.digests.into_keys().map(|(table, key)| WrittenRow {
+            table,
+            key: key.into(),
+            body: None,
+        }));
+        changes
     }
-    changes.extend(gone.into_keys().map(|(table, key)| WrittenRow {
-        table,
-        key: key.into(),
-        body: None,
-    }));
-    changes
 }
 
 /// Splits rows into pieces.
@@ -100,44 +150,74 @@ fn split(rows: Vec<WrittenRow>) -> Vec<Vec<WrittenRow>> {
             pieces.push(Vec::new());
             bytes = 0;
         }
-        bytes += len(std::slice::from_ref(&row));
+        bytes += row.len();
         pieces.last_mut().expect("invariant: the first row begins a piece").push(row);
     }
     pieces
 }
 
 impl Inner {
-    /// Reads a graph, and the bytes of all rows in its pieces; `None` if a piece is missing or damaged.
-    fn graph_rows(&self, server: &Arc<Server>, address: &GraphAddress) -> Option<(Rows, usize)> {
+    /// Reads some pieces of a graph, in order; `None` if one is missing or damaged.
+    fn graph_pieces<T: for<'b> Decode<'b, ()>>(
+        &self,
+        server: &Arc<Server>,
+        address: &GraphAddress,
+        which: fn(&RowPieces) -> Piece,
+        is_worth: &dyn Fn(u64) -> bool,
+    ) -> Option<Vec<T>> {
         if address.function != server.terms.function.number() {
             return None;
         }
-        let found = self.pieces(server, address.names());
-        let (mut rows, mut bytes) = (Rows::new(), 0);
-        for name in address.names() {
-            let Some(read) = piece::decode::<Vec<WrittenRow>>(found.get(&name)?) else {
-                self.account.lied_about(Lie::Undecodable, Doubt::Blob(name));
+        let names: Vec<Name> = address.pieces.iter().map(|piece| which(piece).name()).collect();
+        // The first one shows how fast the server is.
+        let (first, others) = names.split_at(names.len().min(1));
+        let mut left: u64 = names.iter().map(|name| name.len).sum();
+        let mut all = Vec::new();
+        for names in std::iter::once(first).chain(others.chunks(AT_ONCE)) {
+            if !is_worth(left) {
                 return None;
-            };
-            bytes += len(&read);
-            for row in read {
-                match row.body {
-                    Some(body) => rows.insert((row.table, row.key.into()), body.into()),
-                    None => rows.remove(&(row.table, row.key.into())),
+            }
+            let found = self.pieces(server, names.iter().copied());
+            for name in names {
+                let Some(read) = piece::decode::<Vec<T>>(found.get(name)?) else {
+                    self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
+                    return None;
                 };
+                left = left.saturating_sub(name.len);
+                all.extend(read);
             }
         }
-        Some((rows, bytes))
+        Some(all)
     }
 
-    /// Reads a graph, sorted by table and key; `None` if a piece is missing or damaged.
-    pub(crate) fn read_graph(&self, server: &Arc<Server>, address: &GraphAddress) -> Option<Vec<GraphRow>> {
-        let (rows, _) = self.graph_rows(server, address)?;
+    /// Reads a graph, sorted by table and key; `None` if a piece is missing or damaged, or `is_worth` denies to read so many more bytes.
+    pub(crate) fn read_graph(&self, server: &Arc<Server>, address: &GraphAddress, is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>> {
+        let mut rows = Rows::new();
+        for row in self.graph_pieces::<WrittenRow>(server, address, |piece| piece.rows, is_worth)? {
+            match row.body {
+                Some(body) => rows.insert((row.table, row.key.into()), body.into()),
+                None => rows.remove(&(row.table, row.key.into())),
+            };
+        }
         let row = |((table, key), body): ((u8, Vec<u8>), Vec<u8>)| GraphRow { table, key, body };
         Some(rows.into_iter().map(row).collect())
     }
 
-    /// Sends a graph: the rows that changed since an `earlier` one, or all. `None` if there are none, or the server does not keep them undamaged.
+    /// Reads the digests of a graph's rows; `None` if a piece is missing or damaged.
+    fn earlier_rows(&self, server: &Arc<Server>, address: &GraphAddress) -> Option<EarlierRows> {
+        let mut earlier = EarlierRows::default();
+        for row in self.graph_pieces::<RowDigest>(server, address, |piece| piece.digests, &|_| true)? {
+            earlier.len = earlier.len.saturating_add(row.len);
+            match row.digest {
+                Some(digest) => earlier.digests.insert((row.table, row.key.into()), digest.into()),
+                None => earlier.digests.remove(&(row.table, row.key.into())),
+            };
+        }
+        Some(earlier)
+    }
+
+    /// Sends a graph: the rows that changed since an `earlier` one, whose pieces the server has, or all. `None` if there are none, or the server does
+    /// not keep them undamaged.
     pub(crate) fn send_graph(
         &self,
         server: &Arc<Server>,
@@ -147,25 +227,29 @@ impl Inner {
         if rows.is_empty() {
             return Ok(None);
         }
-        let known = earlier.and_then(|address| Some((self.graph_rows(server, &address)?, address)));
         let all: usize = rows.iter().map(|row| row.key.len() + row.body.len()).sum();
-        let (mut pieces, changes) = match known {
-            Some(((earlier, bytes), address)) => {
-                let changes = difference(&earlier, rows);
-                // Readers pay for replaced rows too: beyond a third of them, send the whole graph.
-                let is_worth_keeping = bytes + len(&changes) <= all + all / 2 && address.pieces.len() < MOST;
-                match is_worth_keeping {
-                    true => (address.pieces, changes),
-                    false => (Vec::new(), difference(&Rows::new(), rows)),
-                }
-            }
-            None => (Vec::new(), difference(&Rows::new(), rows)),
-        };
+        let known = earlier.and_then(|address| {
+            let earlier = self.earlier_rows(server, &address)?;
+            let len = earlier.len;
+            let changes = earlier.changes(rows);
+            // Readers pay for replaced rows too: beyond a third of them, send the whole graph.
+            let is_worth_keeping = len + changes.iter().map(WrittenRow::len).sum::<usize>() <= all + all / 2 && address.pieces.len() < MOST;
+            is_worth_keeping.then_some((address.pieces, changes))
+        });
+        let (mut pieces, changes) = known.unwrap_or_else(|| (Vec::new(), EarlierRows::default().changes(rows)));
         let changes = split(changes);
-        let sent = self.send_pieces(server, changes.len(), &|at, number| piece::encode(&changes[at], number))?;
-        for piece in sent {
-            let Some((name, _)) = piece else { return Ok(None) };
-            pieces.push(name.into());
+        let write = |at: usize, number: u32| match (&changes[at / 2], at % 2) {
+            (rows, 0) => piece::encode(rows, number),
+            (rows, _) => piece::encode(&rows.iter().map(WrittenRow::to_digest).collect::<Vec<_>>(), number),
+        };
+        for sent in self.send_pieces(server, changes.len() * 2, &write)?.as_chunks().0 {
+            let [Some((rows, _)), Some((digests, _))] = sent else {
+                return Ok(None);
+            };
+            pieces.push(RowPieces {
+                rows: (*rows).into(),
+                digests: (*digests).into(),
+            });
         }
         Ok(Some(GraphAddress {
             function: server.terms.function.number(),

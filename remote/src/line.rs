@@ -110,17 +110,21 @@ impl Line {
             }
             let began = self.moments.now();
             self.account.count(|summary| summary.requests += 1);
+            if let Kind::Blobs(bytes) = kind {
+                self.account.begin_transfer(bytes, began);
+            }
             let answer = match tokio::time::timeout(self.deadline(kind), attempt()).await {
                 Ok(answer) => answer,
                 Err(_) => Err(Status::deadline_exceeded("there was no answer in time")),
             };
+            if let Kind::Blobs(bytes) = kind {
+                self.account.end_transfer(bytes, self.moments.now(), answer.is_ok());
+            }
             match answer {
                 Ok(answer) => {
                     self.breaker().answered();
-                    let took = self.moments.now().saturating_sub(began);
-                    match kind {
-                        Kind::Lookup => self.account.timed(took),
-                        Kind::Blobs(bytes) => self.account.record_transfer(bytes, took),
+                    if kind == Kind::Lookup {
+                        self.account.timed(self.moments.now().saturating_sub(began));
                     }
                     return Ok(answer);
                 }

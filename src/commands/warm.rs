@@ -103,7 +103,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         build::print_last_lines(context, &report, start)?;
         paid.iter().for_each(|paid| tell_paid(context, paid));
         if let Some((results, true)) = filed {
-            context.print_status(&format!("  filed    {} results for others", count(results as u64)));
+            context.print_status(&format!("  bundle   of {} results, stored in the cache", count(results as u64)));
         }
         if let Some(line) = used.line(report.brought, context.err) {
             note_line!("{line}");

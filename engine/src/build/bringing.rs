@@ -4,6 +4,7 @@
 use super::engine::Engine;
 use super::shared_graph::KnownResult;
 use super::sharing::Sharing;
+use crate::manifest::remote::Prefer;
 use crate::seams::producer::Registry;
 use crate::seams::remote::{Bundle, GraphRow, PREFIX, Volume, VolumeKind, VolumeRef};
 use crate::store::volumes::{self, KnownVolume, VolumeResults};
@@ -11,6 +12,7 @@ use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Number of volumes read and stored together.
@@ -103,7 +105,18 @@ impl Sharing {
         };
         if let (true, Some(graph)) = (is_new, &bundle.graph) {
             filing.give_way();
-            let graph = self.cache.read_graph(graph).filter(|graph| fits(graph));
+            let (tree_us, is_left) = (volumes::tree_us(&bundle.volumes), Cell::new(false));
+            let is_worth = |bytes: u64| {
+                let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
+                is_left.set(self.prefer == Prefer::Auto && takes > tree_us);
+                !is_left.get()
+            };
+            let graph = self.cache.read_graph(graph, &is_worth).filter(|graph| fits(graph));
+            if is_left.get() {
+                // The cache is so slow that building everything is faster.
+                bundle.volumes.iter().for_each(|_| self.cache.leave_volume());
+                return Ok(Found::default());
+            }
             filing.found.graph = graph.unwrap_or_default();
         }
         filing.bundle(&bundle)?;
@@ -128,7 +141,7 @@ impl Filing<'_> {
         }
         if has_graph {
             let plain: Vec<&VolumeRef> = unknown.extract_if(.., |volume| volume.kind != VolumeKind::Dear).collect();
-            unknown.extend(self.indexes(&plain));
+            unknown.extend(self.indexes(&plain, volumes::tree_us(&bundle.volumes)));
         }
         let mut eager: Vec<&VolumeRef> = Vec::new();
         for volumes in unknown.chunks(AT_ONCE) {
@@ -165,7 +178,7 @@ impl Filing<'_> {
     }
 
     /// Records volumes by their indexes. Returns those that have none.
-    fn indexes<'v>(&mut self, volumes: &[&'v VolumeRef]) -> Vec<&'v VolumeRef> {
+    fn indexes<'v>(&mut self, volumes: &[&'v VolumeRef], tree_us: u64) -> Vec<&'v VolumeRef> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
         self.give_way();
         let mut left = Vec::new();
@@ -174,7 +187,7 @@ impl Filing<'_> {
                 Some(index) => {
                     self.found.unread.extend(&index.keys);
                     self.found.brought.unread += index.keys.len();
-                    self.found.rows.push(KnownVolume::unread(at, &index).to_row(&at.id));
+                    self.found.rows.push(KnownVolume::unread(at, &index, tree_us).to_row(&at.id));
                 }
                 None => left.push(*at),
             }

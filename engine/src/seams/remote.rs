@@ -310,13 +310,14 @@ pub trait RemoteCache: Send + Sync {
     fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>>;
 
     /// Reads the indexes of volumes, in the order of `addresses`; `None` for one that is missing or does not match its digest.
-    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>>;
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<Arc<VolumeIndex>>>;
 
     /// Reads the outputs of volumes, in the order of `addresses`. Leaves out outputs that do not match their digest.
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;
 
-    /// Reads the graph of a bundle, sorted by table and key; `None` if any part of it is missing or does not match its digest.
-    fn read_graph(&self, address: &[u8]) -> Option<Vec<GraphRow>>;
+    /// Reads the graph of a bundle, sorted by table and key; `None` if any part of it is missing or does not match its digest, or if `is_worth` denies
+    /// to read so many more bytes. Calls that before the first part and after some.
+    fn read_graph(&self, address: &[u8], is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>>;
 
     /// Fetches blobs of results that were found, in the order of `wanted`; `None` is a miss.
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>>;

@@ -8,6 +8,7 @@ use crate::seams::remote::{PREFIX, RemoteCache, prefix};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of volumes that one request for many outputs fetches at once.
@@ -19,6 +20,8 @@ pub struct Fetching {
     cache: Arc<dyn RemoteCache>,
     view: ViewId,
     prefer: Prefer,
+    /// Duration of fetching volumes of trees of which nothing was here, in microseconds.
+    spent_us: AtomicU64,
     /// Locked during a fetch, so that nothing is fetched twice.
     elsewhere: Mutex<Option<Elsewhere>>,
 }
@@ -79,6 +82,7 @@ impl Fetching {
             cache,
             view,
             prefer,
+            spent_us: AtomicU64::new(0),
             elsewhere: Mutex::default(),
         }
     }
@@ -87,9 +91,13 @@ impl Fetching {
         self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs.
+    /// Whether a volume should be fetched: by preference, or because fetching is not slower than building its outputs. Where nothing of its tree is
+    /// here, that is the whole tree, and all volumes fetched so far count.
     fn is_worth_fetching(&self, volume: &KnownVolume) -> bool {
-        let cost = volume.cost(self.cache.round_trip(), self.cache.speed());
+        let mut cost = volume.cost(self.cache.round_trip(), self.cache.speed());
+        if volume.is_of_new_tree {
+            cost.fetch_us = cost.fetch_us.saturating_add(self.spent_us.load(Ordering::Relaxed));
+        }
         cost.is_fetched(self.prefer)
     }
 
@@ -173,7 +181,11 @@ impl Fetching {
     /// Fetches the outputs of volumes that were not read yet, and stores and returns them.
     fn fetch_volumes(&self, mut guard: Guard<'_>, wanted: &[usize]) -> Result<Vec<DigestedBlob>, StoreError> {
         let elsewhere = self.index(&mut guard)?;
-        let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].1.address[..]).collect();
+        let volumes = || wanted.iter().map(|at| &elsewhere.volumes[*at].1);
+        let addresses: Vec<&[u8]> = volumes().map(|volume| &volume.address[..]).collect();
+        let bytes: u64 = volumes().filter(|volume| volume.is_of_new_tree).map(|volume| volume.len).sum();
+        let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
+        self.spent_us.fetch_add(takes, Ordering::Relaxed);
         let blobs: Vec<DigestedBlob> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
         if !blobs.is_empty() || self.cache.reads() {
             // Otherwise, the cache does not answer at the moment; the volumes may still be fetched later.

@@ -35,13 +35,17 @@ pub struct KnownVolume {
     /// Length in bytes of the piece with its outputs.
     #[n(3)]
     pub len: u64,
-    /// Total duration of building its outputs, in microseconds.
+    /// Duration of building its outputs, in microseconds; of building its whole tree, if nothing of that was here.
     #[n(4)]
     pub took_us: u64,
     /// Prefixes of its keys, if only its index was read.
     #[n(5)]
     #[cbor(with = "minicbor::bytes", default)]
     unread: Vec<u8>,
+    /// Whether nothing of its tree was here when it was recorded.
+    #[n(6)]
+    #[cbor(default)]
+    pub is_of_new_tree: bool,
 }
 
 /// Cost of a volume of outputs.
@@ -51,7 +55,7 @@ pub struct VolumeCost {
     pub bytes: u64,
     /// Expected duration of fetching it, in microseconds.
     pub fetch_us: u64,
-    /// Duration of building its outputs, in microseconds.
+    /// Duration of building its outputs, in microseconds; where nothing of its tree is here, of building that.
     pub build_us: u64,
 }
 
@@ -66,14 +70,25 @@ impl VolumeCost {
     }
 }
 
+/// Estimates how long fetching so many bytes takes, in microseconds, from a cache at this distance and this speed in bytes per second.
+pub fn fetch_us(bytes: u64, round_trip: Option<Duration>, speed: Option<u64>) -> u64 {
+    let speed = speed.unwrap_or(ASSUMED_SPEED).max(1);
+    let way = round_trip.map_or(0, |way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX));
+    way.saturating_add(bytes.saturating_mul(1_000_000) / speed)
+}
+
+/// Estimates how long building the tree of all these volumes takes on this machine, in microseconds.
+pub fn tree_us(volumes: &[VolumeRef]) -> u64 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    volumes.iter().fold(0, |sum: u64, volume| sum.saturating_add(volume.took_us)) / cores
+}
+
 impl KnownVolume {
     /// Estimates what its outputs cost, with a cache at this distance and this speed in bytes per second.
     pub fn cost(&self, round_trip: Option<Duration>, speed: Option<u64>) -> VolumeCost {
-        let speed = speed.unwrap_or(ASSUMED_SPEED).max(1);
-        let way = round_trip.map_or(0, |way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX));
         VolumeCost {
             bytes: self.len,
-            fetch_us: way.saturating_add(self.len.saturating_mul(1_000_000) / speed),
+            fetch_us: fetch_us(self.len, round_trip, speed),
             build_us: self.took_us,
         }
     }
@@ -87,18 +102,20 @@ impl KnownVolume {
             len: volume.len,
             took_us: volume.took_us,
             unread: Vec::new(),
+            is_of_new_tree: false,
         }
     }
 
-    /// Records a volume by its index alone.
-    pub fn unread(volume: &VolumeRef, index: &VolumeIndex) -> Self {
+    /// Records a volume by its index alone, with the [duration](tree_us) of building its tree: nothing is here that its results could be built from.
+    pub fn unread(volume: &VolumeRef, index: &VolumeIndex, tree_us: u64) -> Self {
         Self {
             address: volume.address.clone(),
             outputs: index.outputs.concat(),
             keys: Vec::new(),
             len: volume.len,
-            took_us: volume.took_us,
+            took_us: tree_us,
             unread: index.keys.concat(),
+            is_of_new_tree: true,
         }
     }
 

@@ -215,14 +215,14 @@ impl RemoteCache for Board {
         addresses.iter().map(read).collect()
     }
 
-    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<VolumeIndex>> {
+    fn read_indexes(&self, addresses: &[&[u8]]) -> Vec<Option<Arc<VolumeIndex>>> {
         let pinned = self.pinned();
         let read = |address: &&[u8]| {
             let volume = pinned.volumes.get(&Digest::of(address))?;
-            Some(VolumeIndex {
+            Some(Arc::new(VolumeIndex {
                 keys: volume.results.iter().map(|result| prefix(&result.key.0)).collect(),
                 outputs: volume.outputs.iter().map(prefix).collect(),
-            })
+            }))
         };
         addresses.iter().map(read).collect()
     }
@@ -245,8 +245,9 @@ impl RemoteCache for Board {
         addresses.iter().map(|address| read(address).unwrap_or_default()).collect()
     }
 
-    fn read_graph(&self, address: &[u8]) -> Option<Vec<GraphRow>> {
-        self.pinned().graphs.get(&Digest(address.try_into().ok()?)).cloned()
+    fn read_graph(&self, address: &[u8], is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>> {
+        let graph = self.pinned().graphs.get(&Digest(address.try_into().ok()?)).cloned()?;
+        is_worth(graph.iter().map(|row| row.body.len() as u64).sum()).then_some(graph)
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {

@@ -36,7 +36,7 @@ fn warm(server: &Running, name: &str, near: &str, graph: &Rows) -> (bool, u64) {
 fn graph_at(server: &Running, name: &str) -> Option<Vec<GraphRow>> {
     let (other, _) = client(def(&server.endpoint()));
     let bundle = other.find_bundle(&[Digest::of(name.as_bytes())])?;
-    other.read_graph(&bundle.graph?)
+    other.read_graph(&bundle.graph?, &|_| true)
 }
 
 /// A graph of many rows that do not compress.
@@ -82,7 +82,7 @@ fn a_graph_comes_whole_or_not_at_all() {
         let (other, _) = client(def(&server.endpoint()));
         let bundle = other.find_bundle(&[Digest::of(b"one")]).expect("a bundle");
         server.shelf.lock().unwrap().habit = habit;
-        assert_eq!(other.read_graph(&bundle.graph.expect("a graph")), None, "{habit:?}");
+        assert_eq!(other.read_graph(&bundle.graph.expect("a graph"), &|_| true), None, "{habit:?}");
         // The next job sends what is gone.
         server.shelf.lock().unwrap().habit = Habit::Honest;
         server.shelf.lock().unwrap().blobs.retain(|hash, _| hash.as_bytes()[2] % 2 == 0);
