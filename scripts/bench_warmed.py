@@ -112,6 +112,11 @@ def main() -> int:
                 for way in (20, 80):
                     distant = far(server.port, way / 2000, RATE)
                     measure(bench, f"server {way} ms away, 100 Mbit/s", f"grpc://127.0.0.1:{distant}")
+                for rate in (8, 1):
+                    bench.machine(f"grpc://127.0.0.1:{far(server.port, 0.1, rate * 1e6 / 8)}")
+                    row(f"server 200 ms away, {rate} Mbit/s: exactly the warmed tree", bench.run("build"))
+            bench.machine("grpc://127.0.0.1:9")
+            row("a server that does not answer", bench.run("build"))
     return 0
 
 

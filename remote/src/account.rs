@@ -138,13 +138,19 @@ impl Account {
         }
     }
 
-    /// Counts a hit as a miss, because the result is unusable.
-    pub(crate) fn count_unusable(&self, key: &ActionKey) {
+    /// Counts a result that was found as a miss.
+    pub(crate) fn count_left(&self, key: &ActionKey) {
         let mut state = self.state();
         if state.found.remove(key) {
             state.summary.hits -= 1;
             state.summary.misses += 1;
         }
+    }
+
+    /// Counts a hit as a miss, because the result is unusable.
+    pub(crate) fn count_unusable(&self, key: &ActionKey) {
+        self.count_left(key);
+        let mut state = self.state();
         state.doubted.insert(Doubt::Result(*key));
     }
 

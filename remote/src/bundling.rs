@@ -13,9 +13,9 @@ use crate::piece;
 use crate::server::Server;
 use crate::volume::{self, Address};
 use engine::seams::remote::{BlobRef, BundleOffer, PREFIX, SharedOutput, SharedResult, VolumeIndex, prefix};
-use engine::values::digest::Digest;
+use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// Number of results and outputs below which a volume is small.
 const FEW: usize = 512;
@@ -45,6 +45,15 @@ pub(crate) struct Earlier {
     pub kept_outputs: HashSet<[u8; PREFIX]>,
 }
 
+/// An earlier bundle that a new one continues.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    /// Names of the new bundle.
+    names: Vec<Digest>,
+    earlier: Earlier,
+    graph: Option<GraphAddress>,
+}
+
 impl Inner {
     /// Stores a bundle under its names. Returns whether the server has all of it, undamaged.
     pub(crate) fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
@@ -61,7 +70,14 @@ impl Inner {
         let Some((own, pointers)) = offer.names.split_first() else {
             return Ok(false);
         };
-        let (earlier, earlier_graph) = self.earlier(server, offer)?;
+        let prepared = self.lock_prepared().take().filter(|prepared| prepared.names == offer.names);
+        let Prepared { earlier, graph, .. } = match prepared {
+            Some(prepared) => prepared,
+            None => {
+                let keys: Vec<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
+                self.prepare(server, offer.names, offer.near, &keys)?
+            }
+        };
         let mut addresses = earlier.kept.clone();
         let mut waiting: Vec<Fresh> = Vec::new();
         let mut is_sound = true;
@@ -75,7 +91,7 @@ impl Inner {
         is_sound &= self.send_volumes(server, &waiting, &mut addresses)?;
         let content = BundleContent {
             volumes: addresses,
-            graph: self.send_graph(server, offer.graph, earlier_graph)?,
+            graph: self.send_graph(server, offer.graph, graph)?,
         };
         is_sound &= content.graph.is_some() || offer.graph.is_empty();
         let sent = self.send_pieces(server, 1, &|_, number| piece::encode(&content, number))?;
@@ -98,11 +114,30 @@ impl Inner {
         Ok(is_sound && (stands || self.is_found_again(server, &filed_as(own, bytes))))
     }
 
-    /// Returns the volumes of an earlier bundle to keep, those that the server has and whose contents are mostly in the offer, and its graph.
-    fn earlier(&self, server: &Arc<Server>, offer: &BundleOffer<'_>) -> Result<(Earlier, Option<GraphAddress>), NotTaken> {
-        let near: Vec<Digest> = offer.names.iter().take(1).chain(offer.near).copied().collect();
+    /// Prepares a bundle of results with these keys; returns the prefixes of those that need not be offered.
+    pub(crate) fn kept_results(&self, names: &[Digest], near: &[Digest], keys: &[ActionKey]) -> HashSet<[u8; PREFIX]> {
+        let Some(server) = self.server().filter(|_| self.writes()) else {
+            return HashSet::new();
+        };
+        let prepared = self.prepare(&server, names, near, keys).unwrap_or_default();
+        let kept = prepared.earlier.kept_keys.clone();
+        *self.lock_prepared() = Some(prepared);
+        kept
+    }
+
+    fn lock_prepared(&self) -> MutexGuard<'_, Option<Prepared>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds an earlier bundle, and those of its volumes to keep: the server has them, and most of their results have one of these keys.
+    fn prepare(&self, server: &Arc<Server>, names: &[Digest], near: &[Digest], keys: &[ActionKey]) -> Result<Prepared, NotTaken> {
+        let near: Vec<Digest> = names.iter().take(1).chain(near).copied().collect();
+        let mut prepared = Prepared {
+            names: names.to_vec(),
+            ..Prepared::default()
+        };
         let Some((at, content)) = self.find_content(server, &near) else {
-            return Ok(Default::default());
+            return Ok(prepared);
         };
         let mut addresses = content.volumes;
         let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
@@ -115,13 +150,13 @@ impl Inner {
         let indexes = self.indexes(server, &addresses.iter().copied().map(Some).collect::<Vec<_>>());
         let sound = addresses.into_iter().zip(indexes);
         let sound = sound.filter(|(address, _)| !address.pieces().any(|piece| self.is_wrong(&piece)));
-        let mut earlier = Earlier {
-            is_own: at == 0,
-            ..Earlier::default()
-        };
-        earlier.retain_volumes(sound.filter_map(|(address, index)| Some((address, index?))).collect(), offer);
+        prepared.earlier.is_own = at == 0;
+        prepared
+            .earlier
+            .retain_volumes(sound.filter_map(|(address, index)| Some((address, index?))).collect(), keys);
         let is_gone = |piece: &Name| missing.contains(piece) || self.is_wrong(piece);
-        Ok((earlier, content.graph.filter(|_| !of_graph.iter().any(is_gone))))
+        prepared.graph = content.graph.filter(|_| !of_graph.iter().any(is_gone));
+        Ok(prepared)
     }
 
     /// Sends volumes, and adds their addresses. Returns whether the server has all of them.
@@ -210,22 +245,21 @@ impl Inner {
 }
 
 impl Earlier {
-    /// Keeps the volumes whose contents are mostly in the offer. If too many are small, drops the small ones, to merge them.
-    fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<VolumeIndex>)>, offer: &BundleOffer<'_>) {
-        let keys: HashSet<[u8; PREFIX]> = offer.results.iter().map(|bundled| prefix(&bundled.result.key.0)).collect();
-        let outputs: HashSet<[u8; PREFIX]> = offer
-            .results
-            .iter()
-            .flat_map(|bundled| bundled.outputs.iter().map(prefix))
-            .collect();
+    /// Keeps the volumes most of whose results have one of these keys. One without results has the last outputs of the volume before it. If too many are
+    /// small, drops the small ones, to merge them.
+    fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<VolumeIndex>)>, keys: &[ActionKey]) {
+        let keys: HashSet<[u8; PREFIX]> = keys.iter().map(|key| prefix(&key.0)).collect();
         let len = |index: &VolumeIndex| index.keys.len() + index.outputs.len();
-        let live = |index: &VolumeIndex| {
-            let results = index.keys.iter().filter(|key| keys.contains(*key)).count();
-            results + index.outputs.iter().filter(|digest| outputs.contains(*digest)).count()
-        };
+        let live = |index: &VolumeIndex| index.keys.iter().filter(|key| keys.contains(*key)).count();
         self.keys = volumes.iter().flat_map(|(_, index)| index.keys.iter().copied()).collect();
         let mut kept = volumes;
-        kept.retain(|(_, index)| live(index) * 4 >= len(index) * 3);
+        let mut is_live = false;
+        kept.retain(|(_, index)| {
+            if !index.keys.is_empty() {
+                is_live = live(index) * 4 >= index.keys.len() * 3;
+            }
+            is_live
+        });
         if kept.iter().filter(|(_, index)| len(index) < FEW).count() > SMALL {
             kept.retain(|(_, index)| len(index) >= FEW);
         }

@@ -3,6 +3,7 @@
 use crate::account::{Account, Doubt};
 use crate::blobs::NotTaken;
 use crate::bundle::{self, BundleContent};
+use crate::bundling::Prepared;
 use crate::farm::Workers;
 use crate::graph_pieces::GraphAddress;
 use crate::line::Line;
@@ -16,7 +17,8 @@ use crate::uploads::Uploads;
 use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted, genuine,
+    BlobRef, Bundle, BundleOffer, GraphRow, Lie, Offered, PREFIX, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
+    genuine,
 };
 use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
@@ -73,6 +75,8 @@ pub(crate) struct Inner {
     sound: Mutex<HashSet<Name>>,
     /// Contents of the volumes that were read, by their pieces with records.
     indexes: Mutex<HashMap<Name, Arc<VolumeIndex>>>,
+    /// The next bundle to offer.
+    pub(crate) prepared: Mutex<Option<Prepared>>,
     runtime: Mutex<Option<Runtime>>,
     pub handle: tokio::runtime::Handle,
 }
@@ -108,6 +112,7 @@ impl Client {
             present: Mutex::default(),
             sound: Mutex::default(),
             indexes: Mutex::default(),
+            prepared: Mutex::default(),
             handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
         });
@@ -490,8 +495,16 @@ impl RemoteCache for Client {
         filed.and_then(Result::err).into_iter().for_each(|trouble| inner.not_taken(trouble));
     }
 
+    fn leave_result(&self, key: &ActionKey) {
+        self.inner.account.count_left(key);
+    }
+
     fn leave_volume(&self) {
         self.inner.account.count(|summary| summary.volumes_left += 1);
+    }
+
+    fn kept_results(&self, names: &[Digest], near: &[Digest], keys: &[ActionKey]) -> HashSet<[u8; PREFIX]> {
+        self.inner.kept_results(names, near, keys)
     }
 
     fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {

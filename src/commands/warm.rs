@@ -9,7 +9,7 @@ use crate::sharing;
 use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
-use engine::build::sharing::{everything, sample};
+use engine::build::sharing::{everything, keys_of, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Write as Writers;
 use engine::seams::remote::BundleOffer;
@@ -66,15 +66,16 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
         let store = session.engine.store.clone();
         let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
-        let mut found = everything(&session.graph, &roots_of(&report), &*store)?;
+        let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
+        let kept = cache.kept_results(&names, &near, &keys_of(&session.graph, &roots_of(&report)));
+        let mut found = everything(&session.graph, &roots_of(&report), &*store, &kept)?;
         if !found.lost.is_empty() {
             // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
             found.lost.iter().for_each(|id| session.graph.forget_result(*id));
             report = build::build(context, &mut session, &request)?;
-            found = everything(&session.graph, &roots_of(&report), &*store)?;
+            found = everything(&session.graph, &roots_of(&report), &*store, &kept)?;
         }
         if !report.cancelled {
-            let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
             let is_whole = cache.offer_bundle(&BundleOffer {
                 names: &names,
                 near: &near,
@@ -82,7 +83,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
                 graph: &session.graph_to_share()?,
                 load: &|digest| store.blob(digest).ok().flatten(),
             });
-            filed = Some((found.results.len(), is_whole));
+            filed = Some((found.results.len() + found.kept, is_whole));
         }
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {

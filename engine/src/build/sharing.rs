@@ -10,19 +10,22 @@ use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
 use crate::seams::nearby::Nearby;
 use crate::seams::producer::Pool;
-use crate::seams::remote::{BlobRef, Bundled, RemoteCache, SharedResult, VolumeKind, Wanted, genuine};
+use crate::seams::remote::{BlobRef, Bundled, PREFIX, RemoteCache, SharedResult, VolumeKind, Wanted, genuine, prefix};
 use crate::seams::world::Refresh;
 use crate::store::fetching::Fetching;
 use crate::store::records::{ActionRecord, Class};
-use crate::store::{Store, StoreError, shared};
+use crate::store::{Store, StoreError, shared, volumes};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces::{self, PieceError};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Results that take longer are included in bundles with their outputs.
 const DEAR: Duration = Duration::from_millis(250);
+/// Work of the engine itself for each result that is built: planning, key and storing.
+const OWN_WORK: Duration = Duration::from_micros(100);
 /// With fewer changed files, building is faster than a bundle.
 const MANY_FILES: usize = 10;
 
@@ -76,13 +79,24 @@ impl Sharing {
         self.complete_result(&wanted, &found)
     }
 
-    /// Fetches the blobs of a found result; `None` if it is wrong or incomplete.
+    /// Fetches the blobs of a found result; `None` if it is wrong or incomplete, or if building it is faster.
     pub(super) fn complete_result(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
+        if shared::record(found).is_some_and(|record| !self.is_worth_fetching(&record, found)) {
+            self.cache.leave_result(&wanted.key);
+            return None;
+        }
         let whole = self.sound(wanted, found);
         if whole.is_none() {
             self.cache.refuse(&wanted.key);
         }
         whole
+    }
+
+    /// Whether a result that was found should be fetched: it is paid for, by preference, or because that is not slower than building it.
+    fn is_worth_fetching(&self, record: &ActionRecord, found: &SharedResult) -> bool {
+        let bytes = found.outputs.iter().fold(0, |sum: u64, output| sum.saturating_add(output.blob.len));
+        let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
+        record.class == Class::Paid || self.prefer != Prefer::Auto || takes <= took_from_nothing(record)
     }
 
     fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
@@ -228,19 +242,28 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
 /// Everything that some targets depend on.
 #[derive(Default)]
 pub struct Everything {
-    /// The results in the store except those that [stay here](shared::stays_here). Dear results come first, then those that decide; neighbours are of one
-    /// producer.
+    /// The results in the store except those that [stay here](shared::stays_here) and those kept in the cache. Dear results come first, then those that
+    /// decide; neighbours are of one producer.
     pub results: Vec<Bundled>,
+    /// Number of results kept in the cache.
+    pub kept: usize,
     /// Nodes whose results are neither in the store nor, any more, in the cache.
     pub lost: Vec<NodeId>,
 }
 
-/// Collects everything that `roots` depend on, to store together.
+/// Returns the keys of everything that `roots` depend on.
+pub fn keys_of(graph: &Graph, roots: &[NodeId]) -> Vec<ActionKey> {
+    let results = made_of(graph, roots).into_iter().filter_map(|id| graph.node(id).result);
+    results.map(|result| result.key).collect()
+}
+
+/// Collects everything that `roots` depend on, to store together, except results with these prefixes of keys.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Everything, StoreError> {
+pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store, kept: &HashSet<[u8; PREFIX]>) -> Result<Everything, StoreError> {
     let nodes = made_of(graph, roots);
+    let mut kept_here: FxHashSet<ActionKey> = FxHashSet::default();
     let mut deciding: FxHashSet<NodeId> = FxHashSet::default();
     for id in &nodes {
         deciding.extend(graph.node(*id).edges.iter().flat_map(|edges| edges.discovery.iter().copied()));
@@ -250,6 +273,10 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
     let mut results: FxHashMap<ActionKey, (Arc<str>, Bundled)> = FxHashMap::default();
     for id in nodes {
         let Some(filed) = graph.node(id).result else { continue };
+        if kept.contains(&prefix(&filed.key.0)) {
+            kept_here.insert(filed.key);
+            continue;
+        }
         let decides = deciding.contains(&id);
         if let Some((_, known)) = results.get_mut(&filed.key) {
             known.kind = known.kind.min(kind_of(decides));
@@ -277,6 +304,7 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
     });
     Ok(Everything {
         results: results.into_iter().map(|(_, bundled)| bundled).collect(),
+        kept: kept_here.len(),
         lost,
     })
 }
@@ -284,8 +312,8 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
 /// Returns how long building a result takes without an earlier one, in microseconds. The record of a table may be of an update, which took less.
 fn took_from_nothing(record: &ActionRecord) -> u64 {
     let at_least = if record.parts.is_empty() { Duration::ZERO } else { DEAR };
-    let at_least = u64::try_from(at_least.as_micros()).unwrap_or(u64::MAX);
-    record.took_us.max(at_least)
+    let took = Duration::from_micros(record.took_us).max(at_least) + OWN_WORK;
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Returns the name of these sources and rules in a remote cache.

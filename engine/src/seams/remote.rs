@@ -5,7 +5,7 @@
 
 use crate::values::digest::{ActionKey, Digest};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -266,7 +266,7 @@ pub struct BundleOffer<'a> {
     pub names: &'a [Digest],
     /// Names under which to look for an earlier bundle, the nearest first.
     pub near: &'a [Digest],
-    /// The results; similar ones are adjacent.
+    /// The results beside the [kept ones](RemoteCache::kept_results); similar ones are adjacent.
     pub results: &'a [Bundled],
     /// The graph of the tree, sorted by table and key; none if empty.
     pub graph: &'a [GraphRow],
@@ -329,8 +329,17 @@ pub trait RemoteCache: Send + Sync {
     /// stores the result, at most [`WINDOW`] later. If the cache does not answer, stores nothing and does not call `goes`.
     fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
 
+    /// Counts a result that was found as a miss, because building it takes less time than fetching it.
+    fn leave_result(&self, _key: &ActionKey) {}
+
     /// Counts a volume whose outputs are built here, because that takes less time than fetching them.
     fn leave_volume(&self) {}
+
+    /// Returns the prefixes of those of these keys that a bundle under `names` needs no record of: volumes of an earlier bundle, found by `near`, have
+    /// them, and [`Self::offer_bundle`] keeps these.
+    fn kept_results(&self, _names: &[Digest], _near: &[Digest], _keys: &[ActionKey]) -> HashSet<[u8; PREFIX]> {
+        HashSet::new()
+    }
 
     /// Stores a bundle under all of its names. Reuses volumes of an earlier bundle that mostly consist of offered results; the rest forms
     /// new ones. Waits until everything is stored and reads back the new parts. Returns whether every byte is there.
