@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Limit of the rows in a piece, in bytes before compression.
 const PIECE: usize = 4 << 20;
+/// The same of the first piece, from which readers measure how fast the server is.
+const FIRST: usize = 160 << 10;
 /// Maximum number of pieces; beyond, the whole graph is sent again.
 const MOST: usize = 64;
 /// Number of pieces read together.
@@ -146,7 +148,8 @@ fn split(rows: Vec<WrittenRow>) -> Vec<Vec<WrittenRow>> {
     let mut pieces: Vec<Vec<WrittenRow>> = Vec::new();
     let mut bytes = usize::MAX;
     for row in rows {
-        if bytes >= PIECE {
+        let limit = if pieces.len() == 1 { FIRST } else { PIECE };
+        if bytes >= limit {
             pieces.push(Vec::new());
             bytes = 0;
         }

@@ -139,6 +139,11 @@ impl Line {
                         _ => self.breaker().count_failure(self.moments.now()),
                     }
                     self.account.trouble(|| format!("{what} failed: {}", sentence(&status)));
+                    // The same bytes take as long again.
+                    let is_too_slow = status.code() == Code::DeadlineExceeded && matches!(kind, Kind::Blobs(_));
+                    if is_too_slow {
+                        break;
+                    }
                     if again < RETRIES {
                         self.moments.sleep(self.pause(again)).await;
                     }

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Results that take less time are not looked up, however near the cache is.
 const SOON: Duration = Duration::from_millis(5);
 
+/// Speed of a cache, in bytes per second, below which computed results are not looked up by themselves: the tables among them take seconds to come.
+const SLOWEST: u64 = 1 << 20;
+
 /// Why a result is looked up in the remote cache by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,11 +32,12 @@ pub enum LookUp {
 }
 
 impl LookUp {
-    /// Chooses for a result whose producers take `took` on average, with a cache at this distance.
-    pub fn choose(pool: Pool, is_single: bool, took: Option<Duration>, round_trip: Option<Duration>) -> Self {
+    /// Chooses for a result whose producers take `took` on average, with a cache at this distance and this speed in bytes per second.
+    pub fn choose(pool: Pool, is_single: bool, took: Option<Duration>, round_trip: Option<Duration>, speed: Option<u64>) -> Self {
         let is_slow = || took.zip(round_trip).is_some_and(|(took, asking)| took > asking.max(SOON));
         match pool {
             Pool::Slow | Pool::Paid => Self::Dear,
+            Pool::Cpu if speed.is_some_and(|speed| speed < SLOWEST) => Self::Bundled,
             Pool::Cpu if is_single => Self::Single,
             Pool::Cpu if is_slow() => Self::Slow,
             Pool::Cpu => Self::Bundled,
@@ -97,7 +101,7 @@ impl Session {
         let took = took_us.map(Duration::from_micros);
         let pool = implementation.pool(&producer.params);
         Ok(Some(RemoteChoice {
-            look_up: LookUp::choose(pool, is_single(&self.rules, found.rule), took, round_trip),
+            look_up: LookUp::choose(pool, is_single(&self.rules, found.rule), took, round_trip, figures.bytes_per_second),
             round_trip_us: figures.round_trip_us,
             is_fetched: volume.is_some_and(|volume| volume.is_fetched(remote.prefer)),
             volume,
@@ -112,19 +116,23 @@ mod tests {
     #[test]
     fn what_is_dearer_than_a_question_is_looked_up() {
         let ms = |ms: u64| Some(Duration::from_millis(ms));
-        for (pool, is_single, took, round_trip, expected) in [
-            (Pool::Paid, false, None, None, LookUp::Dear),
-            (Pool::Slow, false, ms(0), ms(1000), LookUp::Dear),
-            (Pool::Cpu, true, ms(0), ms(1000), LookUp::Single),
-            (Pool::Cpu, false, ms(30), ms(20), LookUp::Slow),
-            (Pool::Cpu, false, ms(10), ms(20), LookUp::Bundled),
+        let fast = Some(SLOWEST);
+        for (pool, is_single, took, round_trip, speed, expected) in [
+            (Pool::Paid, false, None, None, fast, LookUp::Dear),
+            (Pool::Slow, false, ms(0), ms(1000), fast, LookUp::Dear),
+            (Pool::Cpu, true, ms(0), ms(1000), fast, LookUp::Single),
+            (Pool::Cpu, false, ms(30), ms(20), fast, LookUp::Slow),
+            (Pool::Cpu, false, ms(10), ms(20), fast, LookUp::Bundled),
             // However near the cache is.
-            (Pool::Cpu, false, ms(4), ms(0), LookUp::Bundled),
-            (Pool::Cpu, false, None, ms(0), LookUp::Bundled),
-            (Pool::Cpu, false, ms(30), None, LookUp::Bundled),
+            (Pool::Cpu, false, ms(4), ms(0), fast, LookUp::Bundled),
+            (Pool::Cpu, false, None, ms(0), fast, LookUp::Bundled),
+            (Pool::Cpu, false, ms(30), None, fast, LookUp::Bundled),
+            (Pool::Cpu, true, None, None, None, LookUp::Single),
+            (Pool::Cpu, true, ms(30), ms(20), Some(SLOWEST - 1), LookUp::Bundled),
+            (Pool::Slow, true, ms(0), ms(20), Some(1), LookUp::Dear),
         ] {
             assert_eq!(
-                LookUp::choose(pool, is_single, took, round_trip),
+                LookUp::choose(pool, is_single, took, round_trip, speed),
                 expected,
                 "{pool:?} {took:?} {round_trip:?}"
             );

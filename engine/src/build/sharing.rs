@@ -160,7 +160,7 @@ impl Sharing {
 
     /// Returns why a result is worth a lookup of its own.
     pub fn look_up(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> LookUp {
-        LookUp::choose(pool, is_single, took, self.cache.round_trip())
+        LookUp::choose(pool, is_single, took, self.cache.round_trip(), self.cache.speed())
     }
 }
 
