@@ -50,14 +50,14 @@ struct Transfers {
 }
 
 impl Transfers {
-    fn begin(&mut self, now: Duration) {
+    fn begin_one(&mut self, now: Duration) {
         if self.running == 0 {
             self.since = now;
         }
         self.running += 1;
     }
 
-    fn end(&mut self, bytes: u64, now: Duration) {
+    fn end_one(&mut self, bytes: u64, now: Duration) {
         self.bytes += bytes;
         self.running = self.running.saturating_sub(1);
         if self.running == 0 {
@@ -168,14 +168,14 @@ impl Account {
     /// Notes that a transfer of so many bytes begins at `now`.
     pub(crate) fn begin_transfer(&self, bytes: u64, now: Duration) {
         if bytes >= TELLING {
-            self.state().transfers.begin(now);
+            self.state().transfers.begin_one(now);
         }
     }
 
     /// Notes that a transfer of so many bytes ends at `now`, with or without success.
     pub(crate) fn end_transfer(&self, bytes: u64, now: Duration, is_complete: bool) {
         if bytes >= TELLING {
-            self.state().transfers.end(if is_complete { bytes } else { 0 }, now);
+            self.state().transfers.end_one(if is_complete { bytes } else { 0 }, now);
         }
     }
 
