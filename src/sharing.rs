@@ -4,7 +4,7 @@ use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::{Style, count, duration, plural, printable, size};
 use engine::build::bringing::Brought;
-use engine::seams::remote::RemoteSummary;
+use engine::seams::remote::{Lie, RemoteSummary};
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -148,7 +148,12 @@ impl Used {
                 ErrorCode::W_REMOTE_LIES,
                 "some answers of the remote cache were wrong; what they were about was made here",
             );
+            let is_only = |lie: Lie| summary.lies.keys().all(|found| *found == lie);
             let hint = match self.writes {
+                _ if is_only(Lie::Untrusted) => {
+                    "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` tells that of a job that signs"
+                }
+                _ if is_only(Lie::MissingBlob) => "files of the cache are gone; a job that writes fills it again: `cortex warm`",
                 true => "another `salt` in [remote] disowns the results that are filed there",
                 false => {
                     "a job that only reads cannot repair it: one that writes sends again what it finds wrong, `cortex warm` everything"
@@ -219,8 +224,8 @@ impl Used {
                 duration(summary.executed_us)
             ));
         }
-        if summary.stored > 0 {
-            parts.push(format!("{} sent ({})", plural(summary.stored, "result"), size(summary.bytes_up)));
+        if summary.bytes_up > 0 {
+            parts.push(format!("{} sent", size(summary.bytes_up)));
         }
         if summary.not_stored > 0 {
             parts.push(format!("{} refused by the cache", plural(summary.not_stored, "result")));

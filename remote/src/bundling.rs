@@ -256,7 +256,8 @@ impl Earlier {
         let mut is_live = false;
         kept.retain(|(_, index)| {
             if !index.keys.is_empty() {
-                is_live = live(index) * 4 >= index.keys.len() * 3;
+                // A job with other patterns may have built the rest of the same tree.
+                is_live = self.is_own || live(index) * 4 >= index.keys.len() * 3;
             }
             is_live
         });

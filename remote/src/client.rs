@@ -503,6 +503,10 @@ impl RemoteCache for Client {
         self.inner.account.count(|summary| summary.volumes_left += 1);
     }
 
+    fn insists_on_signatures(&self) -> bool {
+        self.inner.server().is_some_and(|server| !server.trusted.is_empty())
+    }
+
     fn kept_results(&self, names: &[Digest], near: &[Digest], keys: &[ActionKey]) -> HashSet<[u8; PREFIX]> {
         self.inner.kept_results(names, near, keys)
     }

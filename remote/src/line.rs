@@ -50,6 +50,8 @@ pub(crate) enum Unanswered {
 /// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// The first request, which asks what the server can do.
+    Greeting,
     /// A small request, whose duration is about the round trip.
     Lookup,
     /// A transfer of so many bytes of blobs.
@@ -94,6 +96,7 @@ impl Line {
     /// Returns the time-out of a request of this kind.
     pub(crate) fn deadline(&self, kind: Kind) -> Duration {
         match kind {
+            Kind::Greeting => self.deadlines.connect,
             Kind::Lookup => self.deadlines.lookup,
             Kind::Blobs(bytes) => self.deadlines.batch + Duration::from_secs(bytes / SLOWEST),
         }
@@ -136,12 +139,12 @@ impl Line {
                     // A server that is too busy still answers.
                     match status.code() {
                         Code::ResourceExhausted => self.breaker().answered(),
+                        Code::DeadlineExceeded if !matches!(kind, Kind::Blobs(_)) => self.breaker().count_silence(self.moments.now()),
                         _ => self.breaker().count_failure(self.moments.now()),
                     }
                     self.account.trouble(|| format!("{what} failed: {}", sentence(&status)));
-                    // The same bytes take as long again.
-                    let is_too_slow = status.code() == Code::DeadlineExceeded && matches!(kind, Kind::Blobs(_));
-                    if is_too_slow {
+                    // The same takes as long again.
+                    if status.code() == Code::DeadlineExceeded {
                         break;
                     }
                     if again < RETRIES {

@@ -138,7 +138,7 @@ impl Server {
                 .get_capabilities(self.request(question))
                 .await
         };
-        match self.line.ask("asking what the remote cache can do", Kind::Lookup, attempt).await {
+        match self.line.ask("asking what the remote cache can do", Kind::Greeting, attempt).await {
             Ok(said) => Terms::of(said.get_ref()).map_err(Refusal::No),
             Err(Unanswered::Down) => Err(Refusal::Down),
             // Some servers are caches, but do not implement capabilities.

@@ -4,12 +4,12 @@ use super::{build, remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{count, summary};
+use crate::render::{count, plural, summary};
 use crate::sharing;
 use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
-use engine::build::sharing::{everything, keys_of, sample};
+use engine::build::sharing::{all_keys, everything, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Write as Writers;
 use engine::seams::remote::BundleOffer;
@@ -67,13 +67,14 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let store = session.engine.store.clone();
         let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
-        let kept = cache.kept_results(&names, &near, &keys_of(&session.graph, &roots_of(&report)));
-        let mut found = everything(&session.graph, &roots_of(&report), &*store, &kept)?;
+        let insists = cache.insists_on_signatures();
+        let kept = cache.kept_results(&names, &near, &all_keys(&session.graph));
+        let mut found = everything(&session.graph, &roots_of(&report), &*store, &kept, insists)?;
         if !found.lost.is_empty() {
             // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
             found.lost.iter().for_each(|id| session.graph.forget_result(*id));
             report = build::build(context, &mut session, &request)?;
-            found = everything(&session.graph, &roots_of(&report), &*store, &kept)?;
+            found = everything(&session.graph, &roots_of(&report), &*store, &kept, insists)?;
         }
         if !report.cancelled {
             let is_whole = cache.offer_bundle(&BundleOffer {
@@ -84,6 +85,9 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
                 load: &|digest| store.blob(digest).ok().flatten(),
             });
             filed = Some((found.results.len() + found.kept, is_whole));
+            if found.unsigned > 0 {
+                context.say(&[unsigned(found.unsigned)]);
+            }
         }
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
@@ -119,6 +123,15 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         )),
         code => Ok(code),
     }
+}
+
+/// Returns the warning about results that this job does not vouch for.
+fn unsigned(count: usize) -> Diagnostic {
+    let left_out = format!(
+        "{} left out of the bundle: other machines made them, and no key that is trusted signed them",
+        plural(count as u64, "result")
+    );
+    Diagnostic::warning(ErrorCode::W_REMOTE_LIES, left_out).hint("warm with a fresh store (CORTEX_STORE) to make them here")
 }
 
 /// Builds the failure of a cache that did not store everything. Its own errors are already reported.

@@ -167,14 +167,14 @@ impl Filing<'_> {
     /// Adds the results of a volume to a commit; returns the row that records the volume.
     fn results(&mut self, at: &VolumeRef, volume: &Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
         let (registry, found, now) = (self.registry, &mut self.found, self.now);
-        let results = VolumeResults::of(volume, self.store, |key, record| {
+        let results = VolumeResults::of(volume, self.sharing.cache.insists_on_signatures(), self.store, |key, record| {
             found.results.insert(*key, KnownResult::of(record, now));
             if is_fold(registry, &record.producer) {
                 found.predecessors.insert((&*record.label).into(), *key);
             }
         })?;
         commit.results.extend(results.new);
-        Ok(KnownVolume::new(at, &results.keys, &volume.outputs).to_row(&at.id))
+        Ok(KnownVolume::new(at, &results.keys, &volume.outputs, self.sharing.cache.insists_on_signatures()).to_row(&at.id))
     }
 
     /// Records volumes by their indexes. Returns those that have none.
@@ -187,7 +187,9 @@ impl Filing<'_> {
                 Some(index) => {
                     self.found.unread.extend(&index.keys);
                     self.found.brought.unread += index.keys.len();
-                    self.found.rows.push(KnownVolume::unread(at, &index, tree_us).to_row(&at.id));
+                    self.found
+                        .rows
+                        .push(KnownVolume::unread(at, &index, tree_us, self.sharing.cache.insists_on_signatures()).to_row(&at.id));
                 }
                 None => left.push(*at),
             }

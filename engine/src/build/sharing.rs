@@ -26,6 +26,8 @@ use std::time::Duration;
 const DEAR: Duration = Duration::from_millis(250);
 /// Work of the engine itself for each result that is built: planning, key and storing.
 const OWN_WORK: Duration = Duration::from_micros(100);
+/// Number of parts from which on an output is taken for a table of the whole workspace.
+const MANY_PARTS: usize = 16;
 /// With fewer changed files, building is faster than a bundle.
 const MANY_FILES: usize = 10;
 
@@ -100,7 +102,10 @@ impl Sharing {
     }
 
     fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
-        let record = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
+        let mut record = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
+        if self.cache.insists_on_signatures() {
+            shared::set_signed(&mut record);
+        }
         let blobs: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
         let came = blobs.iter().zip(self.cache.fetch(&blobs));
         let mut came = came.map(|(blob, bytes)| Some((blob.digest, genuine(blob, bytes)?)));
@@ -247,22 +252,32 @@ pub struct Everything {
     pub results: Vec<Bundled>,
     /// Number of results kept in the cache.
     pub kept: usize,
+    /// Number of results left out because they came unsigned from a cache, and this machine signs.
+    pub unsigned: usize,
     /// Nodes whose results are neither in the store nor, any more, in the cache.
     pub lost: Vec<NodeId>,
 }
 
-/// Returns the keys of everything that `roots` depend on.
-pub fn keys_of(graph: &Graph, roots: &[NodeId]) -> Vec<ActionKey> {
-    let results = made_of(graph, roots).into_iter().filter_map(|id| graph.node(id).result);
-    results.map(|result| result.key).collect()
+/// Returns the keys of all results of a graph.
+pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
+    let planned = graph.iter().filter(|(_, node)| node.edges.is_some());
+    planned.filter_map(|(_, node)| node.result).map(|result| result.key).collect()
 }
 
-/// Collects everything that `roots` depend on, to store together, except results with these prefixes of keys.
+/// Collects everything that `roots` depend on, to store together, except results with the prefixes of keys in `kept`. Whoever `insists` on signatures
+/// vouches for no result that came without.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store, kept: &HashSet<[u8; PREFIX]>) -> Result<Everything, StoreError> {
+pub fn everything(
+    graph: &Graph,
+    roots: &[NodeId],
+    store: &dyn Store,
+    kept: &HashSet<[u8; PREFIX]>,
+    insists: bool,
+) -> Result<Everything, StoreError> {
     let nodes = made_of(graph, roots);
+    let mut unsigned: FxHashSet<ActionKey> = FxHashSet::default();
     let mut kept_here: FxHashSet<ActionKey> = FxHashSet::default();
     let mut deciding: FxHashSet<NodeId> = FxHashSet::default();
     for id in &nodes {
@@ -289,6 +304,10 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store, kept: &Has
         if shared::stays_here(&record) {
             continue;
         }
+        if insists && shared::is_unsigned(&record) {
+            unsigned.insert(filed.key);
+            continue;
+        }
         let is_dear = record.class == Class::Paid || Duration::from_micros(record.took_us) >= DEAR;
         let bundled = Bundled {
             result: shared::of(&filed.key, &record, &[]),
@@ -305,13 +324,14 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store, kept: &Has
     Ok(Everything {
         results: results.into_iter().map(|(_, bundled)| bundled).collect(),
         kept: kept_here.len(),
+        unsigned: unsigned.len(),
         lost,
     })
 }
 
 /// Returns how long building a result takes without an earlier one, in microseconds. The record of a table may be of an update, which took less.
 fn took_from_nothing(record: &ActionRecord) -> u64 {
-    let at_least = if record.parts.is_empty() { Duration::ZERO } else { DEAR };
+    let at_least = if record.parts.len() < MANY_PARTS { Duration::ZERO } else { DEAR };
     let took = Duration::from_micros(record.took_us).max(at_least) + OWN_WORK;
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }

@@ -285,6 +285,11 @@ pub trait RemoteCache: Send + Sync {
     /// Whether offers are accepted.
     fn writes(&self) -> bool;
 
+    /// Whether only results are found that a trusted key signed.
+    fn insists_on_signatures(&self) -> bool {
+        false
+    }
+
     /// Returns the duration of one answered request; `None` before the first.
     fn round_trip(&self) -> Option<Duration>;
 

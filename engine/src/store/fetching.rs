@@ -130,7 +130,7 @@ impl Fetching {
         }
         let mut commit = Commit::default();
         if let Some(volume) = self.cache.read_volumes(&[&known.address]).into_iter().flatten().next() {
-            let results = VolumeResults::of(&volume, &*self.store, |_, _| {})?;
+            let results = VolumeResults::of(&volume, known.is_signed, &*self.store, |_, _| {})?;
             known.set_read(&results.keys);
             commit.rows.push(known.to_row(id));
             commit.results.extend(results.new);

@@ -11,6 +11,8 @@ use crate::values::label::Label;
 const OUTPUT: &str = "output";
 /// Note on a result that was found in a remote cache.
 pub const FOUND: &str = "remote";
+/// Value of the note [`FOUND`] where a signature was asked for.
+const SIGNED: &str = "signed";
 /// Note on a result that a worker of a farm built.
 pub const MADE: (&str, &str) = ("made", "remotely");
 /// Note on a result of an unconfined program.
@@ -69,6 +71,16 @@ pub fn record(found: &SharedResult) -> Option<ActionRecord> {
         && !stays_here(&record);
     record.notes.insert(FOUND.to_owned(), "found".to_owned());
     fits.then_some(record)
+}
+
+/// Notes that a found result was signed by a key that is trusted.
+pub fn set_signed(record: &mut ActionRecord) {
+    record.notes.insert(FOUND.to_owned(), SIGNED.to_owned());
+}
+
+/// Whether a result came from a cache without a signature being asked for: a job that signs must not vouch for it.
+pub fn is_unsigned(record: &ActionRecord) -> bool {
+    record.notes.get(FOUND).is_some_and(|how| how != SIGNED)
 }
 
 /// Returns the name of a tree: a digest of its sources, rules and producers.

@@ -46,6 +46,10 @@ pub struct KnownVolume {
     #[n(6)]
     #[cbor(default)]
     pub is_of_new_tree: bool,
+    /// Whether a trusted key signed the bundle that listed it.
+    #[n(7)]
+    #[cbor(default)]
+    pub is_signed: bool,
 }
 
 /// Cost of a volume of outputs.
@@ -94,7 +98,7 @@ impl KnownVolume {
     }
 
     /// Records a volume with these results and outputs.
-    pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest]) -> Self {
+    pub fn new(volume: &VolumeRef, keys: &[ActionKey], outputs: &[Digest], is_signed: bool) -> Self {
         Self {
             address: volume.address.clone(),
             outputs: outputs.iter().flat_map(prefix).collect(),
@@ -103,11 +107,12 @@ impl KnownVolume {
             took_us: volume.took_us,
             unread: Vec::new(),
             is_of_new_tree: false,
+            is_signed,
         }
     }
 
     /// Records a volume by its index alone, with the [duration](tree_us) of building its tree: nothing is here that its results could be built from.
-    pub fn unread(volume: &VolumeRef, index: &VolumeIndex, tree_us: u64) -> Self {
+    pub fn unread(volume: &VolumeRef, index: &VolumeIndex, tree_us: u64, is_signed: bool) -> Self {
         Self {
             address: volume.address.clone(),
             outputs: index.outputs.concat(),
@@ -116,6 +121,7 @@ impl KnownVolume {
             took_us: tree_us,
             unread: index.keys.concat(),
             is_of_new_tree: true,
+            is_signed,
         }
     }
 
@@ -168,13 +174,21 @@ impl VolumeResults {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(volume: &Volume, store: &dyn Store, mut note: impl FnMut(&ActionKey, &ActionRecord)) -> Result<Self, StoreError> {
+    pub fn of(
+        volume: &Volume,
+        is_signed: bool,
+        store: &dyn Store,
+        mut note: impl FnMut(&ActionKey, &ActionRecord),
+    ) -> Result<Self, StoreError> {
         let mut results = Self {
             keys: Vec::with_capacity(volume.results.len()),
             new: Vec::new(),
         };
         for result in &volume.results {
-            let Some(record) = shared::record(result) else { continue };
+            let Some(mut record) = shared::record(result) else { continue };
+            if is_signed {
+                shared::set_signed(&mut record);
+            }
             note(&result.key, &record);
             results.keys.push(result.key);
             if store.action(&result.key)?.is_none() {
@@ -223,7 +237,7 @@ mod tests {
         };
         let keys: Vec<ActionKey> = (0..100_u8).map(|n| ActionKey(Digest::of(&[n]))).collect();
         let outputs = [Digest::of(b"a"), Digest::of(b"b")];
-        let known = KnownVolume::new(&volume, &keys, &outputs);
+        let known = KnownVolume::new(&volume, &keys, &outputs, false);
         let rows = vec![known.to_row(&volume.id), (Part::Volumes, b"no digest".to_vec(), Some(vec![0xff]))];
         store.commit(view, Commit { rows, ..Commit::default() }).expect("a store");
         assert_eq!(all(&store, view).expect("a store"), [(volume.id, known.clone())]);

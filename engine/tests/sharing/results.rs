@@ -3,13 +3,14 @@
 use crate::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
 use crate::toys::bench::{Bench, How};
 use crate::toys::board::{Board, Habit, Pen};
-use engine::build::sharing::sample;
+use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Prefer;
 use engine::seams::paid::Spent;
 use engine::seams::remote::SharedResult;
 use engine::store::shared;
 use engine::values::digest::Digest;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
 #[test]
@@ -82,6 +83,27 @@ fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
         assert_eq!(board.pinned().opened > before, prefer == Prefer::Fetch, "{prefer:?}");
         assert!(built.ran().len() >= clean.ran().len());
     }
+}
+
+/// A job that signs vouches for what it made itself, and for what a trusted key signed.
+#[test]
+fn what_came_unsigned_is_not_vouched_for() {
+    let (board, pen) = (Board::default(), Pen::default());
+    warm(&machine(Some(&board), &pen), &board);
+    let other = machine(Some(&board), &pen);
+    let built = other.build_as(&["//...", "-//all:summary"], &UNREAD);
+    let session = other.session();
+    let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
+    let collect = |insists: bool| everything(&session.graph, &roots, &*session.engine.store, &HashSet::new(), insists).expect("a store");
+    let (all, vouched) = (collect(false), collect(true));
+    assert!(all.unsigned == 0 && !all.results.is_empty());
+    assert_eq!((vouched.results.len(), vouched.unsigned), (0, all.results.len()));
+    let own = machine(None, &pen);
+    let built = own.build(&["//...", "-//all:summary"]);
+    let session = own.session();
+    let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
+    let own = everything(&session.graph, &roots, &*session.engine.store, &HashSet::new(), true).expect("a store");
+    assert_eq!((own.results.len(), own.unsigned), (all.results.len(), 0));
 }
 
 /// A merge request edits one file of a warmed tree: only targets that depend on the file run, as on the machine that built the tree.

@@ -115,7 +115,7 @@ impl Board {
     pub fn warm(&self, bench: &Bench, built: &Built) {
         let session = bench.session();
         let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
-        let found = everything(&session.graph, &roots, &*session.engine.store, &HashSet::new()).expect("a store");
+        let found = everything(&session.graph, &roots, &*session.engine.store, &HashSet::new(), false).expect("a store");
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
         assert!(self.offer_bundle(&BundleOffer {
             names: &names,

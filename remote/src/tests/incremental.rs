@@ -65,6 +65,15 @@ fn what_is_sent_is_what_is_new() {
 }
 
 #[test]
+fn a_job_with_fewer_patterns_takes_nothing_from_the_bundle_of_its_tree() {
+    let server = start(sha256());
+    let all = numbered_results(0..3_000);
+    assert!(warm(&server, &["one"], &[], &all).0);
+    assert!(warm(&server, &["one"], &[], &numbered_results(2_990..3_010)).0);
+    assert!(serves(&server, "one", &numbered_results(0..3_010)));
+}
+
+#[test]
 fn many_small_volumes_are_put_together() {
     let server = start(sha256());
     let volumes = |name: &str| {

@@ -267,7 +267,15 @@ fn signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Signin
 
 fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> {
     let mut keys = Vec::new();
-    for text in fields.texts(report, "trusted_keys").unwrap_or_default() {
+    let texts = fields.texts(report, "trusted_keys");
+    if let (Some([]), Some(value)) = (texts.as_deref(), fields.get("trusted_keys")) {
+        let nobody = Diagnostic::error(ErrorCode::E_REMOTE, "no key is trusted, so that no result could be used");
+        report.error(
+            value.span,
+            nobody.hint("name a public key, or leave `trusted_keys` out to use unsigned results"),
+        );
+    }
+    for text in texts.unwrap_or_default() {
         if Digest::parse(text.text).is_some() {
             keys.push(text.text.to_owned());
         } else {

@@ -9,7 +9,7 @@ use super::session::expecting_panics;
 use super::verify_blobs::{self, Blobs};
 use super::{DiskStore, frame, pack, read};
 use crate::store::records::{Class, HistoryRecord};
-use crate::store::{Part, StoreError, ViewId, codec};
+use crate::store::{Part, StoreError, ViewId, codec, shared};
 use crate::values::digest::{ActionKey, Digest};
 use rayon::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
@@ -361,6 +361,8 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
                 Some(true) => {}
                 Some(false) => opened.damaged.push((*part, (record.label.clone(), paid))),
                 None if is_stored(part)? => {}
+                // Of a result of another machine, parts come when they are read.
+                None if record.notes.contains_key(shared::FOUND) => {}
                 // If a tree's folder is stored, all its parts must be.
                 None => opened.harm.push(lost("a part of its tree is not there")),
             }

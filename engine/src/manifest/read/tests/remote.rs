@@ -142,6 +142,11 @@ fn what_is_wrong() {
             "remote ping",
         ),
         (
+            "[remote]\nendpoint = \"grpc://h\"\ntrusted_keys = ‹[]›\n",
+            "E_REMOTE",
+            "leave `trusted_keys` out",
+        ),
+        (
             "[remote]\nendpoint = \"grpc://h\"\nsigning_key_env = \"A\"\nsigning_key_file = ‹\"b\"›\n",
             "E_REMOTE",
             "remove one",

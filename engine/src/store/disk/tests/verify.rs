@@ -8,7 +8,7 @@ use super::super::{DiskOptions, DiskStore};
 use super::{fill, rewrite, row_body};
 use crate::store::conformance::result;
 use crate::store::records::{HistoryRecord, NewResult};
-use crate::store::{Commit, Part, Store, ViewId};
+use crate::store::{Commit, Part, Store, ViewId, shared};
 use crate::values::digest::Digest;
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -184,6 +184,21 @@ fn commit(names: std::ops::Range<u32>) -> Commit {
     Commit {
         results: names.map(of).collect(),
         ..Commit::default()
+    }
+}
+
+/// A cache may have lost some parts of an output; they are fetched or built when they are read.
+#[test]
+fn a_part_is_missed_only_of_results_made_here() {
+    for (note, damages) in [(None, 1), (Some(shared::FOUND), 0)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut filed = commit(0..1);
+        let record = &mut filed.results[0].record;
+        record.parts = vec![Digest::of(b"lost")];
+        record.notes.extend(note.map(|note| (note.to_owned(), "found".to_owned())));
+        let store = opened(dir.path());
+        store.commit(ViewId(1), filed).unwrap();
+        assert_eq!(store.verify().unwrap().harm.len(), damages, "{note:?}");
     }
 }
 
