@@ -180,16 +180,21 @@ impl Page {
             LookUp::Dear => "looked up by itself: a model or a program makes it".to_owned(),
             LookUp::Single => "looked up by itself: it is the only target of its rule".to_owned(),
             LookUp::Slow => format!("looked up by itself: making it takes longer than asking{question}"),
-            LookUp::Bundled => format!("comes with the bundle of a tree only: making it takes less than asking{question}"),
+            LookUp::Bundled => format!("looked up only as part of a whole tree: making it takes less than asking{question}"),
         };
         self.line("remote", &looked_up);
         let Some(volume) = &remote.volume else { return };
         let (fetching, making) = (duration(volume.fetch_us), duration(volume.build_us));
         let verb = if remote.is_fetched { "fetched" } else { "made" };
         let of = size(volume.bytes);
+        let all = if volume.is_of_new_tree {
+            "building the whole tree about"
+        } else {
+            "making all in it"
+        };
         self.line(
             "",
-            &format!("its output is {verb} when it is read: fetching its volume of {of} takes about {fetching}, making all in it {making}"),
+            &format!("its output is {verb} when it is read: fetching its volume of {of} takes about {fetching}, {all} {making}"),
         );
     }
 
@@ -297,7 +302,7 @@ impl Page {
             [] if target.before_collected => {
                 self.line(
                     "last ran",
-                    "against a result that was collected since: what had moved is not known any more",
+                    "against a result that is not in this store any more, or never was: what had changed is not known",
                 );
             }
             [] if !target.last_redefined.is_empty() => {

@@ -403,7 +403,7 @@ fn what_was_collected_is_no_change_of_parameters() {
     bench.run(&["gc", "--older-than", "0", "--keep-versions", "1"]);
     let after = bench.run(&["explain", label]);
     assert!(
-        after.out.contains("last ran   against a result that was collected since"),
+        after.out.contains("last ran   against a result that is not in this store any more"),
         "{after:?}"
     );
     let told = bench.run(&["diff", label, "1", "2"]).out;

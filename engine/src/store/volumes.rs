@@ -59,8 +59,10 @@ pub struct VolumeCost {
     pub bytes: u64,
     /// Expected duration of fetching it, in microseconds.
     pub fetch_us: u64,
-    /// Duration of building its outputs, in microseconds; where nothing of its tree is here, of building that.
+    /// Duration of building its outputs, in microseconds; where nothing of its tree was here, of building that.
     pub build_us: u64,
+    /// Whether nothing of its tree was here.
+    pub is_of_new_tree: bool,
 }
 
 impl VolumeCost {
@@ -94,6 +96,7 @@ impl KnownVolume {
             bytes: self.len,
             fetch_us: fetch_us(self.len, round_trip, speed),
             build_us: self.took_us,
+            is_of_new_tree: self.is_of_new_tree,
         }
     }
 
