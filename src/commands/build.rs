@@ -215,6 +215,7 @@ fn rebuild(context: &Context, session: &mut Session, mut request: Request, built
 
 /// Builds these targets again, except paid ones, to compare their outputs.
 pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: Request, labels: Vec<String>) -> Result<Report, Failed> {
+    let digest = Digest::of(&[&request.digest.0[..], b"rebuild", labels.join("\n").as_bytes()].concat());
     let rebuilt = labels
         .into_iter()
         .filter(|label| !workbench::paid::is_paid(session, label))
@@ -224,7 +225,7 @@ pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: R
             rebuilt,
             ..request.options
         },
-        digest: Digest::of(&[&request.digest.0[..], b"rebuild"].concat()),
+        digest,
         ..request
     };
     build_with(context, session, &again, Records::default())

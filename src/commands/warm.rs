@@ -37,6 +37,14 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         None if workspace.manifest()?.remote.is_none() => return Err(remote_cache::none()),
         None => return Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
     };
+    // This connects, so that a cache that takes nothing, or a signing key that cannot be read, is found before the build.
+    let insists = cache.insists_on_signatures();
+    if !cache.writes() {
+        if let Some(used) = sharing::finish(&workspace, Some(Duration::ZERO))? {
+            context.say(&used.diagnostics());
+        }
+        return Err(not_taken("the bundle cannot be stored, so that nothing was built"));
+    }
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
     let near = match args.from_merge_base {
@@ -67,7 +75,6 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let store = session.engine.store.clone();
         let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
         let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
-        let insists = cache.insists_on_signatures();
         let kept = cache.kept_results(&names, &near, &all_keys(&session.graph));
         let mut found = everything(&session.graph, &roots_of(&report), &*store, &kept, insists)?;
         if !found.lost.is_empty() {
