@@ -21,6 +21,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
 
+/// Next step where the results of a store came unsigned.
+const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to make them here";
+
 /// Runs `cortex warm`.
 pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let start = Instant::now();
@@ -70,7 +73,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         report.tally.rebuilt = again.tally.rebuilt;
         report.failures.extend(again.failures);
     }
-    let mut filed = None;
+    let (mut filed, mut vouches_for_nothing) = (None, false);
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
         let store = session.engine.store.clone();
         let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
@@ -83,7 +86,13 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
             report = build::build(context, &mut session, &request)?;
             found = everything(&session.graph, &roots_of(&report), &*store, &kept, insists)?;
         }
-        if !report.cancelled {
+        if found.unsigned > 0 {
+            context.say(&[unsigned(found.unsigned)]);
+        }
+        let vouched = found.results.len() + found.kept;
+        // An empty bundle would only take the place of one that others can use.
+        vouches_for_nothing = vouched == 0 && found.unsigned > 0;
+        if !report.cancelled && !vouches_for_nothing {
             let is_whole = cache.offer_bundle(&BundleOffer {
                 names: &names,
                 near: &near,
@@ -91,10 +100,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
                 graph: &session.graph_to_share()?,
                 load: &|digest| store.blob(digest).ok().flatten(),
             });
-            filed = Some((found.results.len() + found.kept, is_whole));
-            if found.unsigned > 0 {
-                context.say(&[unsigned(found.unsigned)]);
-            }
+            filed = Some((vouched, is_whole));
         }
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
@@ -125,6 +131,13 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let whole = matches!(filed, Some((_, true)));
     match code {
         Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::damaged_entries_error(used.summary.broken.len())),
+        Code::Ok if vouches_for_nothing => {
+            let nothing = Diagnostic::error(
+                ErrorCode::E_REMOTE,
+                "no bundle was stored: no result here is of this machine or signed",
+            );
+            Err(Failed::new(Code::RemoteUnavailable, nothing.hint(MAKE_HERE)))
+        }
         Code::Ok if !whole => Err(not_taken(
             "the remote cache did not take everything that was offered, or cannot be read back",
         )),
@@ -138,7 +151,7 @@ fn unsigned(count: usize) -> Diagnostic {
         "{} left out of the bundle: other machines made them, and no key that is trusted signed them",
         plural(count as u64, "result")
     );
-    Diagnostic::warning(ErrorCode::W_REMOTE_LIES, left_out).hint("warm with a fresh store (CORTEX_STORE) to make them here")
+    Diagnostic::warning(ErrorCode::W_REMOTE_LIES, left_out).hint(MAKE_HERE)
 }
 
 /// Builds the failure of a cache that did not store everything. Its own errors are already reported.

@@ -125,8 +125,8 @@ pub fn standing(report: &Report, style: Style) -> Option<String> {
     let number = report.standing;
     let (text, them) = match number {
         0 => return None,
-        1 => ("1 warning stands from earlier builds".to_owned(), "it"),
-        _ => (format!("{} warnings stand from earlier builds", count(number)), "them"),
+        1 => ("1 warning stands".to_owned(), "it"),
+        _ => (format!("{} warnings stand", count(number)), "them"),
     };
     Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
 }
