@@ -45,6 +45,8 @@ struct Transfers {
     /// How long at least one ran.
     busy: Duration,
     running: usize,
+    /// How often one began while none ran.
+    periods: u32,
     /// When the first of those that run began.
     since: Duration,
 }
@@ -53,6 +55,7 @@ impl Transfers {
     fn begin_one(&mut self, now: Duration) {
         if self.running == 0 {
             self.since = now;
+            self.periods += 1;
         }
         self.running += 1;
     }
@@ -68,8 +71,11 @@ impl Transfers {
 
 impl State {
     fn speed(&self) -> Option<u64> {
-        let Transfers { bytes, busy, .. } = self.transfers;
-        let speed = u128::from(bytes) * 1_000_000 / busy.as_micros().max(1);
+        let Transfers { bytes, busy, periods, .. } = self.transfers;
+        // Each time, the first bytes come a round trip after they were asked for.
+        let waited = self.round_trip.unwrap_or_default() * periods;
+        let flowed = busy.saturating_sub(waited).max(busy / 10);
+        let speed = u128::from(bytes) * 1_000_000 / flowed.as_micros().max(1);
         (bytes > 0 && !busy.is_zero()).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
     }
 }
