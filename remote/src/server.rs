@@ -26,6 +26,9 @@ use tonic::{Code, Request, Status};
 const METADATA: &str = "build.bazel.remote.execution.v2.requestmetadata-bin";
 /// Limit of an answer, in bytes.
 pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
+/// Bytes of an answer that a server sends before it waits for their receipt. An adaptive window begins with 64 KiB: then a small transfer takes another
+/// round trip, and makes the cache look slow.
+const STREAM_WINDOW: u32 = 8 << 20;
 
 /// Environment of a client.
 #[derive(Clone)]
@@ -223,7 +226,10 @@ fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> 
         endpoint = configured.map_err(|error| format!("its certificates cannot be used: {}", root(&error)))?;
     }
     let endpoint = endpoint.user_agent(concat!("cortex/", env!("CARGO_PKG_VERSION"))).map_err(wrong)?;
-    Ok(endpoint.connect_timeout(around.deadlines.connect).http2_adaptive_window(true))
+    Ok(endpoint
+        .connect_timeout(around.deadlines.connect)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(4 * STREAM_WINDOW))
 }
 
 /// Returns the innermost cause of an error, which says the most.

@@ -15,8 +15,6 @@ use serde::Serialize;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// How much faster a cache may be than one small transfer shows.
-const SMALL_TRANSFER: u64 = 4;
 /// Number of volumes read and stored together.
 const AT_ONCE: usize = 16;
 
@@ -107,10 +105,8 @@ impl Sharing {
         };
         if let (true, Some(graph)) = (is_new, &bundle.graph) {
             filing.give_way();
-            let (tree_us, is_left, calls) = (volumes::tree_us(&bundle.volumes), Cell::new(false), Cell::new(0));
+            let (tree_us, is_left) = (volumes::tree_us(&bundle.volumes), Cell::new(false));
             let is_worth = |bytes: u64| {
-                // Until several parts were read at once, the speed is that of one small transfer: a fraction of what the cache gives.
-                let tree_us = tree_us.saturating_mul(if calls.replace(calls.get() + 1) < 2 { SMALL_TRANSFER } else { 1 });
                 let takes = volumes::fetch_us(bytes, self.cache.round_trip(), self.cache.speed());
                 is_left.set(self.prefer == Prefer::Auto && takes > tree_us);
                 !is_left.get()
