@@ -73,7 +73,7 @@ pub(crate) struct Inner {
     present: Mutex<HashSet<Name>>,
     /// Blobs that the server returned with the right digest.
     sound: Mutex<HashSet<Name>>,
-    /// Contents of the volumes that were read, by their pieces with records.
+    /// Indexes of volumes that were read, by the names of their pieces.
     indexes: Mutex<HashMap<Name, Arc<VolumeIndex>>>,
     /// The next bundle to offer.
     pub(crate) prepared: Mutex<Option<Prepared>>,

@@ -8,12 +8,11 @@ use crate::manifest::remote::Prefer;
 use crate::seams::producer::Registry;
 use crate::seams::remote::{Bundle, GraphRow, PREFIX, Volume, VolumeKind, VolumeRef};
 use crate::store::volumes::{self, KnownVolume, VolumeResults};
-use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
+use crate::store::{Commit, DigestedBlob, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use std::cell::Cell;
-use std::sync::Arc;
 
 /// Number of volumes read and stored together.
 const AT_ONCE: usize = 16;
@@ -47,6 +46,8 @@ struct Filing<'a> {
     registry: &'a Registry,
     /// Seconds since 1970.
     now: u64,
+    /// Whether the cache hands out only what a trusted key signed.
+    is_signed: bool,
 }
 
 /// Findings that only the holder of the checkout may use.
@@ -89,6 +90,7 @@ impl Sharing {
             found: Found::default(),
             registry: &engine.registry,
             now: engine.world.now_secs(),
+            is_signed: self.cache.insists_on_signatures(),
         };
         if !self.cache.reads() {
             return Ok(Found::default());
@@ -167,14 +169,14 @@ impl Filing<'_> {
     /// Adds the results of a volume to a commit; returns the row that records the volume.
     fn results(&mut self, at: &VolumeRef, volume: &Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
         let (registry, found, now) = (self.registry, &mut self.found, self.now);
-        let results = VolumeResults::of(volume, self.sharing.cache.insists_on_signatures(), self.store, |key, record| {
+        let results = VolumeResults::of(volume, self.is_signed, self.store, |key, record| {
             found.results.insert(*key, KnownResult::of(record, now));
             if is_fold(registry, &record.producer) {
                 found.predecessors.insert((&*record.label).into(), *key);
             }
         })?;
         commit.results.extend(results.new);
-        Ok(KnownVolume::new(at, &results.keys, &volume.outputs, self.sharing.cache.insists_on_signatures()).to_row(&at.id))
+        Ok(KnownVolume::new(at, &results.keys, &volume.outputs, self.is_signed).to_row(&at.id))
     }
 
     /// Records volumes by their indexes. Returns those that have none.
@@ -189,7 +191,7 @@ impl Filing<'_> {
                     self.found.brought.unread += index.keys.len();
                     self.found
                         .rows
-                        .push(KnownVolume::unread(at, &index, tree_us, self.sharing.cache.insists_on_signatures()).to_row(&at.id));
+                        .push(KnownVolume::unread(at, &index, tree_us, self.is_signed).to_row(&at.id));
                 }
                 None => left.push(*at),
             }
@@ -207,7 +209,7 @@ impl Filing<'_> {
     /// Stores the outputs of volumes that this store lacks.
     fn outputs(&mut self, volumes: &[&VolumeRef]) -> Result<(), StoreError> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
-        let mut blobs: Vec<(Digest, Arc<[u8]>)> = Vec::new();
+        let mut blobs: Vec<DigestedBlob> = Vec::new();
         self.give_way();
         for (digest, blob) in self.sharing.cache.read_outputs(&addresses).into_iter().flatten() {
             if !self.store.has_blob(&digest)? {

@@ -208,17 +208,20 @@ impl Run<'_> {
             .collect();
         check.sort_unstable();
         let broken = self.changed_exports(exports, &check);
-        let stands = |id: NodeId| check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
-        wanted.retain(|(id, ..)| {
-            if stands(*id) {
+        wanted.retain(|(id, _, path)| {
+            let is_intact = check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
+            // A file that contains more than its blob is brought up to date later.
+            let is_finished = || laid.finished.binary_search(&id.0).is_ok() && exports.path(id.0).as_ref() == Some(path);
+            let is_in_place = is_intact || is_finished();
+            if is_in_place {
                 laid.nodes.push(id.0);
             }
-            !stands(*id)
+            !is_in_place
         });
         let files = wanted.len();
         let outputs: Vec<Digest> = wanted.iter().map(|(_, output, _)| *output).collect();
         for (done, (id, output, path)) in wanted.into_iter().enumerate() {
-            if done % RECEIVED == 0 {
+            if done % RECEIVED == 0 && !self.is_stopped() {
                 self.shared.blobs.fetch_all(&outputs[done..files.min(done + RECEIVED)])?;
             }
             if self.is_stopped() {
@@ -233,10 +236,6 @@ impl Run<'_> {
             }
             self.observer.laying_out(done, files);
             let renewed = laid.finished.binary_search(&id.0).is_ok();
-            if renewed && exports.path(id.0).as_ref() == Some(&path) {
-                laid.nodes.push(id.0);
-                continue;
-            }
             let label = self.graph.node(id).label.clone();
             let place = Place { path: &path, exports };
             match self.lay_out_one(id, &label, output, &place, &mut lookups)? {

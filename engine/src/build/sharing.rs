@@ -264,8 +264,8 @@ pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
     planned.filter_map(|(_, node)| node.result).map(|result| result.key).collect()
 }
 
-/// Collects everything that `roots` depend on, to store together, except results with the prefixes of keys in `kept`. Whoever `insists` on signatures
-/// vouches for no result that came without.
+/// Collects everything that `roots` depend on, to store together. Skips results whose key has a prefix in `kept`, and, if this machine `insists` on
+/// signatures, results that another machine made and did not sign.
 ///
 /// # Errors
 /// When the store cannot be read.

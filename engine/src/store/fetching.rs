@@ -20,7 +20,7 @@ pub struct Fetching {
     cache: Arc<dyn RemoteCache>,
     view: ViewId,
     prefer: Prefer,
-    /// Duration of fetching volumes of trees of which nothing was here, in microseconds.
+    /// Time spent on fetching volumes of new trees, in microseconds.
     spent_us: AtomicU64,
     /// Locked during a fetch, so that nothing is fetched twice.
     elsewhere: Mutex<Option<Elsewhere>>,
@@ -205,8 +205,8 @@ impl Fetching {
         Ok(blobs)
     }
 
-    /// Returns the volumes worth fetching that have any of these outputs, which the store lacks.
-    fn volumes_of(&self, digests: &[Digest]) -> Result<Vec<usize>, StoreError> {
+    /// Returns the volumes worth fetching that have any of these outputs.
+    fn volumes_of(&self, digests: &[&Digest]) -> Result<Vec<usize>, StoreError> {
         let mut guard = self.elsewhere();
         let elsewhere = self.index(&mut guard)?;
         let mut wanted: BTreeSet<usize> = BTreeSet::new();
@@ -215,7 +215,7 @@ impl Fetching {
                 continue;
             };
             let is_worth_it = elsewhere.state[at] == State::Unread && self.is_worth_fetching(&elsewhere.volumes[at].1);
-            if is_worth_it && !wanted.contains(&at) && !self.store.has_blob(digest)? {
+            if is_worth_it {
                 wanted.insert(at);
             }
         }
@@ -235,9 +235,18 @@ impl Store for Fetching {
         if self.prefer == Prefer::Make || !self.cache.reads() {
             return Ok(Vec::new());
         }
-        let asked: FxHashSet<&Digest> = digests.iter().collect();
+        let mut lacking: Vec<&Digest> = Vec::new();
+        for digest in digests {
+            if !self.store.has_blob(digest)? {
+                lacking.push(digest);
+            }
+        }
         let mut fetched = Vec::new();
-        for volumes in self.volumes_of(digests)?.chunks(AT_ONCE) {
+        if lacking.is_empty() {
+            return Ok(fetched);
+        }
+        let asked: FxHashSet<&Digest> = lacking.iter().copied().collect();
+        for volumes in self.volumes_of(&lacking)?.chunks(AT_ONCE) {
             let mut guard = self.elsewhere();
             let elsewhere = self.index(&mut guard)?;
             // Another thread may have fetched some meanwhile.

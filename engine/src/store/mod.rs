@@ -123,7 +123,7 @@ pub struct Commit {
     /// Results; each writes its action record, and its blob if absent.
     pub results: Vec<NewResult>,
     /// Outputs of results whose records exist already, by digest.
-    pub blobs: Vec<(Digest, Arc<[u8]>)>,
+    pub blobs: Vec<DigestedBlob>,
     /// Rows of the view.
     pub rows: Vec<RowChange>,
     /// Versions to push: label, record. The store assigns version numbers and trims all but the newest [`KEEP_VERSIONS`] and the pinned ones.

@@ -269,10 +269,13 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
     let mut keys = Vec::new();
     let texts = fields.texts(report, "trusted_keys");
     if let (Some([]), Some(value)) = (texts.as_deref(), fields.get("trusted_keys")) {
-        let nobody = Diagnostic::error(ErrorCode::E_REMOTE, "no key is trusted, so that no result could be used");
+        let nobody = Diagnostic::error(
+            ErrorCode::E_REMOTE,
+            "`trusted_keys` names no key: this checkout could use no result of the cache",
+        );
         report.error(
             value.span,
-            nobody.hint("name a public key, or leave `trusted_keys` out to use unsigned results"),
+            nobody.hint("name a public key, or remove `trusted_keys` to use unsigned results"),
         );
     }
     for text in texts.unwrap_or_default() {

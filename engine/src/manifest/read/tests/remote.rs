@@ -144,7 +144,7 @@ fn what_is_wrong() {
         (
             "[remote]\nendpoint = \"grpc://h\"\ntrusted_keys = ‹[]›\n",
             "E_REMOTE",
-            "leave `trusted_keys` out",
+            "remove `trusted_keys`",
         ),
         (
             "[remote]\nendpoint = \"grpc://h\"\nsigning_key_env = \"A\"\nsigning_key_file = ‹\"b\"›\n",
