@@ -31,7 +31,9 @@ VIEWS = {
     "contexts": "contexts/save%20the%20node%20store/4000",
     "cost": "cost",
 }
-FILLED = "document.querySelectorAll('[aria-busy=true]').length === 0 && document.querySelector('main article, main .empty') !== null"
+# The view of the address is shown, and has all its answers. An address changes before its view does.
+FILLED = ("document.querySelector('main').dataset.view === location.hash.replace(/^#[/]?/, '')"
+          " && document.querySelectorAll('[aria-busy=true]').length === 0 && document.querySelector('main article, main .empty') !== null")
 TOO_WIDE = """[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > screen.width + 1 && !one.closest('.scroll, pre, nav'))
   .slice(0, 3).map((one) => one.tagName + '.' + one.className + ': ' + one.textContent.slice(0, 80)).join('; ')"""
 # When the first answer stands on the page, from the beginning of its loading on.
@@ -88,7 +90,8 @@ class Check:
         assert active == "hit-0", f"the arrow chose {active}"
         self.browser.press("Enter")
         self.browser.await_(f"location.hash.includes('NodeStore') && {FILLED}", "the hit does not open")
-        assert "NodeStore" in self.browser.value("document.querySelector('h1').textContent")
+        title = self.browser.value("document.querySelector('h1').textContent")
+        assert "NodeStore" in title, f"the hit opens '{title}'"
         self.quiet("the search")
 
     def shows(self):

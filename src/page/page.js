@@ -53,6 +53,7 @@ const go = () => {
   current = begin(addressNow());
   pristine = null;
   main.replaceChildren(current.element);
+  main.dataset.view = current.address;
   document.title = shown(current.title) + " – cortex";
   scrollTo(0, 0);
   for (const link of document.querySelectorAll("nav[aria-label=Views] a")) {

@@ -226,7 +226,7 @@ fn two_builds_that_want_the_same_run_each_program_once() {
         let built = build.end(&bench);
         assert_eq!(built.code, 0, "{built:?}");
     }
-    folders.iter().for_each(|folder| assert_eq!(tally(&bench, folder), (0, 0)));
+    folders.iter().for_each(|folder| assert_eq!(tally(&bench, folder, ALL), (0, 0)));
     assert_eq!(fs::read_to_string(calls).expect("calls").lines().count(), MANY);
 }
 
@@ -345,9 +345,13 @@ fn at(bench: &Bench, folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Builds in a folder; returns the numbers of run and of cached targets.
-fn tally(bench: &Bench, folder: &Path) -> (u64, u64) {
-    let ran = bench.ran(at(bench, folder, &["--output", "json", "build", ALL]).output().expect("it starts"));
+/// Builds a pattern in a folder; returns the numbers of run and of cached targets.
+fn tally(bench: &Bench, folder: &Path, pattern: &str) -> (u64, u64) {
+    let ran = bench.ran(
+        at(bench, folder, &["--output", "json", "build", pattern])
+            .output()
+            .expect("it starts"),
+    );
     assert_eq!(ran.code, 0, "{ran:?}");
     let tally = &ran.json()["tally"];
     let count = |name: &str| tally[name].as_u64().unwrap_or_else(|| panic!("{tally}"));
@@ -357,16 +361,16 @@ fn tally(bench: &Bench, folder: &Path) -> (u64, u64) {
 #[test]
 fn worktrees_share_a_store_and_each_costs_only_its_changes() {
     let bench = repository(6, "wc -w < \"$1\"");
-    assert_eq!(tally(&bench, &bench.root()), (6, 0));
+    assert_eq!(tally(&bench, &bench.root(), ALL), (6, 0));
     for n in 0..50 {
         let folder = worktree(&bench, &format!("tree{n}"));
         fs::write(folder.join("docs/3.md"), format!("changed {n} {}\n", "x ".repeat(n))).expect("a file");
-        assert_eq!(tally(&bench, &folder), (1, 5), "{n}");
+        assert_eq!(tally(&bench, &folder, ALL), (1, 5), "{n}");
         assert_eq!(
             fs::read_to_string(folder.join(".cortex/out/docs/3.md.txt")).expect("laid out"),
             format!("{}\n", n + 2)
         );
-        assert_eq!(tally(&bench, &folder), (0, 0), "{n}");
+        assert_eq!(tally(&bench, &folder, ALL), (0, 0), "{n}");
     }
     let stores = bench.beside(".cache/cortex/stores");
     let stores: Vec<PathBuf> = fs::read_dir(stores)
@@ -375,7 +379,7 @@ fn worktrees_share_a_store_and_each_costs_only_its_changes() {
         .collect();
     assert_eq!(stores.len(), 1, "{stores:?}");
     assert_eq!(fs::read_dir(stores[0].join("views")).expect("checkouts").count(), 51);
-    assert_eq!(tally(&bench, &bench.root()), (0, 0));
+    assert_eq!(tally(&bench, &bench.root(), ALL), (0, 0));
 }
 
 #[test]
@@ -406,7 +410,7 @@ fn two_worktrees_are_built_at_once() {
         assert_eq!(built.code, 0, "{built:?}");
     }
     for (folder, words) in [(&left, "3\n"), (&right, "1\n")] {
-        assert_eq!(tally(&bench, folder), (0, 0));
+        assert_eq!(tally(&bench, folder, ALL), (0, 0));
         for n in 0..40 {
             let laid_out = fs::read_to_string(folder.join(format!(".cortex/out/docs/{n}.md.txt"))).expect("laid out");
             assert_eq!(laid_out, if n == 1 { words } else { "2\n" }, "{n}");
@@ -486,7 +490,7 @@ fn two_processes_pay_once_for_one_answer() {
     let (paid, saved) = (cost(&bench.root()), cost(&other));
     assert_eq!(paid["spent"]["spent"]["calls"], 1, "{paid}");
     assert_eq!(saved["spent"]["spent"]["calls"], 0, "{saved}");
-    assert_eq!(tally_of(&bench, &other), (0, 0));
+    assert_eq!(tally(&bench, &other, SUMMARY), (0, 0));
     let stores = fs::read_dir(bench.beside(".cache/cortex/stores")).expect("stores");
     for store in stores.flatten() {
         assert_eq!(
@@ -528,19 +532,6 @@ fn a_checkout_is_free_while_a_model_is_waited_for() {
     assert!(again.code == 0 && again.err.contains("all up to date"), "{again:?}");
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x");
     assert_eq!(bench.run(&["cost", "--json"]).json()["spent"]["spent"]["calls"], 1);
-}
-
-fn tally_of(bench: &Bench, folder: &Path) -> (u64, u64) {
-    let ran = bench.ran(
-        at(bench, folder, &["--output", "json", "build", SUMMARY])
-            .output()
-            .expect("it starts"),
-    );
-    let tally = &ran.json()["tally"];
-    (
-        tally["ran"].as_u64().expect("a number"),
-        tally["cached"].as_u64().expect("a number"),
-    )
 }
 
 #[test]
@@ -603,19 +594,4 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
     // A recreated store is not another store.
     fs::remove_dir_all(a).expect("removed");
     assert!(!told(&build(a)) && !told(&build(a)));
-}
-
-#[test]
-fn what_methods_had_of_a_remote_cache_is_counted_too() {
-    let bench = Bench::empty();
-    bench.write("A.cs", "class A {}\n");
-    bench.write(
-        "cortex.toml",
-        "[workspace]\nname = \"x\"\nrulesets = [\"csharp\"]\n[remote]\nendpoint = \"grpc://127.0.0.1:9\"\n",
-    );
-    assert_eq!(bench.run(&["remote", "stats"]).out, "No remote cache was used.\n");
-    assert_eq!(bench.run(&["outline", "A"]).code, 0);
-    let figures = bench.run(&["remote", "stats", "--json"]).json();
-    assert_eq!(figures["all"]["hits"], 0);
-    assert!(figures["all"]["misses"].as_u64().is_some_and(|misses| misses > 0), "{figures}");
 }

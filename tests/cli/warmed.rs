@@ -224,3 +224,14 @@ fn what_the_cache_lost_is_made_and_sent_again_by_a_machine_that_took_the_graph_o
     assert_eq!(json(&third, &["build", "//..."])["tally"]["ran"], 0);
     assert_eq!(outputs(&third), outputs(&second));
 }
+
+#[test]
+fn what_methods_ask_of_a_remote_cache_is_counted_too() {
+    let (_folder, share) = share();
+    let bench = machine(&share);
+    assert_eq!(bench.run(&["remote", "stats"]).out, "No remote cache was used.\n");
+    assert_eq!(bench.run(&["outline", "NodeStore"]).code, 0);
+    let figures = bench.run(&["remote", "stats", "--json"]).json();
+    assert_eq!(figures["all"]["hits"], 0);
+    assert!(figures["all"]["misses"].as_u64().is_some_and(|misses| misses > 0), "{figures}");
+}
