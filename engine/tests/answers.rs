@@ -5,14 +5,16 @@ mod toys;
 
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
+use engine::seams::producer::{Failure, Producer};
+use engine::seams::remote::SharedResult;
 use engine::store::unconfirmed::{OLD, SETTLED};
 use engine::store::{Store, shared};
-use engine::values::digest::Digest;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use engine::values::digest::{ActionKey, Digest};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 use toys::bench::{Bench, How, read_manifest};
-use toys::board::{Board, Habit, Pen, Turns};
+use toys::board::{Board, ClaimingPen, Habit, Pen, Turns};
 use toys::producers::registry;
 
 /// An answer, and a target that reads it.
@@ -37,8 +39,17 @@ const ALL: &[&str] = &["//..."];
 const BEGINNING: u64 = 1_000_000;
 
 fn machine(board: &Board, pen: &Pen) -> Bench {
+    machine_with(board, pen.clone())
+}
+
+/// Returns a machine whose question is claimed; `before` runs between that and its answer.
+fn claiming_machine(board: &Board, pen: &Pen, before: impl Fn() -> Result<(), Failure> + Send + Sync + 'static) -> Bench {
+    machine_with(board, ClaimingPen(pen.clone(), Arc::new(before)))
+}
+
+fn machine_with(board: &Board, pen: impl Producer + 'static) -> Bench {
     let mut registry = registry(&BTreeMap::new());
-    registry.add(pen.clone());
+    registry.add(pen);
     let manifest = read_manifest(MANIFEST, &registry);
     let mut bench = Bench::with(Arc::new(manifest), Digest::of(MANIFEST.as_bytes()), registry);
     bench.sharing = Some(Sharing {
@@ -240,4 +251,67 @@ fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
     let blobs = board.pinned().blobs.clone();
     reader.pinned().blobs = blobs;
     assert_eq!(answer(&third), "answer 1");
+}
+
+#[test]
+fn a_machine_waits_for_the_answer_that_another_one_asks_for() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let (claimed, second) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+    let first = {
+        let (board, claimed) = (board.clone(), claimed.clone());
+        claiming_machine(&board.clone(), &pen, move || {
+            claimed.wait();
+            // The other machine looks for the result, for the claim, and then for the answer again and again.
+            let before = board.pinned().asked.len();
+            while board.pinned().asked.len() < before + 6 {
+                std::thread::yield_now();
+            }
+            Ok(())
+        })
+    };
+    let other = {
+        let second = second.clone();
+        claiming_machine(&board.of(1, &Turns::default()), &pen, move || {
+            second.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+    };
+    std::thread::scope(|scope| {
+        let answer_of_first = scope.spawn(|| answer(&first));
+        claimed.wait();
+        assert_eq!(answer(&other), "answer 0");
+        assert_eq!(answer_of_first.join().expect("it ends"), "answer 0");
+    });
+    assert_eq!((pen.0.load(Ordering::Relaxed), second.load(Ordering::Relaxed)), (1, 0));
+}
+
+#[test]
+fn a_claim_without_an_answer_is_given_back_or_grows_old() {
+    let (board, held) = (Board::default(), Arc::new(Mutex::new(HashMap::new())));
+    let machine = {
+        let (of_failing, held) = (board.clone(), held.clone());
+        let fails = AtomicBool::new(true);
+        claiming_machine(&board, &Pen::default(), move || {
+            *held.lock().expect("no panic") = of_failing.pinned().results.clone();
+            match fails.swap(false, Ordering::Relaxed) {
+                true => Err(Failure::permanent("no answer")),
+                false => Ok(()),
+            }
+        })
+    };
+    let times = |results: &HashMap<ActionKey, SharedResult>| -> Vec<u64> {
+        let records = results.values().map(|claim| shared::record(claim).expect("a record"));
+        records.map(|claim| claim.made_at).collect()
+    };
+    assert_eq!(machine.build(ALL).failures().len(), 1);
+    assert_eq!(times(&held.lock().expect("no panic")), [BEGINNING], "while it asked");
+    assert_eq!(times(&board.pinned().results), [0], "after it failed");
+    // As a machine leaves its claim that is switched off: it itself asks again at once, others when the claim is old.
+    for (who, seconds) in [(0, 0), (1, 300)] {
+        board.pinned().results = held.lock().expect("no panic").clone();
+        let other = claiming_machine(&board.of(who, &Turns::default()), &Pen::default(), || Ok(()));
+        let asks = if who == 0 { &machine } else { &other };
+        set_time(asks, BEGINNING + seconds);
+        assert_eq!(answer(asks), "answer 0");
+    }
 }

@@ -6,6 +6,7 @@ use super::earlier_answer::{self, Past};
 use super::invalidated::Stamp;
 use super::loading::{load, load_pieces};
 use super::parts::{FiledParts, ReportedCost};
+use super::question_claim::RemoteClaim;
 use super::requested_rows::{self, Refusal};
 use super::shard::{Errand, Shard};
 use super::sharing::{RemoteResult, Sharing};
@@ -462,12 +463,14 @@ impl Job {
             Make::Plan { fresh, unknown } => (fresh, unknown),
         };
         let parts = FiledParts::new(shared, &self.label, producer.id(), key, fresh);
+        let claim = RemoteClaim::new(shared, (&self.label, key, producer.id()), job_group, fresh);
         let looks_back = past.is_some();
         let (previous, correction) = past.unwrap_or_default();
         let mut inputs = Inputs {
             key,
             settings,
             parts: &parts,
+            claim: &claim,
             previous,
             correction,
             fresh,
@@ -514,6 +517,9 @@ impl Job {
         }));
         // A job that asked nothing leaves its group before the slow write to the cache.
         job_group.iter().for_each(|member| member.leave());
+        if let Some(found) = claim.take_answer() {
+            return Done::Brought(Box::new(found));
+        }
         match made {
             Ok(Ok(done)) => match how {
                 Make::Output { paid: true, fresh, .. } => {
@@ -521,11 +527,14 @@ impl Job {
                 }
                 _ => done,
             },
-            Ok(Err(failure)) => Done::Failed {
-                failure,
-                filed: Box::new(parts.snapshot().now),
-                took: start.elapsed(),
-            },
+            Ok(Err(failure)) => {
+                claim.withdraw();
+                Done::Failed {
+                    failure,
+                    filed: Box::new(parts.snapshot().now),
+                    took: start.elapsed(),
+                }
+            }
             Err(panic) => Done::of_failure(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
     }

@@ -33,6 +33,7 @@ mod parts;
 mod pools;
 mod prune;
 pub mod query;
+mod question_claim;
 pub mod redefinition;
 pub mod remarks;
 pub mod remote_costs;

@@ -116,6 +116,24 @@ impl Parts for NoParts {
     }
 }
 
+/// Keeps machines that share a cache from paying for one answer at the same moment.
+pub trait QuestionClaim: Sync {
+    /// Claims the question of this job for this machine. Call before it is sent to a model that answers at once; blocks while another machine asks.
+    ///
+    /// # Errors
+    /// When the answer of another machine came, which then is the job's output, or the build was stopped: pass the failure on.
+    fn claim(&self) -> Result<(), Failure>;
+}
+
+/// Claims nothing: no other machine can ask.
+pub struct NoClaim;
+
+impl QuestionClaim for NoClaim {
+    fn claim(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 /// The question that a paid producer would ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {

@@ -5,7 +5,7 @@
 
 use super::fold::Fold;
 use super::job_group::GroupMember;
-use super::paid::{Correction, FormerNames, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
+use super::paid::{Correction, FormerNames, NoClaim, NoParts, Notes, Parts, Plan, Previous, QuestionClaim, Rejected, Spent};
 use super::update::TableUpdate;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -169,6 +169,8 @@ pub struct Inputs<'a> {
     pub correction: Option<Correction>,
     /// Storage of answers to parts of a question.
     pub parts: &'a dyn Parts,
+    /// Claim of the question, among machines that share a cache.
+    pub claim: &'a dyn QuestionClaim,
     /// Its membership in a group of jobs that can be asked as one question.
     pub job_group: Option<&'a GroupMember>,
     /// Whether a person requested a new answer, so that no earlier one may be patched.
@@ -202,6 +204,7 @@ impl<'a> Inputs<'a> {
             former: &NO_NAMES,
             correction: None,
             parts: &NoParts,
+            claim: &NoClaim,
             job_group: None,
             fresh: false,
             unknown: 0,

@@ -224,6 +224,10 @@ impl Fetching {
 }
 
 impl Store for Fetching {
+    fn id(&self) -> Option<String> {
+        self.store.id()
+    }
+
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         match self.store.blob(digest)? {
             Some(blob) => Ok(Some(blob)),

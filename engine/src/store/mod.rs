@@ -291,6 +291,11 @@ pub trait Store: Send + Sync {
     /// Only when the store as a whole cannot be read.
     fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError>;
 
+    /// Returns the name of the store, which differs from that of all others unless it was copied; `None` for stores in memory.
+    fn id(&self) -> Option<String> {
+        None
+    }
+
     /// Writes everything in one durable transaction, or nothing.
     ///
     /// # Errors

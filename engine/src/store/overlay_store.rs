@@ -38,6 +38,10 @@ impl OverlayStore {
 }
 
 impl Store for OverlayStore {
+    fn id(&self) -> Option<String> {
+        self.store.id()
+    }
+
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         self.store.blob(digest)
     }

@@ -348,6 +348,33 @@ const PEN: &str = "pen@1";
 #[derive(Clone, Default)]
 pub struct Pen(pub Arc<AtomicUsize>);
 
+/// Runs in a [`ClaimingPen`] once its question is claimed, and before it is answered.
+pub type BeforeAnswer = Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>;
+
+/// A [`Pen`] that claims its questions.
+#[derive(Clone)]
+pub struct ClaimingPen(pub Pen, pub BeforeAnswer);
+
+impl Producer for ClaimingPen {
+    fn id(&self) -> ProducerId {
+        self.0.id()
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        self.0.check(params)
+    }
+
+    fn pool(&self, params: &Params) -> Pool {
+        self.0.pool(params)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        inputs.claim.claim()?;
+        (self.1)()?;
+        self.0.produce(inputs)
+    }
+}
+
 impl Producer for Pen {
     fn id(&self) -> ProducerId {
         ProducerId::new("pen", 1)

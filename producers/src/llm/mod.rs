@@ -61,6 +61,11 @@ pub trait Ask: Send + Sync {
         false
     }
 
+    /// Whether questions to this model are sent at once and answered while the caller waits.
+    fn answers_at_once(&self, _model: &Params) -> bool {
+        false
+    }
+
     /// Whether several questions to this model may be asked as one. Answers are kept one by one, so not where they are recorded, replayed, sent
     /// in a batch, left to agents or streamed to a listener.
     fn joins(&self, _model: &Params, _settings: &Params) -> bool {

@@ -406,11 +406,15 @@ impl Ask for Runtime {
         self.batches.is_handed_over(self, key, attempt, turns)
     }
 
+    fn answers_at_once(&self, model: &Params) -> bool {
+        let api = Model::of(model).map(|model| model.api);
+        matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command)) && !self.limits.batch
+    }
+
     fn joins(&self, model: &Params, settings: &Params) -> bool {
         let api = Model::of(model).map(|model| model.api);
         let is_kept = api.is_none_or(|api| Reach::of(settings, api).record.is_some());
-        let answers = matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command));
-        answers && !is_kept && !self.limits.batch && self.hear.is_none() && !self.no_joining().contains(name(model))
+        self.answers_at_once(model) && !is_kept && self.hear.is_none() && !self.no_joining().contains(name(model))
     }
 
     fn give_up_joining(&self, model: &Params) {

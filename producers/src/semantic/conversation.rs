@@ -142,6 +142,9 @@ impl<'a> Talk<'a> {
                 faults,
             },
         };
+        if self.asked == 0 && self.ask.answers_at_once(&self.wishes.model) {
+            self.inputs.claim.claim()?;
+        }
         self.asked += 1;
         let answer =
             together::ask(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel).map_err(|failure| {

@@ -151,11 +151,6 @@ impl DiskStore {
         ))
     }
 
-    /// The store's name, unique among stores.
-    pub fn id(&self) -> Option<String> {
-        self.handle.medium().id()
-    }
-
     /// The store's folder.
     pub fn folder(&self) -> &Path {
         self.handle.medium().path()
@@ -233,6 +228,10 @@ impl DiskStore {
 }
 
 impl Store for DiskStore {
+    fn id(&self) -> Option<String> {
+        self.handle.medium().id()
+    }
+
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         let value = self.read(|database| read::blob(database, digest, &self.frames))?;
         if matches!(value, Value::Damaged(_)) {
