@@ -8,6 +8,7 @@ use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use crate::render::summary::expected_cost;
 use crate::render::{count, printable};
 use engine::build::request::Report;
 use engine::build::session::Session;
@@ -278,16 +279,14 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
         behind: gate.behind,
     });
     let asks = |certain: bool| {
-        let mut asks = Asks::default();
-        let plans = report.plans.iter().filter(|priced| priced.certain == certain);
-        for cost in plans.map(|priced| &priced.plan.cost) {
-            asks.calls += cost.calls;
-            asks.input_tokens += cost.input_tokens;
-            asks.output_tokens += cost.output_tokens;
-            asks.micros = asks.micros.into_iter().chain(cost.micros).reduce(|a, b| a + b);
-        }
-        asks.currency = asks.micros.and(currency.clone());
-        (asks.calls > 0).then_some(asks)
+        let cost = expected_cost(&report.plans, certain);
+        (cost.calls > 0).then(|| Asks {
+            calls: cost.calls,
+            input_tokens: cost.input_tokens,
+            output_tokens: cost.output_tokens,
+            currency: cost.micros.and(currency.clone()),
+            micros: cost.micros,
+        })
     };
     let roots: BTreeSet<&str> = report.roots.iter().map(|root| &*root.label).collect();
     // If a set has to be built first, its targets of the last build count, too.

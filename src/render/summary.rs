@@ -5,6 +5,7 @@ use super::{Style, count, diagnostic, duration, printable};
 use engine::build::outlook::{Gate, Outlook};
 use engine::build::request::Report;
 use engine::build::{Priced, Tally};
+use engine::seams::joint;
 use engine::seams::paid::Spent;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -186,6 +187,17 @@ fn asks(priced: &Priced) -> bool {
     priced.plan.cost.calls > 0
 }
 
+/// Returns the expected cost of the questions that are certain, or that may follow. Of these it is not known which can be asked as one.
+pub fn expected_cost(plans: &[Priced], certain: bool) -> Spent {
+    let plans = plans.iter().filter(|priced| priced.certain == certain).map(|priced| &priced.plan);
+    if certain {
+        return joint::cost(plans);
+    }
+    let mut all = Spent::default();
+    plans.for_each(|plan| all.add(&plan.cost));
+    all
+}
+
 /// Formats the model calls that would follow and their price, after a build of all unpaid targets.
 pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: Style) -> String {
     let mut text = String::new();
@@ -212,14 +224,13 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
         return text.trim_start_matches('\n').to_owned();
     }
     for (certain, name) in [(true, "asks"), (false, "may ask")] {
-        let mut all = Spent::default();
         let mut modes: BTreeMap<&str, usize> = BTreeMap::new();
         let told =
             |priced: &&Priced| priced.certain == certain && (asks(priced) || matches!(priced.plan.mode.as_str(), "unchanged" | "carried"));
         for priced in plans.iter().filter(told) {
             *modes.entry(priced.plan.mode.as_str()).or_default() += 1;
-            all.add(&priced.plan.cost);
         }
+        let all = expected_cost(plans, certain);
         if modes.is_empty() {
             continue;
         }
@@ -314,6 +325,7 @@ mod tests {
                     calls: 1,
                     ..Spent::default()
                 },
+                joint: None,
             },
         };
         let told = as_sentences(&prices(&[plan(true, "full"), plan(false, "patch")], 0, None, Style::plain()));

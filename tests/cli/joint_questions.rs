@@ -36,10 +36,17 @@ fn patches_of_a_build_are_asked_as_one_and_first_answers_alone() {
         ("D", &d),
     ];
     let bench = workspace(&types);
+    let expected = || {
+        let told = bench.run(&["build", "--dry-run", ALL]).err;
+        told.lines()
+            .find_map(|line| Some(line.trim().strip_prefix("asks")?.split(", about").next()?.trim().to_owned()))
+    };
+    assert_eq!(expected().as_deref(), Some("2 new answers: 2 calls"));
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 4));
     write_model_file(&bench, "full", "# ANSWER 1\nNO CHANGE\n# ANSWER 2\nNO CHANGE\n");
     bench.change("A.cs", "return 1", "return 3");
     bench.change("B.cs", "return 2", "return 4");
+    assert_eq!(expected().as_deref(), Some("2 patches: 1 call"));
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
     // A model that cannot answer in parts is asked in vain once, not once per joinable question.
     write_model_file(&bench, "full", "NO CHANGE\n");

@@ -4,6 +4,7 @@ pub mod annotate;
 pub mod farm;
 pub mod fold;
 pub mod job_group;
+pub mod joint;
 pub mod lineage;
 pub mod nearby;
 pub mod paid;

@@ -3,6 +3,7 @@
 //! The engine knows no language model. It only knows that some outputs are paid for: their jobs run in a pool of their own, are committed
 //! at once, are recorded in a ledger, and can be priced in advance.
 
+use super::joint::JointPlan;
 use super::producer::Failure;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -143,8 +144,10 @@ pub struct Plan {
     pub why: String,
     /// The prompt as it would be sent.
     pub prompt: String,
-    /// Expected cost: calls, tokens, money. Output tokens are estimated.
+    /// Expected cost if it is asked alone: calls, tokens, money. Output tokens are estimated.
     pub cost: Spent,
+    /// How it can be asked with others, if it can.
+    pub joint: Option<JointPlan>,
 }
 
 /// A received, possibly paid, answer that cannot be an output.

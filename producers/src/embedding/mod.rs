@@ -93,6 +93,7 @@ impl Producer for Embedding {
             why: "there is no vector of this text yet".to_owned(),
             prompt: format!("{}\n", text.trim_end()),
             cost,
+            ..Plan::default()
         })
     }
 

@@ -119,6 +119,7 @@ impl Producer for Investigate {
             why: "the question was not asked about this code before".to_owned(),
             prompt,
             cost,
+            ..Plan::default()
         })
     }
 

@@ -4,10 +4,11 @@
 
 use super::{About, Answer, Ask, Part, Question, Role, Turn, Wants};
 use engine::seams::job_group::{GroupMember, Submissions};
+use engine::seams::joint::{self, QuestionSize};
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::digest::Digest;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Limit of tokens of jointly asked questions, without their rules.
@@ -21,11 +22,8 @@ question.";
 
 /// A question as submitted to its group.
 struct JointQuestion {
-    model: Params,
-    settings: Params,
-    turns: Vec<Turn>,
-    tokens: u64,
-    max_tokens: u64,
+    turns: [Turn; 2],
+    size: QuestionSize,
     label: String,
     patch: bool,
 }
@@ -86,16 +84,14 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
         member.leave();
         return None;
     }
+    let turns = [system.clone(), user.clone()];
     let submissions = member.submit(Arc::new(JointQuestion {
-        model: question.model.clone(),
-        settings: question.settings.clone(),
-        turns: question.turns.to_vec(),
-        tokens: ask.count(question.model, &text(user)).tokens,
-        max_tokens: question.max_tokens,
+        size: size(ask, (question.model, question.settings), &turns, question.max_tokens, most),
+        turns,
         label: question.about.label.to_owned(),
         patch: question.about.patch,
     }))?;
-    let groups = groups(&submissions, most);
+    let groups = submitted_groups(&submissions);
     let group = groups
         .iter()
         .find(|group| group.iter().any(|(number, _)| *number == member.number()))?;
@@ -107,31 +103,41 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
     delivery.downcast::<Share>().ok().map(|share| *share)
 }
 
-/// Groups the submitted questions by model and rules, within the limits, in the order of the members.
-fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &JointQuestion)>> {
-    let mut open: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<Vec<(usize, &JointQuestion)>> = Vec::new();
-    let handed = submissions
-        .iter()
-        .filter_map(|(number, handed)| Some((*number, handed.downcast_ref::<JointQuestion>()?)));
-    for (number, handed) in handed {
-        let settings = Value::Object(handed.settings.clone());
-        let of = format!("{}\n{settings}\n{}", Value::Object(handed.model.clone()), text(&handed.turns[0]));
-        let fits = |group: &Vec<(usize, &JointQuestion)>| {
-            let asked: u64 = group.iter().map(|(_, other)| other.tokens).sum::<u64>() + handed.tokens;
-            let answered: u64 = group.iter().map(|(_, other)| other.max_tokens).sum::<u64>() + handed.max_tokens;
-            let room = |name: &str| handed.model.get(name).and_then(Value::as_u64).unwrap_or(u64::MAX);
-            group.len() < most && asked <= MOST_TOKENS && answered <= room("max_tokens") && asked + answered <= room("context_tokens")
-        };
-        match open.get(&of) {
-            Some(at) if fits(&groups[*at]) => groups[*at].push((number, handed)),
-            _ => {
-                open.insert(of, groups.len());
-                groups.push(vec![(number, handed)]);
-            }
-        }
+/// Returns the size of a question by which it is grouped.
+pub fn size(
+    ask: &dyn Ask,
+    (model, settings): (&Params, &Params),
+    [system, user]: &[Turn; 2],
+    answer_tokens: u64,
+    most: usize,
+) -> QuestionSize {
+    let room = |name: &str| model.get(name).and_then(Value::as_u64).unwrap_or(u64::MAX);
+    let rules = format!(
+        "{}\n{}\n{}",
+        Value::Object(model.clone()),
+        Value::Object(settings.clone()),
+        text(system)
+    );
+    QuestionSize {
+        rules: Digest::of(rules.as_bytes()).to_string(),
+        tokens: ask.count(model, &text(user)).tokens,
+        answer_tokens,
+        most_answer_tokens: room("max_tokens"),
+        most_context_tokens: room("context_tokens"),
+        most_tokens: MOST_TOKENS,
+        most,
     }
-    groups
+}
+
+/// Groups the submitted questions, in the order of the members.
+fn submitted_groups(submissions: &Submissions) -> Vec<Vec<(usize, &JointQuestion)>> {
+    let handed: Vec<(usize, &JointQuestion)> = submissions
+        .iter()
+        .filter_map(|(number, handed)| Some((*number, handed.downcast_ref::<JointQuestion>()?)))
+        .collect();
+    let sizes: Vec<&QuestionSize> = handed.iter().map(|(_, question)| &question.size).collect();
+    let members = |group: Vec<usize>| group.into_iter().map(|at| handed[at]).collect();
+    joint::groups(&sizes).into_iter().map(members).collect()
 }
 
 /// Asks the questions of a group as one and delivers each share.
@@ -142,7 +148,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
         let _call = member.call();
         let joined = Question {
             turns: &turns,
-            max_tokens: group.iter().map(|(_, handed)| handed.max_tokens).sum(),
+            max_tokens: group.iter().map(|(_, handed)| handed.size.answer_tokens).sum(),
             about: About {
                 patch: group.iter().all(|(_, handed)| handed.patch),
                 why: &why,
@@ -202,7 +208,7 @@ fn text(turn: &Turn) -> String {
 fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
     let parts = parts(&answer.text, &labels, answer.cut);
-    let asked: Vec<u64> = group.iter().map(|(_, handed)| handed.tokens).collect();
+    let asked: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
     let answered: Vec<u64> = parts.iter().map(|part| part.as_deref().map_or(0, str::len) as u64).collect();
     let costs = split(&answer.spent, &asked, &answered);
     let share = |(part, spent): (Option<String>, Spent)| match part {

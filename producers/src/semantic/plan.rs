@@ -4,11 +4,12 @@ use super::case::{Case, SummaryCase};
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
 use super::decide::Way;
 use super::moved::Moved;
-use super::parameters::Wishes;
+use super::parameters::{self, Wishes};
 use super::prompt;
 use super::room::Rooms;
 use super::subject::Withholding;
-use crate::llm::Ask;
+use crate::llm::{Ask, Turn, together};
+use engine::seams::joint::JointPlan;
 use engine::seams::paid::{Plan, Spent};
 use engine::seams::producer::{Failure, Inputs};
 
@@ -92,11 +93,40 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
     let each = if mode == "full" { guess * heads.len() as u64 } else { guess };
     cost.output_tokens = each.min(wishes.answer_tokens(heads.len()));
     cost.micros = ask.price(inputs.settings, cost.input_tokens, 0, cost.output_tokens);
+    let joint = match &questions[..] {
+        [turns] => joint(inputs, ask, wishes, turns, heads.len()),
+        _ => None,
+    };
     Ok(Plan {
         mode: mode.to_owned(),
         why,
         prompt: format!("{}\n", shown.trim_end()),
         cost,
+        joint,
+    })
+}
+
+/// Returns how a question can be asked with others; `None` if it is asked alone.
+fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], types: usize) -> Option<JointPlan> {
+    let turns: &[Turn; 2] = turns.try_into().ok().filter(|_| wishes.together > 1)?;
+    if !ask.joins(&wishes.model, inputs.settings) {
+        return None;
+    }
+    let rules = ask.count(&wishes.model, &prompt::text(&turns[..1])).tokens;
+    Some(JointPlan {
+        size: together::size(
+            ask,
+            (&wishes.model, inputs.settings),
+            turns,
+            wishes.answer_tokens(types),
+            wishes.together,
+        ),
+        rules: Spent {
+            input_tokens: rules,
+            micros: ask.price(inputs.settings, rules, 0, 0),
+            ..Spent::default()
+        },
+        needs_edit: parameters::together(inputs.settings).is_none(),
     })
 }
 
@@ -111,5 +141,6 @@ fn free(wishes: &Wishes, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &s
             micros: ask.price(inputs.settings, 0, 0, 0),
             ..Spent::default()
         },
+        joint: None,
     }
 }
