@@ -70,7 +70,7 @@ pub struct Context {
     /// Opened stores, for the damage that they found.
     stores: RefCell<Vec<Arc<dyn Store>>>,
     /// Whether the notice that no result can be stored was already reported.
-    unfiled: Cell<bool>,
+    is_unwritable_reported: Cell<bool>,
     /// Overlay that the command reads and builds in.
     overlay: OnceCell<String>,
     /// Wait for other processes, if it differs from the flags.
@@ -98,7 +98,7 @@ impl Context {
             err,
             opened: RefCell::default(),
             stores: RefCell::default(),
-            unfiled: Cell::default(),
+            is_unwritable_reported: Cell::default(),
             overlay,
             patience: Cell::default(),
             is_beside: Cell::default(),

@@ -35,7 +35,7 @@ impl Context {
     pub fn say(&self, diagnostics: &[Diagnostic]) {
         let mut diagnostics = self.placed(diagnostics);
         // What holds for all steps of a command is told once.
-        diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.unfiled.replace(true));
+        diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.is_unwritable_reported.replace(true));
         let diagnostics = &diagnostics;
         if let Voice::Caller { said, .. } = &self.voice {
             said.borrow_mut().extend_from_slice(diagnostics);

@@ -123,10 +123,10 @@ impl Session {
         match checkout {
             Checkout::AsLeft => {}
             Checkout::Changed => self.reload()?,
-            Checkout::Lost(error) => self.unfiled = Some(error),
+            Checkout::Lost(error) => self.write_error = Some(error),
         }
         let asked = asked?;
-        if let (Ok(made), None) = (&asked, &self.unfiled) {
+        if let (Ok(made), None) = (&asked, &self.write_error) {
             self.commit_loose(wanted, made, None)?;
         }
         Ok(asked)

@@ -98,7 +98,7 @@ impl Session {
         let heard = HeardBefore::of(std::mem::take(&mut leftover.heard), &self.graph);
         if let Checkout::Lost(error) = checkout {
             self.commit_results(leftover)?;
-            self.unfiled = Some(error);
+            self.write_error = Some(error);
             return Ok(report);
         }
         let manifest = self.state.manifest.clone();

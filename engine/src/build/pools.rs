@@ -5,7 +5,7 @@
 
 use super::job_groups::{self, JobGroups};
 use super::jobs::{Done, Job, Shared};
-use super::remote_queue::Afield;
+use super::remote_queue::RemoteQueue;
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Grouping, Pool};
 use crate::values::event::Worked;
@@ -24,7 +24,7 @@ pub struct Pools {
     rayon: Option<rayon::ThreadPool>,
     cpu_waiting: Vec<Job>,
     cpu_out: usize,
-    afield: Option<Afield>,
+    remote_queue: Option<RemoteQueue>,
     slow: Lane,
     paid: Lane,
     job_groups: JobGroups,
@@ -135,7 +135,7 @@ impl Pools {
         let threads = threads.clamp(1, MOST_THREADS);
         Self {
             threads,
-            afield: Afield::of(&shared, &done),
+            remote_queue: RemoteQueue::of(&shared, &done),
             shared,
             done,
             rayon: None,
@@ -153,8 +153,8 @@ impl Pools {
 
     /// Adds a computing job.
     pub fn cpu(&mut self, job: Job) {
-        match &mut self.afield {
-            Some(afield) if afield.is_for(&job) => afield.add(job),
+        match &mut self.remote_queue {
+            Some(remote_queue) if remote_queue.is_for(&job) => remote_queue.add(job),
             _ => self.cpu_waiting.push(job),
         }
         self.pump_cpu();
@@ -183,7 +183,7 @@ impl Pools {
             self.slow.waiting.clear();
             self.paid.waiting.clear();
             self.job_groups.clear();
-            self.afield.iter_mut().for_each(Afield::clear);
+            self.remote_queue.iter_mut().for_each(RemoteQueue::clear);
         }
         self.pump_cpu();
         self.slow.pump(&self.shared, &self.done, &self.stopped, |_| {});
@@ -207,7 +207,7 @@ impl Pools {
     fn pump_cpu(&mut self) {
         while self.cpu_out < self.threads * AHEAD {
             // Jobs that a farm may do come last, so that their number is known.
-            let job = self.cpu_waiting.pop().or_else(|| self.afield.as_mut()?.take());
+            let job = self.cpu_waiting.pop().or_else(|| self.remote_queue.as_mut()?.take());
             let Some(job) = job else { break };
             self.cpu_out += 1;
             let (shared, done) = (self.shared.clone(), self.done.clone());
@@ -230,13 +230,15 @@ impl Pools {
                 None => rayon::spawn(run),
             }
         }
-        self.afield.iter_mut().for_each(Afield::send);
+        self.remote_queue.iter_mut().for_each(RemoteQueue::send);
     }
 
     /// Checks whether this process has waited long enough for a farm. Called regularly.
     pub fn look_afield(&mut self) {
         let idle = self.cpu_out == 0;
-        self.afield.iter_mut().for_each(|afield| afield.start_if_waited_enough(idle));
+        self.remote_queue
+            .iter_mut()
+            .for_each(|remote_queue| remote_queue.start_if_waited_enough(idle));
     }
 
     /// Returns threads of this pool's own; `None` if the process has enough, started when it scanned the files.
@@ -259,7 +261,10 @@ impl Pools {
             From::Here(Pool::Slow) => self.slow.out -= 1,
             From::Here(Pool::Paid) => self.paid.out -= 1,
             From::JobGroup => self.job_groups.took_back(),
-            From::Farm => self.afield.iter_mut().for_each(|afield| afield.took_back(finished.worker)),
+            From::Farm => self
+                .remote_queue
+                .iter_mut()
+                .for_each(|remote_queue| remote_queue.took_back(finished.worker)),
         }
     }
 
@@ -274,12 +279,12 @@ impl Pools {
 
     /// Whether a computing job waits or runs.
     pub fn computes(&self) -> bool {
-        self.cpu_out > 0 || !self.cpu_waiting.is_empty() || !self.afield.as_ref().is_none_or(Afield::is_idle)
+        self.cpu_out > 0 || !self.cpu_waiting.is_empty() || !self.remote_queue.as_ref().is_none_or(RemoteQueue::is_idle)
     }
 
     /// Whether this process computes nothing: it waits for models, programs and other machines.
     pub fn only_waits(&self) -> bool {
-        self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.afield.as_ref().is_none_or(Afield::only_waits)
+        self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.remote_queue.as_ref().is_none_or(RemoteQueue::only_waits)
     }
 
     /// Returns how long a stopped build waits for running jobs.
@@ -296,7 +301,7 @@ impl Pools {
 
     /// Waits for the workers to end.
     pub fn stop(&mut self) {
-        self.afield.iter_mut().for_each(Afield::stop);
+        self.remote_queue.iter_mut().for_each(RemoteQueue::stop);
         self.slow.stop();
         self.paid.stop();
         self.job_groups.stop();

@@ -25,7 +25,7 @@ const FIRST: usize = 2;
 const MOST: usize = 32;
 
 /// Jobs that wait for this machine or the farm, and the shards in progress.
-pub struct Afield {
+pub struct RemoteQueue {
     farm: Arc<dyn Farm>,
     terms: Terms,
     shared: Arc<Shared>,
@@ -48,7 +48,7 @@ struct UnderWay {
     thread: JoinHandle<()>,
 }
 
-impl Afield {
+impl RemoteQueue {
     /// Creates an empty queue; `None` without a farm.
     pub fn of(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
         let farm = shared.sharing.as_ref()?.farm.clone()?;

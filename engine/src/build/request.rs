@@ -528,13 +528,13 @@ impl Session {
         }
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             commit.rows.extend(self.engine.view_row()?);
-            if let Some(error) = &self.unfiled {
+            if let Some(error) = &self.write_error {
                 return Err(error.clone().into());
             }
             self.engine
                 .store
                 .commit(self.engine.view, commit)
-                .inspect_err(|error| self.unfiled = Some(error.clone()))?;
+                .inspect_err(|error| self.write_error = Some(error.clone()))?;
             self.seen.due = None;
         }
         drop(leftover.flights);

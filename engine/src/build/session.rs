@@ -62,7 +62,7 @@ pub struct Session {
     /// Remarks received before other processes built the checkout.
     pub(super) heard_before: HeardBefore,
     /// Why the store refused this session's findings: nothing that depends on them is stored either.
-    pub(super) unfiled: Option<StoreError>,
+    pub(super) write_error: Option<StoreError>,
 }
 
 impl Session {
@@ -101,7 +101,7 @@ impl Session {
             listed: None,
             is_unsaved: false,
             heard_before: HeardBefore::default(),
-            unfiled: None,
+            write_error: None,
             engine,
         };
         session.mark();

@@ -39,7 +39,7 @@ impl Session {
         }
         self.is_unsaved = true;
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.used.is_empty() {
-            if let Some(error) = &self.unfiled {
+            if let Some(error) = &self.write_error {
                 return Err(error.clone().into());
             }
             self.engine.store.commit(self.engine.view, commit)?;

@@ -1,7 +1,7 @@
 //! Named folders, watched without their subfolders: changed names in batches. The callback checks the changes itself and returns the folders to
 //! watch next: a batch may name too much, never too little.
 
-use super::ears::{Ears, Heard};
+use super::watched_directories::{WatchEvent, WatchedDirectories};
 use crate::files::scan::join;
 use os::errors::SystemError;
 use os::handles::AsFd;
@@ -35,7 +35,7 @@ impl Lookout {
         let (end, ended) = Stream::pair()?;
         let mut watch = At {
             root: root.to_owned(),
-            ears: Ears::new()?,
+            directories: WatchedDirectories::new()?,
             folders: BTreeSet::new(),
             ended,
         };
@@ -61,7 +61,7 @@ impl Drop for Lookout {
 
 struct At {
     root: PathBuf,
-    ears: Ears,
+    directories: WatchedDirectories,
     folders: BTreeSet<String>,
     ended: Stream,
 }
@@ -85,12 +85,12 @@ impl At {
     fn listen(&mut self, wanted: BTreeSet<String>) -> bool {
         let wanted: BTreeSet<String> = wanted.iter().map(|folder| self.nearest(folder)).collect();
         for folder in self.folders.difference(&wanted) {
-            self.ears.remove(folder);
+            self.directories.remove(folder);
         }
         // Some watches were removed with a folder above; add them again.
         let heard: BTreeSet<String> = wanted
             .into_iter()
-            .filter(|folder| self.ears.add(&self.root, folder).is_ok())
+            .filter(|folder| self.directories.add(&self.root, folder).is_ok())
             .collect();
         std::mem::replace(&mut self.folders, heard.clone()) != heard
     }
@@ -119,15 +119,15 @@ impl At {
                 }
             }
             let mut is_heard = false;
-            self.ears.drain(|heard| {
+            self.directories.drain(|heard| {
                 is_heard = true;
                 match heard {
-                    Heard::Name { directory, name, .. } => {
+                    WatchEvent::Name { directory, name, .. } => {
                         if let Some(moved) = &mut moved {
                             moved.insert(join(&directory, &name));
                         }
                     }
-                    Heard::Lost | Heard::Gone(_) => moved = None,
+                    WatchEvent::Lost | WatchEvent::Gone(_) => moved = None,
                 }
             })?;
             if is_heard && ends.is_none() {
@@ -138,7 +138,7 @@ impl At {
 
     /// Waits for an event or the end of the time; returns false when the watch ends.
     fn wait(&self, time: Option<Duration>) -> Result<bool, SystemError> {
-        let [_, is_over] = wait_to_read([self.ears.fd(), self.ended.as_fd()], time)?;
+        let [_, is_over] = wait_to_read([self.directories.fd(), self.ended.as_fd()], time)?;
         Ok(!is_over)
     }
 }

@@ -5,13 +5,13 @@
 //! answer may name too much, never too little. Knows no labels and no store.
 
 pub mod ask;
-mod ears;
 mod folder_watch;
 mod journal;
 mod mounts;
 mod outputs;
 mod serve;
 mod socket;
+mod watched_directories;
 mod watcher;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Events here wake no thread, because builds write much there; they are read when a client asks.
 
-use super::ears::{Ears, Heard};
+use super::watched_directories::{WatchEvent, WatchedDirectories};
 use crate::files::exports::OUT_DIR;
 use crate::files::scan::join;
 use os::errors::SystemError;
@@ -15,7 +15,7 @@ pub(super) const HOME: &str = ".cortex";
 /// Watches the output folder.
 pub(super) struct Outputs {
     /// None if the system has no watches left.
-    ears: Option<Ears>,
+    directories: Option<WatchedDirectories>,
     /// Directories appeared, disappeared or moved: they must be listed again.
     stale: bool,
 }
@@ -23,7 +23,7 @@ pub(super) struct Outputs {
 impl Outputs {
     pub(super) fn new() -> Self {
         Self {
-            ears: Ears::new().ok(),
+            directories: WatchedDirectories::new().ok(),
             stale: true,
         }
     }
@@ -40,20 +40,20 @@ impl Outputs {
             self.stale = false;
             moved = true;
             if self.listen(root).is_err() {
-                self.ears = None;
+                self.directories = None;
             }
             // Drain after the watches are added: earlier events are covered by `moved`.
             self.drain();
         }
-        moved || self.ears.is_none()
+        moved || self.directories.is_none()
     }
 
     fn drain(&mut self) -> bool {
-        let Some(ears) = &mut self.ears else { return true };
+        let Some(directories) = &mut self.directories else { return true };
         let (mut moved, mut stale) = (false, false);
-        let all = ears.drain(|heard| match heard {
-            Heard::Lost | Heard::Gone(_) => stale = true,
-            Heard::Name {
+        let all = directories.drain(|heard| match heard {
+            WatchEvent::Lost | WatchEvent::Gone(_) => stale = true,
+            WatchEvent::Name {
                 directory, name, is_dir, ..
             } => {
                 let matters = &*directory != HOME || join(&directory, &name) == OUT_DIR;
@@ -62,18 +62,18 @@ impl Outputs {
             }
         });
         if all != Ok(true) {
-            self.ears = None;
+            self.directories = None;
         }
         self.stale |= stale;
-        moved || stale || self.ears.is_none()
+        moved || stale || self.directories.is_none()
     }
 
     fn listen(&mut self, root: &Path) -> Result<(), SystemError> {
-        let Some(ears) = &mut self.ears else { return Ok(()) };
-        ears.remove("");
+        let Some(directories) = &mut self.directories else { return Ok(()) };
+        directories.remove("");
         let mut todo = Vec::new();
         for directory in [HOME, OUT_DIR] {
-            match ears.add(root, directory) {
+            match directories.add(root, directory) {
                 Ok(()) => {}
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => return Ok(()),
                 Err(error) => return Err(error),
@@ -91,7 +91,7 @@ impl Outputs {
                 let Ok(name) = entry.file_name().into_string() else { continue };
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     let path = join(&directory, &name);
-                    match ears.add(root, &path) {
+                    match directories.add(root, &path) {
                         Ok(()) => todo.push(path),
                         Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => {}
                         Err(error) => return Err(error),

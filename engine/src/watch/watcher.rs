@@ -3,10 +3,10 @@
 //! Invariants. A directory is watched before it is listed, from the root down. Each newly watched one is noted *after* that, with everything below
 //! it: a client that scanned in between scans again. An answer is given only if all received events are processed; otherwise there is none.
 
-use super::ears::{Ears, Heard};
 use super::journal::Journal;
 use super::mounts::Mounts;
 use super::outputs::{self, Outputs};
+use super::watched_directories::{WatchEvent, WatchedDirectories};
 use super::{Batch, at_and_below};
 use crate::files::globs::{Globs, NEVER, fingerprint};
 use crate::files::ignores::{EXCLUDE_FILE, RULE_FILES};
@@ -57,7 +57,7 @@ pub struct Watcher {
     path: PathBuf,
     root: Root,
     identity: (u64, u64),
-    ears: Ears,
+    directories: WatchedDirectories,
     globs: Globs,
     print: u64,
     /// The directories that may contain sources.
@@ -88,7 +88,7 @@ impl Watcher {
         let mut watcher = Self {
             identity: identity(&root).map_err(failed)?,
             root,
-            ears: Ears::new().map_err(|error| WorldError::Io {
+            directories: WatchedDirectories::new().map_err(|error| WorldError::Io {
                 path: ".".to_owned(),
                 what: "watched",
                 reason: reason(error),
@@ -129,7 +129,7 @@ impl Watcher {
 
     /// Returns a descriptor that becomes readable on an event.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.ears.fd()
+        self.directories.fd()
     }
 
     /// Returns why everything must be checked, if so.
@@ -139,7 +139,7 @@ impl Watcher {
 
     /// Returns the number of watched directories.
     pub fn directories(&self) -> usize {
-        self.ears.count()
+        self.directories.count()
     }
 
     /// Whether git is writing files.
@@ -238,7 +238,7 @@ impl Watcher {
 
     fn drain(&mut self) -> bool {
         let mut heard = Vec::new();
-        let all = self.ears.drain(|one| heard.push(one));
+        let all = self.directories.drain(|one| heard.push(one));
         for one in heard {
             self.take_in(one);
         }
@@ -254,17 +254,17 @@ impl Watcher {
         }
     }
 
-    fn take_in(&mut self, heard: Heard) {
+    fn take_in(&mut self, heard: WatchEvent) {
         let (directory, name, is_dir, written) = match heard {
-            Heard::Lost => {
+            WatchEvent::Lost => {
                 self.again.insert(String::new());
                 return;
             }
-            Heard::Gone(directory) => {
+            WatchEvent::Gone(directory) => {
                 self.again.insert(directory.to_string());
                 return;
             }
-            Heard::Name {
+            WatchEvent::Name {
                 directory,
                 name,
                 is_dir,
@@ -411,7 +411,7 @@ impl Watcher {
     }
 
     fn forget(&mut self, directory: &str) {
-        self.ears.remove(directory);
+        self.directories.remove(directory);
         let gone: Vec<String> = at_and_below(&self.covered, directory).map(|(path, _)| path.clone()).collect();
         for path in gone {
             self.covered.remove(&path);
@@ -427,13 +427,13 @@ impl Watcher {
     fn watch_directory(&mut self, directory: String, context: Context) {
         let mut todo = vec![(directory, context)];
         while let Some((directory, context)) = todo.pop() {
-            match self.ears.add(&self.path, &directory) {
+            match self.directories.add(&self.path, &directory) {
                 Ok(()) => {}
                 // Gone by now; the parent directory has an event.
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => continue,
                 Err(SystemError::NO_SPACE) => {
                     self.trouble = Some(Trouble::Limit {
-                        watched: self.ears.count(),
+                        watched: self.directories.count(),
                     });
                     return;
                 }
@@ -462,11 +462,11 @@ impl Watcher {
         match self.root.stat(".git") {
             Ok((_, Kind::Folder)) => {
                 for directory in [".git", ".git/info"] {
-                    match self.ears.add(&self.path, directory) {
+                    match self.directories.add(&self.path, directory) {
                         Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => {}
                         Err(SystemError::NO_SPACE) => {
                             self.trouble = Some(Trouble::Limit {
-                                watched: self.ears.count(),
+                                watched: self.directories.count(),
                             })
                         }
                         Err(error) => {

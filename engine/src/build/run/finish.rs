@@ -124,12 +124,12 @@ impl Run<'_> {
         if record.class == Class::Paid {
             self.unconfirmed(id, &work.key, record.made_at)?;
         }
-        let twins = self.twins(&work.key);
+        let same_key = self.take_same_key_nodes(&work.key);
         self.hit(id, &work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
-        for twin in twins {
-            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
+        for node in same_key {
+            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
                 self.hit(
-                    twin,
+                    node,
                     &work,
                     record.output,
                     record.took_us,
@@ -206,9 +206,9 @@ impl Run<'_> {
             self.mark_readers(id);
         }
         self.settle(id, &work, digest, How::Ran);
-        for twin in self.twins(&work.key) {
-            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                self.hit(twin, &work, digest, record.took_us, &record.diagnostics, record.spent.as_ref());
+        for node in self.take_same_key_nodes(&work.key) {
+            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
+                self.hit(node, &work, digest, record.took_us, &record.diagnostics, record.spent.as_ref());
             }
         }
         let made = SameKey::Made {
@@ -264,12 +264,12 @@ impl Run<'_> {
             let hint = "its producer looks at something that is not declared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));
         }
-        let twins = self.twins(&work.key);
+        let same_key = self.take_same_key_nodes(&work.key);
         self.settle(id, work, before, How::Verified);
-        for twin in twins {
+        for node in same_key {
             // It has inputs of its own.
-            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                self.settle(twin, &work, before, How::Verified);
+            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
+                self.settle(node, &work, before, How::Verified);
             }
         }
     }
@@ -313,9 +313,9 @@ impl Run<'_> {
     }
 
     /// Returns the nodes that wait for a producer run with the same key, which has ended.
-    fn twins(&mut self, key: &ActionKey) -> Vec<NodeId> {
+    fn take_same_key_nodes(&mut self, key: &ActionKey) -> Vec<NodeId> {
         match self.same_key.remove(key) {
-            Some(SameKey::Running(twins)) => twins,
+            Some(SameKey::Running(same_key)) => same_key,
             _ => Vec::new(),
         }
     }
@@ -382,8 +382,8 @@ impl Run<'_> {
             Slot::Expanding { work } => (work, false),
             _ => return,
         };
-        let twins = self.twins(&work.key);
-        for node in std::iter::once(id).chain(twins) {
+        let same_key = self.take_same_key_nodes(&work.key);
+        for node in std::iter::once(id).chain(same_key) {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => {
                     self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone(), Vec::new());
@@ -422,10 +422,10 @@ impl Run<'_> {
             Slot::Running { work } | Slot::Expanding { work } => work,
             _ => return Ok(()),
         };
-        for twin in self.twins(&work.key) {
-            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                *self.slot(twin) = Slot::Discovering { work, missing: 0 };
-                self.again(twin);
+        for node in self.take_same_key_nodes(&work.key) {
+            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
+                *self.slot(node) = Slot::Discovering { work, missing: 0 };
+                self.again(node);
             }
         }
         // A node that ended without an output, when another reader missed its blob, wakes no more readers.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// An event.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum WatchEvent {
     /// The queue overflowed: anything may have happened.
     Lost,
     /// An event of a name in a directory.
@@ -30,14 +30,14 @@ pub(crate) enum Heard {
 
 /// Watched directories.
 #[derive(Debug)]
-pub(crate) struct Ears {
+pub(crate) struct WatchedDirectories {
     queue: Queue,
     /// By watch number: the paths of the directory. More than one if it is mounted twice.
     paths: FxHashMap<i32, Vec<Arc<str>>>,
     watches: BTreeMap<Arc<str>, i32>,
 }
 
-impl Ears {
+impl WatchedDirectories {
     /// Creates an empty set.
     pub(crate) fn new() -> Result<Self, SystemError> {
         Ok(Self {
@@ -99,12 +99,12 @@ impl Ears {
     }
 
     /// Passes all queued events to `hear`; returns whether the queue is empty.
-    pub(crate) fn drain(&mut self, mut hear: impl FnMut(Heard)) -> Result<bool, SystemError> {
+    pub(crate) fn drain(&mut self, mut hear: impl FnMut(WatchEvent)) -> Result<bool, SystemError> {
         let mut gone = Vec::new();
         // Events of removed watches are ignored; their directories are scanned again by then.
         let paths = |watch: i32| self.paths.get(&watch).into_iter().flatten();
         let all = self.queue.drain(|notice| match notice {
-            Notice::Lost => hear(Heard::Lost),
+            Notice::Lost => hear(WatchEvent::Lost),
             Notice::Name {
                 folder,
                 name,
@@ -112,7 +112,7 @@ impl Ears {
                 written,
             } => {
                 for directory in paths(folder) {
-                    hear(Heard::Name {
+                    hear(WatchEvent::Name {
                         directory: directory.clone(),
                         name: name.clone().into_owned(),
                         is_dir,
@@ -121,7 +121,7 @@ impl Ears {
                 }
             }
             Notice::Gone { folder, is_over } => {
-                paths(folder).for_each(|directory| hear(Heard::Gone(directory.clone())));
+                paths(folder).for_each(|directory| hear(WatchEvent::Gone(directory.clone())));
                 if is_over {
                     gone.push(folder);
                 }
