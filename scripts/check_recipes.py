@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Executes the steps of docs/ci/github.yml and docs/ci/gitlab.yml in order, as a push to the main branch and as a request to merge, each in a
-fresh shallow clone of the C# fixture beside a cache folder. What actions of others do (checkout, cache) is done here, and `install` puts
+fresh shallow clone of the C# fixture with a cache folder, which is required. What actions of others do (checkout, cache) is done here, and `install` puts
 CORTEX into PATH. A request to merge that edits one file may run only what the file reaches, and says what changed in the public API.
 
 usage: scripts/check_recipes.py CORTEX    needs git, diff and PyYAML (`pip install pyyaml`)
@@ -17,7 +17,8 @@ from pathlib import Path
 import yaml
 
 HERE = Path(__file__).resolve().parent
-REMOTE = '\n[remote]\nendpoint = "dir:{share}"\nwrite = "ci"\nprefer = "fetch"\nrequired = true\n'
+REMOTE = '\n[remote]\nendpoint = "dir:.cortex-cache"\nwrite = "ci"\nprefer = "fetch"\nrequired = true\n'
+CACHE = ".cortex-cache"
 EDITED = "src/MemoTree.Core/Query/QueryException.cs"
 
 
@@ -37,7 +38,7 @@ def repository(scratch: Path) -> Path:
     origin = scratch / "origin"
     shutil.copytree(HERE.parent / "fixtures/memotree", origin, ignore=shutil.ignore_patterns(".cortex"))
     with (origin / "cortex.toml").open("a") as manifest:
-        manifest.write(REMOTE.format(share=scratch / "share"))
+        manifest.write(REMOTE)
     git(origin, "init", "--quiet")
     git(origin, "add", ".")
     git(origin, "commit", "--quiet", "-m", "one")
@@ -53,12 +54,14 @@ def repository(scratch: Path) -> Path:
 class Job:
     """A machine: a clone without history, a store and a home of its own."""
 
-    def __init__(self, scratch: Path, name: str, cortex: str, variables: dict):
+    def __init__(self, scratch: Path, name: str, cortex: str, variables: dict, cache: Path | None = None):
         self.folder = scratch / name / "work"
         self.temporary = scratch / name / "temporary"
         self.temporary.mkdir(parents=True)
         branch = "side" if "GITHUB_BASE_REF" in variables or "CI_MERGE_REQUEST_TARGET_BRANCH_NAME" in variables else "main"
         git(scratch, "clone", "--quiet", "--depth=1", f"--branch={branch}", f"file://{scratch}/origin", str(self.folder))
+        if cache:
+            shutil.copytree(cache / CACHE, self.folder / CACHE)
         programs = scratch / name / "bin"
         programs.mkdir()
         (programs / "cortex").symlink_to(Path(cortex).resolve())
@@ -106,7 +109,7 @@ def main() -> int:
         actions = yaml.safe_load((recipes / "github.yml").read_text())["jobs"]["knowledge"]
         push = Job(scratch, "push", cortex, {"GITHUB_REF": "refs/heads/main"})
         github(actions, push, "push")
-        merging = Job(scratch, "merging", cortex, {"GITHUB_REF": "refs/pull/7/merge", "GITHUB_BASE_REF": "main"})
+        merging = Job(scratch, "merging", cortex, {"GITHUB_REF": "refs/pull/7/merge", "GITHUB_BASE_REF": "main"}, push.folder)
         told = github(actions, merging, "pull_request")
         ran = re.search(r"(\d[\d,]*) ran", told)
         summary = merging.summary()
@@ -116,12 +119,12 @@ def main() -> int:
             sys.exit(f"check_recipes.py: the summary lacks something:\n{summary}")
         print(f"GitHub: warmed; a request to merge ran {ran.group(1)}\n{summary}")
 
-        shutil.rmtree(scratch / "share")
         lab = yaml.safe_load((recipes / "gitlab.yml").read_text())["knowledge"]
         main_line = {"CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
-        gitlab(lab, Job(scratch, "lab-push", cortex, main_line), 0)
+        push = Job(scratch, "lab-push", cortex, main_line)
+        gitlab(lab, push, 0)
         request = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_DEFAULT_BRANCH": "main"}
-        merging = Job(scratch, "lab-merging", cortex, request)
+        merging = Job(scratch, "lab-merging", cortex, request, push.folder)
         told = gitlab(lab, merging, 1)
         ran = re.search(r"(\d[\d,]*) ran", told)
         if ran is None or int(ran.group(1).replace(",", "")) > 60 or "Added" not in (merging.folder / "api.md").read_text():

@@ -62,11 +62,12 @@ pub fn connect() -> Connect {
 }
 
 /// Builds the failure of a cache that cannot be used.
-fn unavailable(def: &RemoteDef, why: &str) -> Failed {
+fn unavailable(def: &RemoteDef, root: &Path, why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
-    let hint = match def.endpoint.starts_with("dir:") {
-        true => "mount the share, or make that folder; `endpoint` in [remote] names it",
-        false => "check endpoint, credentials and tls in [remote]",
+    let hint = match def.endpoint.strip_prefix("dir:").map(|folder| root.join(folder)) {
+        Some(folder) if !folder.exists() => "mount the share, or make that folder; `endpoint` in [remote] names it",
+        Some(_) => "check endpoint, instance and keys in [remote]",
+        None => "check endpoint, credentials and tls in [remote]",
     };
     Failed::new(Code::RemoteUnavailable, error.hint(hint))
 }
@@ -98,8 +99,8 @@ pub fn ping(context: &Context) -> Outcome {
     let usage = usage(def);
     let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();
     let worker = worker.map_err(|why| no_workers(&why, "`worker` in [remote] names the program"))?;
-    let client = client(def, &workspace.root, usage).map_err(|error| unavailable(def, &error.to_string()))?;
-    let answer = client.ping().map_err(|why| unavailable(def, &why))?;
+    let client = client(def, &workspace.root, usage).map_err(|error| unavailable(def, &workspace.root, &error.to_string()))?;
+    let answer = client.ping().map_err(|why| unavailable(def, &workspace.root, &why))?;
     if def.execute && !answer.terms.executes {
         return Err(no_workers(
             "it says that it executes nothing",

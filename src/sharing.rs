@@ -134,7 +134,7 @@ impl Used {
             told.push(
                 refused
                     .found(why.clone())
-                    .hint("write = \"never\" in [remote] if it is for others to fill"),
+                    .hint("`cortex remote ping` asks it; write = \"never\" in [remote] if it is for others to fill"),
             );
         }
         told.extend(workers.filter(|_| !self.is_missed));
@@ -144,20 +144,21 @@ impl Used {
                 0 => String::new(),
                 healed => format!("; {} sent again, and right now", count(healed)),
             };
+            let is_only = |lie: Lie| summary.lies.keys().all(|found| *found == lie);
             let lied = Diagnostic::warning(
                 ErrorCode::W_REMOTE_LIES,
-                "some answers of the remote cache were wrong; what they were about was made here",
+                match is_only(Lie::MissingBlob) {
+                    true => "the remote cache lost a part of what it lists; that was made here",
+                    false => "some answers of the remote cache were wrong; what they were about was made here",
+                },
             );
-            let is_only = |lie: Lie| summary.lies.keys().all(|found| *found == lie);
             let hint = match self.writes {
                 _ if is_only(Lie::Untrusted) => {
                     "`trusted_keys` in [remote] lists the public keys whose results are used; `cortex remote ping` tells that of a job that signs"
                 }
                 _ if is_only(Lie::MissingBlob) => "files of the cache are gone; a job that writes fills it again: `cortex warm`",
                 true => "another `salt` in [remote] disowns the results that are filed there",
-                false => {
-                    "a job that only reads cannot repair it: one that writes sends again what it finds wrong, `cortex warm` everything"
-                }
+                false => "a job that writes repairs it: `cortex warm` reads back another 8 MB each time, and with an empty store all of it",
             };
             told.push(lied.found(lies.join(", ") + &healed).hint(hint));
         }

@@ -45,6 +45,8 @@ struct Transfers {
     /// How long at least one ran.
     busy: Duration,
     running: usize,
+    /// Bytes of those that run.
+    running_bytes: u64,
     /// How often one began while none ran.
     periods: u32,
     /// When the first of those that run began.
@@ -52,17 +54,19 @@ struct Transfers {
 }
 
 impl Transfers {
-    fn begin_one(&mut self, now: Duration) {
+    fn begin_one(&mut self, bytes: u64, now: Duration) {
         if self.running == 0 {
             self.since = now;
             self.periods += 1;
         }
         self.running += 1;
+        self.running_bytes += bytes;
     }
 
-    fn end_one(&mut self, bytes: u64, now: Duration) {
-        self.bytes += bytes;
+    fn end_one(&mut self, bytes: u64, now: Duration, is_complete: bool) {
+        self.bytes += if is_complete { bytes } else { 0 };
         self.running = self.running.saturating_sub(1);
+        self.running_bytes = self.running_bytes.saturating_sub(bytes);
         if self.running == 0 {
             self.busy += now.saturating_sub(self.since);
         }
@@ -174,20 +178,27 @@ impl Account {
     /// Notes that a transfer of so many bytes begins at `now`.
     pub(crate) fn begin_transfer(&self, bytes: u64, now: Duration) {
         if bytes >= TELLING {
-            self.state().transfers.begin_one(now);
+            self.state().transfers.begin_one(bytes, now);
         }
     }
 
     /// Notes that a transfer of so many bytes ends at `now`, with or without success.
     pub(crate) fn end_transfer(&self, bytes: u64, now: Duration, is_complete: bool) {
         if bytes >= TELLING {
-            self.state().transfers.end_one(if is_complete { bytes } else { 0 }, now);
+            self.state().transfers.end_one(bytes, now, is_complete);
         }
     }
 
     /// Returns the speed in bytes per second, if enough bytes were transferred.
     pub(crate) fn speed(&self) -> Option<u64> {
         self.state().speed()
+    }
+
+    /// Returns how long a transfer of so many bytes takes beside those that run, by the measured speed; `None` before one is measured.
+    pub(crate) fn expected_time(&self, bytes: u64) -> Option<Duration> {
+        let state = self.state();
+        let all = state.transfers.running_bytes.saturating_add(bytes).saturating_mul(1_000);
+        state.speed().map(|speed| Duration::from_millis(all / speed.max(1)))
     }
 
     /// Returns the duration of a small request.

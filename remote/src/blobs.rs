@@ -67,7 +67,7 @@ impl Server {
                 let answer = self.storage().find_missing_blobs(self.request(question)).await?;
                 Ok(answer.get_ref().missing_blob_digests.iter().filter_map(Name::of).collect())
             };
-            let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Blobs(0) };
+            let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Write(0) };
             let answer: Result<HashSet<Name>, Unanswered> = self.line.ask("asking for missing blobs", kind, attempt).await;
             missing.extend(answer.map_err(|unanswered| self.not_taken(&unanswered))?);
         }
@@ -97,7 +97,7 @@ impl Server {
             };
             self.storage().batch_update_blobs(self.request(question)).await
         };
-        let answer = self.line.ask("sending blobs", Kind::Blobs(bytes), attempt).await;
+        let answer = self.line.ask("sending blobs", Kind::Write(bytes), attempt).await;
         let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
         let mut taken = HashSet::new();
         let mut refused = None;
@@ -176,7 +176,7 @@ impl Server {
             };
             self.storage().batch_read_blobs(self.request(question)).await
         };
-        let answer = match self.line.ask("reading blobs", Kind::Blobs(bytes), attempt).await {
+        let answer = match self.line.ask("reading blobs", Kind::Read(bytes), attempt).await {
             Ok(answer) => answer.into_inner(),
             Err(Unanswered::Down) => return Vec::new(),
             Err(Unanswered::Said(status)) => {

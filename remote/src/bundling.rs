@@ -23,7 +23,7 @@ const FEW: usize = 512;
 const SMALL: usize = 16;
 /// Number of new volumes whose pieces are sent together.
 const AT_ONCE: usize = 8;
-/// Limit of kept bytes that are read back; the sample differs for each tree.
+/// Limit of kept bytes that are read back; another sample each time.
 const READ_BACK: u64 = 8 << 20;
 /// Number of attempts to send a piece, each under another name, while the server keeps it damaged.
 const NUMBERS: u32 = 3;
@@ -146,7 +146,7 @@ impl Inner {
         let missing = self.wait(server.clone().blobs_missing(all)).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
         let kept = addresses.iter().flat_map(pieces).chain(of_graph.iter().copied());
-        self.read_back(server, sample(kept.collect(), near.first()));
+        self.read_back(server, sample(kept.collect(), server.line.random()));
         let indexes = self.indexes(server, &addresses.iter().copied().map(Some).collect::<Vec<_>>());
         let sound = addresses.into_iter().zip(indexes);
         let sound = sound.filter(|(address, _)| !address.pieces().any(|piece| self.is_wrong(&piece)));
@@ -281,9 +281,9 @@ impl Earlier {
     }
 }
 
-/// Returns a sample of the pieces, which differs for each name.
-fn sample(mut pieces: Vec<Name>, name: Option<&Digest>) -> Vec<Name> {
-    let lot = |piece: &Name| Digest::of(&[&name.unwrap_or(&Digest([0; 32])).0[..], &piece.hash].concat());
+/// Returns a random sample of the pieces.
+fn sample(mut pieces: Vec<Name>, random: u64) -> Vec<Name> {
+    let lot = |piece: &Name| Digest::of(&[&random.to_le_bytes()[..], &piece.hash].concat());
     pieces.sort_by_cached_key(lot);
     let mut bytes = 0;
     let fits = |piece: &Name| {

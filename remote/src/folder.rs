@@ -17,7 +17,7 @@ impl Folder {
     /// A sentence, when the folder does not exist or cannot be created.
     pub(crate) fn open(path: &Path, writes: bool) -> Result<Self, String> {
         match fs::metadata(path) {
-            Ok(found) if !found.is_dir() => return Err("its path is that of a file".to_owned()),
+            Ok(found) if !found.is_dir() => return Err(format!("{} is a file, not a folder", path.display())),
             Err(error) if error.kind() == ErrorKind::NotFound && writes => {
                 let parent = path.parent().unwrap_or(path);
                 fs::create_dir(path)

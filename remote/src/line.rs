@@ -54,12 +54,18 @@ pub(crate) enum Kind {
     Greeting,
     /// A small request, whose duration is about the round trip.
     Lookup,
-    /// A transfer of so many bytes of blobs.
-    Blobs(u64),
+    /// Blobs of so many bytes that the server sends.
+    Read(u64),
+    /// Blobs of so many bytes that the server receives.
+    Write(u64),
 }
 
-/// Slowest accepted speed, in bytes per second.
+/// Slowest accepted speed, in bytes per second, beyond the time-out of a batch.
 const SLOWEST: u64 = 1 << 20;
+/// Slowest accepted speed before one is measured, beyond the time-out of a small request.
+const SLOWEST_FIRST: u64 = 128 << 10;
+/// How much longer than by the measured speed a transfer may take, beyond the time-out of a small request.
+const PATIENCE: u32 = 8;
 
 /// Sends requests, with retries.
 pub(crate) struct Line {
@@ -98,8 +104,19 @@ impl Line {
         match kind {
             Kind::Greeting => self.deadlines.connect,
             Kind::Lookup => self.deadlines.lookup,
-            Kind::Blobs(bytes) => self.deadlines.batch + Duration::from_secs(bytes / SLOWEST),
+            Kind::Write(bytes) => self.batch_deadline(bytes),
+            Kind::Read(bytes) => {
+                let expected = match self.account.expected_time(bytes) {
+                    Some(expected) => expected * PATIENCE,
+                    None => Duration::from_secs(bytes / SLOWEST_FIRST),
+                };
+                (self.deadlines.lookup + expected).min(self.batch_deadline(bytes))
+            }
         }
+    }
+
+    fn batch_deadline(&self, bytes: u64) -> Duration {
+        self.deadlines.batch + Duration::from_secs(bytes / SLOWEST)
     }
 
     /// Sends a request until the server answers, with success or an error, or until the retries are used up or requests are blocked.
@@ -113,14 +130,15 @@ impl Line {
             }
             let began = self.moments.now();
             self.account.count(|summary| summary.requests += 1);
-            if let Kind::Blobs(bytes) = kind {
+            let deadline = self.deadline(kind);
+            if let Kind::Read(bytes) = kind {
                 self.account.begin_transfer(bytes, began);
             }
-            let answer = match tokio::time::timeout(self.deadline(kind), attempt()).await {
+            let answer = match tokio::time::timeout(deadline, attempt()).await {
                 Ok(answer) => answer,
                 Err(_) => Err(Status::deadline_exceeded("there was no answer in time")),
             };
-            if let Kind::Blobs(bytes) = kind {
+            if let Kind::Read(bytes) = kind {
                 self.account.end_transfer(bytes, self.moments.now(), answer.is_ok());
             }
             match answer {
@@ -136,15 +154,17 @@ impl Line {
                     return Err(Unanswered::Said(status));
                 }
                 Err(status) => {
+                    // The same takes as long again, and what cannot be reached at first is not there.
+                    let is_unreachable = kind == Kind::Greeting && std::error::Error::source(&status).is_some();
+                    let is_final = is_unreachable || status.code() == Code::DeadlineExceeded;
                     // A server that is too busy still answers.
                     match status.code() {
                         Code::ResourceExhausted => self.breaker().answered(),
-                        Code::DeadlineExceeded if !matches!(kind, Kind::Blobs(_)) => self.breaker().count_silence(self.moments.now()),
+                        _ if is_final => self.breaker().count_silence(self.moments.now()),
                         _ => self.breaker().count_failure(self.moments.now()),
                     }
                     self.account.trouble(|| format!("{what} failed: {}", sentence(&status)));
-                    // The same takes as long again.
-                    if status.code() == Code::DeadlineExceeded {
+                    if is_final {
                         break;
                     }
                     if again < RETRIES {
@@ -184,9 +204,21 @@ pub(crate) fn sentence(status: &Status) -> String {
         }
         cause = inner.source();
     }
+    // Numbers of errors mean something to a system, not to people.
+    let words = words.split(" (os error ").next().unwrap_or_default();
     let words: String = words.trim().chars().take(200).collect();
     let code = format!("{:?}", status.code());
-    if words.is_empty() { code } else { format!("{words} ({code})") }
+    // What the transport or a file system says has no code of its own.
+    let is_of_server = std::error::Error::source(status).is_none()
+        && !matches!(
+            status.code(),
+            Code::Unavailable | Code::DeadlineExceeded | Code::FailedPrecondition | Code::DataLoss
+        );
+    match (words.is_empty(), is_of_server) {
+        (true, _) => code,
+        (false, true) => format!("{words} ({code})"),
+        (false, false) => words,
+    }
 }
 
 #[cfg(test)]
@@ -249,7 +281,7 @@ mod tests {
         let (answer, times) = call_with_retries(&line, |_| Ok(())).await;
         assert!(answer.is_ok());
         assert_eq!(times, 1);
-        assert_eq!(line.account.summary().trouble.as_deref(), Some("asking failed: gone (Unavailable)"));
+        assert_eq!(line.account.summary().trouble.as_deref(), Some("asking failed: gone"));
     }
 
     #[tokio::test]
@@ -260,6 +292,41 @@ mod tests {
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times, moments.slept().len()), (4, 3));
         assert!(line.is_up());
+    }
+
+    #[test]
+    fn a_transfer_may_take_eight_times_as_long_as_the_speed_says() {
+        let line = line(&Arc::default());
+        let (mib, second) = (1 << 20, Duration::from_secs(1));
+        assert_eq!(
+            line.deadline(Kind::Read(mib)),
+            13 * second,
+            "an eighth of a MiB a second is the least"
+        );
+        assert_eq!(line.deadline(Kind::Read(8 * mib)), 38 * second, "as for what is sent");
+        line.account.begin_transfer(2 * mib, second);
+        line.account.end_transfer(2 * mib, 2 * second, true);
+        assert_eq!(line.deadline(Kind::Read(mib)), 9 * second);
+        line.account.begin_transfer(mib, 2 * second);
+        assert_eq!(line.deadline(Kind::Read(mib)), 13 * second, "beside another one");
+        assert_eq!(line.deadline(Kind::Read(100 * mib)), 130 * second);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cannot_be_reached_at_first_is_asked_once() {
+        let moments = Arc::new(Stopped::default());
+        let line = line(&moments);
+        let times = AtomicU32::new(0);
+        let refused = || {
+            times.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(Err::<(), _>(Status::from_error(Box::new(std::io::Error::from(
+                std::io::ErrorKind::ConnectionRefused,
+            )))))
+        };
+        let answer = line.ask("connecting", Kind::Greeting, refused).await;
+        assert!(matches!(answer, Err(Unanswered::Down)));
+        assert_eq!((times.into_inner(), line.is_up()), (1, false));
+        assert!(moments.slept().is_empty());
     }
 
     #[test]

@@ -47,7 +47,9 @@ impl ObjectCache {
         let mut prefix = String::new();
         for part in instance.split('/').filter(|part| !part.is_empty()) {
             if matches!(part, "." | ".." | BLOBS | RESULTS) {
-                return Err("the name of its instance is no name of a folder".to_owned());
+                return Err(format!(
+                    "'{part}' cannot be a part of the name of an instance, which is a folder here"
+                ));
             }
             prefix.push_str(part);
             prefix.push('/');

@@ -222,7 +222,7 @@ impl Server {
             let answer = self.cache().update_action_result(self.request(question)).await;
             answer.map(drop)
         };
-        let answer = self.line.ask("filing a result", Kind::Blobs(0), attempt).await;
+        let answer = self.line.ask("filing a result", Kind::Write(0), attempt).await;
         answer.map_err(|unanswered| self.not_taken(&unanswered))
     }
 }

@@ -81,9 +81,13 @@ impl Server {
         line: Arc<Line>,
         account: Arc<Account>,
     ) -> Result<Self, Refusal> {
-        let credentials = Credentials::read(def, &around.folder, &around.variables)
-            .await
-            .map_err(Refusal::No)?;
+        // Folders need no credentials, and buckets have their own.
+        let credentials = match is_serverless(&def.endpoint) {
+            true => Credentials::default(),
+            false => Credentials::read(def, &around.folder, &around.variables)
+                .await
+                .map_err(Refusal::No)?,
+        };
         let endpoint = endpoint(def, around).map_err(Refusal::No)?;
         let metadata = RequestMetadata {
             tool_details: Some(ToolDetails {

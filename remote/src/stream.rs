@@ -58,7 +58,7 @@ impl Server {
                 Err(Status::data_loss("it took another number of bytes than were sent"))
             }
         };
-        let answer = self.line.ask("sending a blob", Kind::Blobs(name.len), attempt).await;
+        let answer = self.line.ask("sending a blob", Kind::Write(name.len), attempt).await;
         answer.map_err(|unanswered| self.not_taken(&unanswered))?;
         self.account.count(|summary| {
             summary.blobs_up += 1;
@@ -94,7 +94,7 @@ impl Server {
             }
             Ok(bytes)
         };
-        let bytes = match self.line.ask("reading a blob", Kind::Blobs(name.len), attempt).await {
+        let bytes = match self.line.ask("reading a blob", Kind::Read(name.len), attempt).await {
             Ok(bytes) => bytes,
             Err(Unanswered::Down) => return None,
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => {

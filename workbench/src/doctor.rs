@@ -342,7 +342,15 @@ pub fn surroundings(
         None => Finding::new("remote", Level::Good, "no remote cache"),
         Some(_) if workspace.remote_waits()? => Finding::new("remote", Level::Problem, "the remote cache is not used before it is trusted")
             .mend("look with `cortex trust --list`, then `cortex trust`"),
-        Some(_) => Finding::new("remote", Level::Good, "the remote cache is used"),
+        Some(def) => match def.endpoint.strip_prefix("dir:").map(|folder| workspace.root.join(folder)) {
+            Some(folder) if !folder.is_dir() => Finding::new(
+                "remote",
+                Level::Problem,
+                format!("the remote cache is not used: there is no folder {}", folder.display()),
+            )
+            .mend("mount the share, or fill it first: `CI=1 cortex warm`"),
+            _ => Finding::new("remote", Level::Good, "the remote cache is used"),
+        },
     });
     Ok(found)
 }
