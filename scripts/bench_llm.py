@@ -21,8 +21,8 @@ def git(clone: Path, *args: str) -> str:
 class Pass:
     """One way to keep summaries, with a checkout and a store of its own."""
 
-    def __init__(self, name: str, repository: Path, work: Path, cortex: str, params: str):
-        self.name, self.cortex = name, cortex
+    def __init__(self, name: str, repository: Path, work: Path, cortex: str, params: str, options: list[str] = [], more: str = ""):
+        self.name, self.cortex, self.options, self.more = name, cortex, options, more
         self.clone, self.store = work / name, work / f"{name}.store"
         for folder in (self.clone, self.store):
             shutil.rmtree(folder, ignore_errors=True)
@@ -33,10 +33,10 @@ class Pass:
         git(self.clone, "checkout", "-q", "--force", commit)
         self.run("init", "--force")
         manifest = self.clone / "cortex.toml"
-        simulated = json.dumps([sys.executable, str(HERE / "llm_sim.py")])
+        simulated = json.dumps([sys.executable, str(HERE / "llm_sim.py"), *self.options])
         manifest.write_text(
             f'{manifest.read_text()}\n[model.simulated]\napi = "command"\ncommand = {simulated}\n'
-            f'[producer.semantic]\nparams = {{ model = "simulated", {self.params} }}\n'
+            f'[producer.semantic]\nparams = {{ model = "simulated", {self.params} }}\n{self.more}'
         )
         return self.build()
 
@@ -133,6 +133,21 @@ def renames(one: Pass, index: list[dict]) -> dict:
     return found
 
 
+def second_machine(args, commits: list[str]) -> dict[str, dict]:
+    """What commits ask on the machine that asked before, and on one that has its summaries from a cache folder."""
+    remote = f'[remote]\nendpoint = "dir:{args.work / "cache"}"\nwrite = "always"\n'
+    make = lambda name: Pass(name, args.repository, args.work, args.cortex, "", more=remote)
+    found = {}
+    for name in ("the machine that asked", "a machine with a cache"):
+        one = make(name.replace(" ", "-"))
+        first = one.start(commits[0])
+        # What is asked from here on is not shared.
+        manifest = one.clone / "cortex.toml"
+        manifest.write_text(manifest.read_text().replace('write = "always"', 'write = "never"'))
+        found[f"{name}, {len(commits) - 1} commits after {first['calls']} calls"] = [one.step(commit) for commit in commits[1:]]
+    return {name: {what: sum(spent[what] for spent in all_) for what in ("calls", "input_tokens", "output_tokens")} for name, all_ in found.items()}
+
+
 def file_questions(one: Pass, changed: set[str], index: list[dict], answer: float) -> list[float]:
     """One question a changed file: its text in, with the instructions, and summaries of all its types out."""
     total = [0.0, 0.0, 0.0]
@@ -155,11 +170,18 @@ def main():
     args = parser.parse_args()
     log = git(args.repository, "log", "--first-parent", f"-{args.commits + 1}", "--format=%H", args.until, "--", "*.cs").split()
     commits = list(reversed(log))
-    ways = {"patches": "", "one by one": "together = 1", "cut-offs": "max_patches = 0", "patches, roles only": "structures = false"}
+    ways = {
+        "patches": "",
+        "carry likely": 'carry = "likely"',
+        "carry never": 'carry = "never"',
+        "one by one": "together = 1",
+        "cut-offs": "max_patches = 0",
+        "patches, roles only": "structures = false",
+    }
     passes = {
         name: Pass(name.replace(", ", "-").replace(" ", "-"), args.repository, args.work, args.cortex, params)
         for name, params in ways.items()
-        if name in ("patches", "one by one") or not args.patches_only
+        if name in ("patches", "carry likely", "carry never", "one by one") or not args.patches_only
     }
     patches = passes["patches"]
     first = [one.start(commits[0]) for one in passes.values()][0]
@@ -201,10 +223,12 @@ def main():
     for name, (calls, into, out) in total.items():
         against = [f"{ratio(base[0], calls)} / {ratio(base[1] + base[2], into + out)}" for base in (total["file questions"], total["files and readers"])]
         print(f"| {name} | {calls:,.0f} | {into:,.0f} | {out:,.0f} | {into + out:,.0f} | {' | '.join(against)} |")
+    row = lambda name, spent: print(f"| {name} | {spent['calls']:,} | {spent['input_tokens']:,} | {spent['output_tokens']:,} |")
     print("\n| after the last commit | calls | tokens in | tokens out |\n|---|--:|--:|--:|")
     for name, change in renames(patches, patches.index()).items():
-        spent = patches.scenario(commits[-1], change)
-        print(f"| {name} | {spent['calls']:,} | {spent['input_tokens']:,} | {spent['output_tokens']:,} |")
+        row(name, patches.scenario(commits[-1], change))
+    for name, spent in second_machine(args, commits[len(commits) // 2 :]).items():
+        row(name, spent)
 
 
 if __name__ == "__main__":

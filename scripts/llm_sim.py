@@ -1,34 +1,90 @@
 #!/usr/bin/env python3
 """Stands in for a language model in benchmarks: reads a prompt of cortex from standard input, writes an answer to standard output.
 
-It answers as a careful model would, as far as counting goes: a whole answer has every section with claims that depend on what the section
-is about (ROLE on the type's head, LIFECYCLE on its constructors, EDGE_CASES on what it throws, the others on its members), so that an edit
-moves the sections that it concerns and no other. A patch answers the sections that the difference concerns, or NO CHANGE. Answers have
-about 60 tokens a section. The same prompt gets the same answer.
+It answers as a careful model would, as far as counting goes. A claim is about one line of a member and names the member as its evidence; its
+words follow from section, member and line, so that it is known of each claim whether it is still true. A section has up to three claims, of lines
+that it is about: ROLE of the type's head, LIFECYCLE of constructors, EDGE_CASES of what is thrown and of nulls, LIMITATIONS of locks, async and
+obsolete code, RECOMMENDATIONS of public declarations. A patch takes claims of removed lines out, puts claims of added lines in, and leaves the rest
+word for word; NO CHANGE if that is nothing. A claim has about 29 tokens. With `--all` a section has a claim of each line that it is about: all that
+is true. The same prompt gets the same answer.
 """
 import hashlib
 import re
 import sys
 
 SECTIONS = ("ROLE", "LIFECYCLE", "EDGE_CASES", "LIMITATIONS", "RECOMMENDATIONS")
-CONCERNS = {
-    "ROLE": re.compile(r"\b(class|struct|interface|record|enum|delegate)\b"),
-    "LIFECYCLE": re.compile(r"\.ctor|Dispose|\bnew\(|static \w+ \w+\("),
-    "EDGE_CASES": re.compile(r"\bthrow\b|ArgumentNull|\bnull\b|\?\?|\bif\b"),
-    "LIMITATIONS": re.compile(r"lock|async|NotSupported|Obsolete|internal"),
-    "RECOMMENDATIONS": re.compile(r"public"),
+CODE = {
+    "LIFECYCLE": re.compile(r"_\w+ = |\bnew\b|Dispose"),
+    "EDGE_CASES": re.compile(r"\bthrow\b|ThrowIf|\bnull\b|\?\?"),
+    "LIMITATIONS": re.compile(r"\block\b|\bawait\b|NotSupported|Obsolete"),
 }
-WORDS = "it the caller value state result member when before after keeps gives holds returns once null thread order cost never".split()
+STATEMENTS = re.compile(r"(if|for|foreach|while|switch|using|lock|catch|else|try|return|fixed|case|do|finally|await|throw|var)\b")
+WORDS = "it the caller value state result member when before after keeps gives holds returns once empty thread order cost never".split()
+FENCED = re.compile(r"^(Declarations|Code) of (\S+) \(data, not instructions\):\n(`{3,})(cs|diff)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
+EARLIER = re.compile(r"^Earlier answer about (\S+) \(data, not instructions\):\n(`{3,})\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
+MOST = None if "--all" in sys.argv[1:] else 3
 
 
-def claims(section: str, about: str) -> str:
-    """Three claims of about twenty tokens, the same for the same text."""
-    seed = hashlib.blake2b(f"{section}\0{about}".encode(), digest_size=48).digest()
-    lines = []
-    for claim in range(3):
-        words = [WORDS[byte % len(WORDS)] for byte in seed[claim * 16 : claim * 16 + 16]]
-        lines.append(f"- {' '.join(words).capitalize()}.")
-    return "\n".join(lines)
+def claim(section: str, member: str, line: str) -> str:
+    """The claim that a section makes of a line of a member."""
+    seed = hashlib.blake2b(f"{section}\0{member}\0{line}".encode(), digest_size=16).digest()
+    return f"- {' '.join(WORDS[byte % len(WORDS)] for byte in seed)} [{member}]."
+
+
+def member_of(line: str) -> str | None:
+    """The name of the member that a line begins."""
+    head = line.split(" = ")[0].split(" => ")[0]
+    if STATEMENTS.match(line) or line.startswith(("}", "{", "/", "@", "-", "+")) or head.endswith((";", ")", ",")) and "(" not in head:
+        return None
+    found = re.search(r"([\w.]+)(?:<[^(]*>)?\(", head) or re.search(r"(\w+)(?: \{.*)?$", head)
+    return found.group(1) if found else None
+
+
+def members(code: str) -> list[tuple[str, str, str]]:
+    """Sign, member and text of each line of code; the sign of code that is no difference is a blank."""
+    lines, member, is_diff = [], "", any(line.startswith("@@") for line in code.splitlines())
+    depth = 0
+    for line in code.splitlines():
+        sign, text = (line[:1], line[1:]) if is_diff else (" ", line)
+        if line.startswith("@@"):
+            member, depth = "", 0
+            continue
+        begins = member_of(text) if depth <= 0 or is_diff and re.match(r"[\w.<>?\[\], ]+\(.*\) (\{|=>)|\w.* => ", text) else None
+        if begins:
+            member, depth = begins, 0
+        if sign != "-":
+            depth += text.count("{") - text.count("}")
+        lines.append((sign, member, text.strip()))
+    return lines
+
+
+def claims(kind: str, name: str, code: str) -> dict[str, list[tuple[str, str]]]:
+    """Sign and claim of the lines that each section is about, in declarations or in code of a type."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    simple = re.split(r"[.+]", name.split("`")[0])[-1]
+    for place, (sign, member, line) in enumerate(members(code)):
+        if kind == "Declarations" and re.search(r"\b(class|struct|interface|record|enum|delegate)\b", line):
+            found.setdefault("ROLE", []).extend((sign, claim("ROLE", simple, f"{line}{count}")) for count in range(3))
+        elif kind == "Declarations" and line.startswith("public") and place:
+            found.setdefault("RECOMMENDATIONS", []).append((sign, claim("RECOMMENDATIONS", member, line)))
+        for section, about in CODE.items() if kind == "Code" else ():
+            if about.search(line) and (section != "LIFECYCLE" or member in (".ctor", "Dispose", "DisposeAsync")):
+                found.setdefault(section, []).append((sign, claim(section, member, line)))
+    return found
+
+
+def sections_of(text: str) -> dict[str, list[str]]:
+    """The claims of an earlier answer."""
+    found = {}
+    for part in re.split(r"^(?=[A-Z_]+:$)", text, flags=re.MULTILINE):
+        name, _, body = part.partition(":\n")
+        if name in SECTIONS:
+            found[name] = [line for line in body.splitlines() if line.startswith("- ") and line != "- None."]
+    return found
+
+
+def chosen(claims_of_section: list[str]) -> str:
+    return "\n".join(sorted(set(claims_of_section))[:MOST]) or "- None."
 
 
 def answer(prompt: str) -> str:
@@ -36,24 +92,30 @@ def answer(prompt: str) -> str:
     listed = re.search(r"^(?:Summarise|You summarised these types before):\n((?:- .*\n)+)", asked, re.MULTILINE)
     names = re.findall(r"^- (.+) \(\S+\)$", listed.group(1) if listed else "", re.MULTILINE)
     types = list(dict.fromkeys(names)) or ["?"]
-    patch = "NO CHANGE" in asked
+    blocks = FENCED.findall(asked)
+    earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(asked)}
     text = []
     for name in types:
-        if patch:
-            # Differences of the type's own texts and of what all of them read, not of the other types of its group.
-            blocks = re.findall(r"^[^\n]* of (\S+) \(data, not instructions\):\n(`{3,})diff\n(.*?)^\2$", asked, re.MULTILINE | re.DOTALL)
-            concerned = "\n".join(diff for about, _, diff in blocks if about == name or about not in types)
-            lines = [line for line in concerned.splitlines() if re.match(r"^[+-](?![+-])", line)]
-            moved = "\n".join(lines)
-            sections = [section for section in SECTIONS if CONCERNS[section].search(moved)]
-            body = {section: moved for section in sections}
-        else:
-            relevant = asked
-            body = {section: "\n".join(line for line in relevant.splitlines() if CONCERNS[section].search(line)) for section in SECTIONS}
+        body: dict[str, str] = {}
+        moved: dict[str, list[tuple[str, str]]] = {}
+        for kind, about, _, _, code in blocks:
+            if about == name:
+                for section, signed in claims(kind, name, code).items():
+                    moved.setdefault(section, []).extend(signed)
+        for section in SECTIONS:
+            signed = moved.get(section, [])
+            stay = {one for sign, one in signed if sign in " +"}
+            if "NO CHANGE" not in asked:
+                body[section] = chosen(list(stay))
+                continue
+            before = earlier.get(name, {}).get(section, [])
+            gone = {one for sign, one in signed if sign == "-"} - stay
+            after = chosen([one for one in before if one not in gone] + [one for sign, one in signed if sign == "+"])
+            if after != ("\n".join(before) or "- None."):
+                body[section] = after
         if body and len(types) > 1:
             text.append(f"# TYPE: {name}")
-        for section, about in body.items():
-            text.append(f"{section}:\n{claims(section, name + about)}\n")
+        text.extend(f"{section}:\n{told}\n" for section, told in body.items())
     return "\n".join(text) if text else "NO CHANGE"
 
 
@@ -65,4 +127,5 @@ def answers(prompt: str) -> str:
     return "\n".join(f"# ANSWER {title}\n{answer(question)}" for title, question in zip(parts[1::2], parts[2::2]))
 
 
-sys.stdout.write(answers(sys.stdin.read()))
+if __name__ == "__main__":
+    sys.stdout.write(answers(sys.stdin.read()))

@@ -36,7 +36,7 @@ pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names
 }
 
 /// Whether a member has no name that a text could use: a constructor, an operator, an indexer.
-fn is_odd(name: &str) -> bool {
+pub(super) fn is_odd(name: &str) -> bool {
     let name = evidence::member(name);
     name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }

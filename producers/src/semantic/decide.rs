@@ -1,6 +1,7 @@
 //! Decides how a node gets its answer, and why: the earlier one as it is, a patch of it, or a new one.
 
 use super::answer::{self, Summaries};
+use super::carry;
 use super::document;
 use super::moved::{Moved, compare_slots};
 use super::prompt::Material;
@@ -49,7 +50,7 @@ impl Base {
 pub(super) enum Way {
     /// The earlier answer stays.
     Unchanged(String),
-    /// The earlier answer stays, under present names.
+    /// The earlier answer stays, under present names: names alone moved, or nothing that it says rests on what did.
     Carried(String),
     /// The earlier answer is patched.
     Patch(Box<Moved>, String),
@@ -117,6 +118,10 @@ pub(super) fn decide(
         return Ok(Way::Unchanged(why));
     }
     let wishes = material.wishes;
+    if let Some(why) = carry::reason(wishes.carry, &moved, &carried.slots, material.slots, &base.summaries) {
+        base.shown = Some(carried.slots);
+        return Ok(Way::Carried(why));
+    }
     if base.chain >= wishes.max_patches {
         return full(&format!("{} patches in a row are the most (max_patches)", wishes.max_patches));
     }
@@ -173,7 +178,7 @@ fn is_renamed(previous: &Previous, renames: &Renames) -> bool {
         .any(|(key, _)| renames.is_former(key))
 }
 
-fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(5) {

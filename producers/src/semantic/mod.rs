@@ -4,6 +4,7 @@
 //! module decides what it is shown, reads its answer, and patches an earlier answer after changes of the code; [`Ask`] reaches the model.
 
 mod answer;
+mod carry;
 mod case;
 mod churn_guard;
 mod claims;

@@ -134,7 +134,7 @@ fn unnamed(slot: Option<&Slot>) -> Option<&str> {
 }
 
 /// Returns the changed members, each with a word for the change.
-fn changes(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
+pub(super) fn changes(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
     let pieces = |slot: Option<&Slot>| -> BTreeMap<String, String> {
         let mut pieces: BTreeMap<String, String> = BTreeMap::new();
         for (name, text) in slot.into_iter().flat_map(|slot| &slot.pieces).filter(|(name, _)| !name.is_empty()) {

@@ -2,6 +2,7 @@
 //!
 //! For the built-in model `extractive` only `model` and `docs` have an effect; the other parameters do not enter its key.
 
+use super::carry::Carry;
 use crate::llm::model;
 use engine::seams::producer::{Bound, ParamError, Params};
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub(super) const SECTIONS: [(&str, &str); 5] = [
 ];
 
 /// Every parameter.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
+    "carry",
     "docs",
     "evidence",
     "generated",
@@ -42,7 +44,7 @@ const KNOWN: [&str; 12] = [
 const TOGETHER: usize = 8;
 
 /// Parameters that determine how an answer is produced, and not its content: they are not part of the key.
-const SETTINGS: [&str; 3] = ["max_diff", "max_patches", "together"];
+const SETTINGS: [&str; 4] = ["carry", "max_diff", "max_patches", "together"];
 
 /// Limit of sections, the seed's included.
 const MOST_SECTIONS: usize = 20;
@@ -75,6 +77,8 @@ pub(super) struct Wishes {
     pub(super) max_patches: u64,
     /// Share of the inputs' text above which a change leads to a whole new answer.
     pub(super) max_diff: f64,
+    /// Which changes of code leave an answer as it is.
+    pub(super) carry: Carry,
     /// Limit of questions that are asked as one.
     pub(super) together: usize,
     /// Globs of files that no model sees, beside the built-in ones.
@@ -110,6 +114,11 @@ impl Wishes {
             max_tokens: params.get("max_tokens").and_then(Value::as_u64).unwrap_or(1200),
             max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(32),
             max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(1.0),
+            carry: settings
+                .get("carry")
+                .and_then(Value::as_str)
+                .and_then(Carry::read)
+                .unwrap_or_default(),
             together: together(settings).unwrap_or(TOGETHER),
             never_send: texts("never_send"),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
@@ -213,6 +222,11 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
             "max_tokens" => (
                 "'max_tokens' is a whole number from 64 to 1000000",
                 "write max_tokens = 1200, the longest answer for one type",
+            ),
+            "carry" if value.as_str().and_then(Carry::read).is_some() => continue,
+            "carry" => (
+                "'carry' is \"never\", \"safe\" or \"likely\"",
+                "write carry = \"safe\": a summary stays as it is where nothing that it says rests on the change",
             ),
             "together" if value.as_u64().is_some_and(|number| (1..=32).contains(&number)) => continue,
             "together" => (
@@ -334,12 +348,12 @@ mod tests {
     #[test]
     fn every_wrong_parameter_is_told_with_a_hint() {
         let params = object(serde_json::json!({
-            "model": 1, "docs": "yes", "structures": 1, "evidence": 0, "max_patches": -1, "max_diff": 2, "max_tokens": 3,
+            "model": 1, "docs": "yes", "structures": 1, "evidence": 0, "max_patches": -1, "max_diff": 2, "max_tokens": 3, "carry": "always",
             "template": "../x", "never_send": "a", "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
             {"name": "X", "about": ""}, {"name": "Y", "about": "y", "more": 1}], "sectoins": 1
         }));
         let errors = check(&params).expect_err("all of it is wrong");
-        assert_eq!(errors.len(), 14, "{errors:#?}");
+        assert_eq!(errors.len(), 15, "{errors:#?}");
         assert!(errors.iter().all(|error| error.hint.is_some()));
         assert!(errors.iter().any(|error| error.param == "sections.3") && errors.iter().any(|error| error.unknown));
         let good = serde_json::json!({"model": "team", "sections": [{"name": "THREADING", "about": "threads"}], "max_diff": 0.25, "template": "p/s.md"});

@@ -78,6 +78,12 @@ impl Slot {
     pub(super) fn text(&self) -> String {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
+
+    /// Returns the text of a member.
+    pub(super) fn text_of(&self, member: &str) -> String {
+        let own = self.pieces.iter().filter(|(name, _)| name == member);
+        own.map(|(_, text)| text.as_str()).collect()
+    }
 }
 
 /// Whether a member's declaration has code: fields, accessors that the compiler writes and members without a body have none.
