@@ -438,17 +438,17 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@10 115ad061ca7b
-    csharp/symbols@10 12d31edaddd6
+    csharp/symbols@11 c4c61b66ee07
     csharp/complete@5 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@9 e4dfdc986cd3
-    csharp/mentions@9 b54c27ff710a
+    csharp/mentions@10 e4dfdc986cd3
+    csharp/mentions@10 b54c27ff710a
     csharp/api-deps@6 0ce448befa57
-    csharp/deps@11 a9655e293004
-    csharp/facts@10 44a12da50441
-    csharp/signatures@11 f0ba8480d0ef
+    csharp/deps@12 a9655e293004
+    csharp/facts@11 255175dced9c
+    csharp/signatures@12 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

@@ -10,6 +10,7 @@ use super::crefs;
 use super::defaults;
 use super::layout::ancestors;
 use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
+use super::priority::priority;
 use super::structure::{check_flags, flag};
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
@@ -59,13 +60,15 @@ pub struct Declared {
     /// Its header.
     pub signature: String,
     /// Number of parameters with a default value, which the header omits.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub optional: u32,
+    /// What `[OverloadResolutionPriority]` says; 0 without it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub priority: i32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// One part and its names.
@@ -151,7 +154,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 9)
+        ProducerId::new("csharp/mentions", 10)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -180,6 +183,7 @@ fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     let mut references = BTreeSet::new();
     if bodies {
         keys.extend(body_words(whole).into_iter().map(str::to_owned));
+        keys.extend(attributes_in_bodies(whole));
         for xml in docs() {
             keys.extend(crefs::names_in_documentation(xml).filter(|word| !BUILT_IN.contains(&word.as_str())));
             references.extend(crefs::references(xml).into_iter().map(|range| xml[range].to_owned()));
@@ -229,6 +233,14 @@ fn body_words(whole: &Complete) -> Vec<&str> {
     words
 }
 
+/// Returns the names of the classes that attributes inside bodies may leave the last word of.
+fn attributes_in_bodies(whole: &Complete) -> BTreeSet<String> {
+    let bodies = whole.members.iter().map(|placed| placed.member.body.as_str());
+    let texts = bodies.chain(whole.bodies.iter().map(String::as_str));
+    let attributes = texts.flat_map(code::attributes_in_body);
+    attributes.map(|name| format!("{name}Attribute")).collect()
+}
+
 fn kind_letter(whole: &Complete) -> char {
     match whole.kind {
         TypeKind::Class | TypeKind::Record if whole.modifiers.iter().any(|word| word == "static") => 't',
@@ -275,6 +287,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         type_parameters: member.type_parameters.clone(),
         signature: member.signature.clone(),
         optional: defaults::count(&member.body),
+        priority: priority(&member.attributes),
     })
 }
 
@@ -299,6 +312,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
         type_parameters: Vec::new(),
         signature: whole.header.clone(),
         optional: whole.bodies.iter().map(|body| defaults::count(body)).max().unwrap_or(0),
+        priority: 0,
     })
 }
 

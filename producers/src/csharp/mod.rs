@@ -54,9 +54,11 @@ pub mod outline;
 pub mod outline_info;
 #[cfg(test)]
 mod outline_tests;
+pub mod outside_types;
 pub mod pack;
 pub mod parse;
 pub mod preprocess;
+pub mod priority;
 pub mod project;
 pub mod render;
 pub mod structure;

@@ -33,7 +33,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 10)
+        ProducerId::new("csharp/symbols", 11)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -135,6 +135,7 @@ pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): 
         key: key.to_owned(),
         namespace: row.namespace.clone(),
         project: layout.compiler(decl.of.as_deref(), file).map(|at| layout.projects[at].path.clone()),
+        value: matches!(row.kind.as_str(), "struct" | "record struct" | "enum"),
     }
 }
 

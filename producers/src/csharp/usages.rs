@@ -68,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 16)
+        ProducerId::new("csharp/usages", 17)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -197,7 +197,17 @@ impl File {
     /// Tokens of the header of a declaration, without what ends it.
     fn header(&self, part: usize) -> Range<usize> {
         let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
-        let end = range.clone().find(|at| matches!(self.tokens[*at].text(&self.code), "{" | ";"));
+        // Arguments of the base's constructor may hold braces.
+        let mut depth = 0_usize;
+        let end = range.clone().find(|at| {
+            match self.tokens[*at].text(&self.code) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth = depth.saturating_sub(1),
+                "{" | ";" => return depth == 0,
+                _ => {}
+            }
+            false
+        });
         range.start..end.unwrap_or(range.end)
     }
 
@@ -243,7 +253,7 @@ fn characters(bytes: &[u8]) -> u32 {
 }
 
 /// A line as a place shows it, which stands at the byte `at` of it.
-fn display_line(line: &str, at: usize, is_cut: bool) -> String {
+pub fn display_line(line: &str, at: usize, is_cut: bool) -> String {
     if line.len() <= LONGEST_LINE && !is_cut {
         return line.trim().to_owned();
     }

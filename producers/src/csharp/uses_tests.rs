@@ -192,3 +192,32 @@ class U { L one = unknown(); L two = \"a\"; L three = new L(); object four = new
     )]);
     assert_eq!(places_of(&world, "U", "L#op_Implicit"), ["2:19 convert?", "2:38 convert"]);
 }
+
+#[test]
+fn of_overloads_that_can_be_called_those_with_the_highest_priority_count() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "using System.Runtime.CompilerServices; using System.Collections.Generic; public class Old { public int X; } public class New { public int X; }
+public class Base { } public class Heir : Base { }
+public class L {
+  public Old Make(string s) => null;
+  [OverloadResolutionPriority(1)] public New Make(object o) => null;
+  public Old Take(Heir h) => null;
+  [OverloadResolutionPriorityAttribute(priority: 2)] public New Take(Base b) => null;
+  [OverloadResolutionPriority(-1)] public Old Last(int n) => null;
+  public New Last(long n) => null;
+  [OverloadResolutionPriority(1)] public New Only(List<int> all) => null;
+  public Old Only(int[] all) => null; }",
+        ),
+        (
+            "B.cs",
+            "class U { int M(L l, Heir h, int[] a) =>
+l.Make(\"s\").X + l.Take(h).X
++ l.Last(1).X
++ l.Only(a).X; }",
+        ),
+    ]);
+    assert_eq!(places_of(&world, "U", "New#X"), ["2:13 read", "2:27 read", "3:13 read"]);
+    assert_eq!(places_of(&world, "U", "Old#X"), ["4:13 read"]);
+}

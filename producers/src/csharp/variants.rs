@@ -1,11 +1,12 @@
-//! `csharp/variants`: declarations of a file that compile only under other symbols, each with its condition, and the words in the file's inactive
-//! parts, as JSON.
+//! `csharp/variants`: declarations of a file that compile only under other symbols, each with its condition, the words in the file's inactive
+//! parts, and the names outside of every type, as JSON.
 //!
 //! For every inactive branch, the producer searches for the smallest change of symbols that compiles it, and parses the file once per set. Files
 //! without inactive branches cost one scan. The producer sees one file and does not know whether any project can set a symbol.
 
 use super::ids::{kind_word, member_key, member_kind_word};
 use super::model::{Syntax, TypeDecl};
+use super::outside_types::names_outside_types;
 use super::preprocess::{self, Active};
 use super::render::doc;
 use super::types::json;
@@ -45,11 +46,14 @@ pub struct Variant {
     pub summary: String,
 }
 
-/// Contents of a file not compiled under the symbols in effect. Fields are in alphabetical order.
+/// Contents of a file that belong to no type under the symbols in effect. Fields are in alphabetical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncompiled {
     /// Declarations in inactive branches, sorted.
     pub declared: Vec<Variant>,
+    /// Names outside of every type that may mean a type or a member, sorted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub outside: BTreeSet<String>,
     /// Names and keywords in inactive branches, sorted, including those in comments and strings.
     pub words: BTreeSet<String>,
 }
@@ -60,7 +64,7 @@ pub struct Variants;
 
 impl Producer for Variants {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/variants", 3)
+        ProducerId::new("csharp/variants", 4)
     }
 
     fn reads_at_most(&self) -> usize {
@@ -75,9 +79,12 @@ impl Producer for Variants {
         let defines = defines::given(inputs)?;
         let (text, _) = crate::text::decode(&inputs.single("bytes")?.bytes, "");
         let (variants, complete) = variants(&text, &defines);
+        let active = preprocess::active(&text, &defines);
+        let outside = names_outside_types(&active.text).into_iter();
         let uncompiled = Uncompiled {
             declared: variants,
-            words: preprocess::active(&text, &defines).unused_words(),
+            outside: outside.map(|bytes| active.text[bytes].trim_start_matches('@').to_owned()).collect(),
+            words: active.unused_words(),
         };
         let mut output = Output::new(json(&uncompiled));
         if !complete {

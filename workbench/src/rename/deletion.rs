@@ -252,13 +252,13 @@ fn used<O: Outputs>(outputs: &mut O, symbols: &Symbols, asked: RenameRequest<'_>
     }
     found.unseen.into_iter().for_each(|why| way.add(why));
     let mut certain = found.certain;
+    for (place, why) in found.possible {
+        way.add(format!(
+            "{}:{}:{}: possible use, {why}: {}",
+            place.file, place.line, place.column, place.text
+        ));
+    }
     if asked.candidate.member().is_some() {
-        for (place, why) in found.possible {
-            way.add(format!(
-                "{}:{}:{}: possible use, {why}: {}",
-                place.file, place.line, place.column, place.text
-            ));
-        }
         return Ok(certain);
     }
     // Types that it declares and its extension methods are used without its name.

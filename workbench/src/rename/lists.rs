@@ -9,11 +9,11 @@ const LONGEST: usize = 1 << 17;
 
 /// A list in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct List {
+pub(crate) struct List {
     /// What stands between the brackets, in bytes of the text.
     pub(super) inside: Range<usize>,
     /// What stands between the commas, with the white space around it.
-    pub(super) pieces: Vec<Range<usize>>,
+    pub(crate) pieces: Vec<Range<usize>>,
 }
 
 /// The tokens behind a byte, as far as a list may go; their bytes are counted from it.
@@ -28,13 +28,13 @@ pub(super) fn tokens_behind(text: &str, at: usize) -> (&str, Vec<Token>) {
 
 /// What a list is of: names follow types in the one, and not in the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(crate) enum Of {
     Parameters,
     Arguments,
 }
 
 /// The list that an opening bracket begins; `None` where it does not end.
-pub(super) fn list_at(text: &str, open: usize, of: Of) -> Option<List> {
+pub(crate) fn list_at(text: &str, open: usize, of: Of) -> Option<List> {
     let (rest, tokens) = tokens_behind(text, open);
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(rest));
     let (mut depth, mut at, mut start) = (0_usize, 0, 0);

@@ -6,10 +6,9 @@
 mod crefs;
 mod deletion;
 mod directives;
-mod excluded;
 mod family;
 mod inferred;
-mod lists;
+pub(crate) mod lists;
 mod places;
 mod positional;
 mod signature;

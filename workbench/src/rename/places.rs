@@ -1,7 +1,7 @@
 //! Where a name stands: in declarations and in uses; and the texts with another name there.
 
 use super::family::Family;
-use super::{InTheWay, Planning, Rewritten, Spot, excluded};
+use super::{InTheWay, Planning, Rewritten, Spot};
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::split;
 use crate::symbols::locations::all_declarations;
@@ -209,9 +209,6 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     } = planning;
     let outputs = &mut **outputs;
     let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
-    let own = overloads::of(outputs, &[asked.candidate.key()])?.into_iter().flatten();
-    let mut own = own.filter(|one| one.kind == "method" && Some(one.key.as_str()) == asked.candidate.member());
-    let method = own.next().map(|one| one.parameters);
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
@@ -224,16 +221,11 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             .iter()
             .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
         for why in found.unseen {
-            let told = match why.contains(excluded::SENTENCE) {
-                true => excluded::excluded_uses(outputs, texts, &family.old, method.as_deref())?,
-                false => BTreeSet::from([format!("possible uses: {why}")]),
-            };
-            for told in told {
-                match asked.leave_possible {
-                    true if change.left.contains(&told) => {}
-                    true => change.left.push(told),
-                    false => way.add(told),
-                }
+            let told = format!("possible uses: {why}");
+            match asked.leave_possible {
+                true if change.left.contains(&told) => {}
+                true => change.left.push(told),
+                false => way.add(told),
             }
         }
         certain.extend(found.certain);
@@ -257,7 +249,12 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     }
     for (place, why) in possible {
         let spot = (place.file.clone(), place.line, place.column);
-        if change.uses.contains(&spot) || matches!(&why, Why::Through(path) if !family.has_member_of(path)) {
+        // Names outside of types are looked at as directives are.
+        let is_other = match &why {
+            Why::Through(path) => !family.has_member_of(path),
+            why => *why == Why::OutsideTypes,
+        };
+        if is_other || change.uses.contains(&spot) {
             continue;
         }
         let told = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);

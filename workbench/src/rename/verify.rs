@@ -48,7 +48,7 @@ pub fn verify<O: Outputs>(
         let is_known = plan.expected.contains(&(file.clone(), line, column));
         let is_other = match &why {
             // The name that was there before cannot have referred to it.
-            Why::UnknownValue | Why::UnknownValueNear(_) => true,
+            Why::UnknownValue | Why::UnknownValueNear(_) | Why::OutsideTypes | Why::Excluded => true,
             Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
             Why::ByName | Why::Wired(_) | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
         };

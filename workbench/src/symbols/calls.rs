@@ -9,6 +9,7 @@ use super::overloads::{Overload, alike, arity, parameter_types, without_words};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::{Call, MADE};
+use std::cmp::Ordering;
 
 /// Which of the overloads a call can mean, in their order.
 pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
@@ -21,10 +22,11 @@ pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, ca
         .filter_map(|(one, is_seen)| Some((one, is_seen, lay(one, call)?)))
         .collect();
     let is_plainer = |one: &Laid<'_>, other: &Laid<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
-    let is_ruled = !fitting.iter().any(|(one, ..)| one.has_priority);
     let is_left = |(one, _, laid): &(&Overload, bool, Laid<'_>)| {
-        !fitting.iter().any(|(other, is_seen, by)| {
-            is_plainer(by, laid) || is_ruled && is_comparable(other, one, *is_seen) && is_better(by, laid, call)
+        !fitting.iter().any(|(other, is_seen, by)| match other.priority.cmp(&one.priority) {
+            Ordering::Less => false,
+            Ordering::Equal => is_plainer(by, laid) || is_comparable(other, one, *is_seen) && is_better(by, laid, call),
+            Ordering::Greater => is_comparable(other, one, *is_seen) && fits_surely(by, call),
         })
     };
     fitting.iter().filter(|found| is_left(found)).map(|(one, ..)| *one).collect()
@@ -34,6 +36,17 @@ pub fn possible_of<'o>(overloads: impl Iterator<Item = (&'o Overload, bool)>, ca
 fn is_comparable(one: &Overload, other: &Overload, is_seen: bool) -> bool {
     let is_seen = is_seen || one.accessibility == "public" || one.accessibility == other.accessibility;
     is_seen && one.is_static == other.is_static && arity(&one.key) == 0
+}
+
+/// Whether each argument is of the very type of its parameter, or a literal that converts to it.
+fn fits_surely(laid: &Laid<'_>, call: &Call) -> bool {
+    let fits = |(at, argument): (usize, &String)| {
+        let is_bound = !argument.is_empty() && laid.bound[at] == Some(argument);
+        let kind = laid.kinds[at];
+        let converts = || is_own(argument, kind) || predefined(kind).key().is_some_and(|key| numbers::widens(argument, key));
+        !is_passed(kind) && (is_bound || call.exact.contains(&at) && converts())
+    };
+    call.arguments.iter().enumerate().all(fits)
 }
 
 /// Whether of two overloads the language prefers the one for those arguments that go to other types there.
@@ -320,7 +333,12 @@ static void M(A on, string[] many, ref int there) { }
             (
                 "void F(int x) {} [System.Runtime.CompilerServices.OverloadResolutionPriority(1)] void F(long x) {}",
                 "int",
-                "F(int) F(long)",
+                "F(long)",
+            ),
+            (
+                "void F(int x) {} [OverloadResolutionPriority(1)] void F(Unknown x) {} [OverloadResolutionPriority(-1)] void F(object x) {}",
+                "int",
+                "F(Unknown) F(int)",
             ),
             ("void F(params int[] x) {} void F(long x) {}", "int", "F(int[])"),
         ] {

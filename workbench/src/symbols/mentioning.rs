@@ -1,12 +1,11 @@
-//! Which code names what is looked for: `//types/T:mentions`, `//types/T:deps`, and of code that is not compiled `//files/P:variants`.
+//! Which code names what is looked for: `//types/T:mentions`, `//types/T:deps`.
 
 use super::index::simple_name;
-use super::outputs::{Output, Outputs, SymbolError};
+use super::outputs::{Output, Outputs};
 use super::unreferenced::{Naming, names};
 use super::usages::{IMPLIED, Subject, Usages, is_nameless};
 use producers::csharp::deps::declarations::member_key;
 use producers::csharp::deps::flow::IMPLICIT;
-use producers::csharp::variants::Uncompiled;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// By subject the labels of the usages of types, and whether the code of each names the subject's type.
@@ -103,35 +102,4 @@ impl Named {
             Self::Declarations(_) => false,
         }
     }
-}
-
-/// Notes what files say of the subjects' words in parts that are not compiled.
-pub(super) fn uncompiled<O: Outputs>(outputs: &mut O, subjects: &[Subject], found: &mut [Usages]) -> Result<(), O::Error> {
-    let mut files: Vec<Vec<String>> = vec![Vec::new(); subjects.len()];
-    for Output { label, bytes } in outputs.read(&["//files/...:variants".to_owned()])? {
-        let Some(bytes) = bytes else {
-            found.iter_mut().for_each(|found| found.unread.push(label.clone()));
-            continue;
-        };
-        let said: Uncompiled = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
-        let file = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":variants"));
-        let saying = subjects
-            .iter()
-            .zip(&mut files)
-            .filter(|(subject, _)| said.words.contains(subject.name_in_uses()));
-        saying.for_each(|(_, files)| files.extend(file.map(engine::values::label::unescape)));
-    }
-    for ((subject, files), found) in subjects.iter().zip(files).zip(found) {
-        let others = match files.len() {
-            0 => continue,
-            1 => String::new(),
-            count => format!(" (and {} more)", count - 1),
-        };
-        found.unseen.push(format!(
-            "{}{others} names {} in code that #if excludes; cortex does not search excluded code",
-            files[0],
-            subject.name_in_uses()
-        ));
-    }
-    Ok(())
 }

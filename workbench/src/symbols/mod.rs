@@ -42,6 +42,7 @@ mod search_tests;
 pub mod source;
 pub mod state;
 pub mod unbound;
+mod unbound_places;
 pub mod unimplemented;
 mod unreferenced;
 pub mod usages;
@@ -50,4 +51,5 @@ mod usages_tests;
 pub mod visibility;
 #[cfg(test)]
 mod visibility_tests;
+mod why_possible;
 pub mod wired;

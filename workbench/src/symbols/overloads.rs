@@ -13,6 +13,7 @@ use producers::csharp::deps::resolve::predefined;
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::written::may_mean;
 use producers::csharp::members::{MemberRow, ParameterRow};
+use producers::csharp::priority::priority;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One member.
@@ -38,8 +39,8 @@ pub struct Overload {
     pub is_override: bool,
     /// Whether it is called without a value.
     pub is_static: bool,
-    /// Whether `[OverloadResolutionPriority]` has a say in when it is meant.
-    pub has_priority: bool,
+    /// What `[OverloadResolutionPriority]` says; 0 without it.
+    pub priority: i32,
 }
 
 impl Overload {
@@ -52,7 +53,7 @@ impl Overload {
         Self {
             is_override: has("override"),
             is_static: has("static"),
-            has_priority: row.attributes.iter().any(|one| one.contains("OverloadResolutionPriority")),
+            priority: priority(&row.attributes),
             key: key.to_owned(),
             name: row.name,
             id: row.id,

@@ -8,17 +8,18 @@
 use super::calls::{can_mean, counterparts, possible, possible_of};
 use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
-use super::mentioning::{mentioning, uncompiled};
+use super::mentioning::mentioning;
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, parameter_types, short_of};
+use super::unbound_places::{Wanted, add_unbound};
 use super::unreferenced::note_unreferenced;
 use super::visibility::{Audience, Visibility, is_internal, is_same_outermost};
+pub use super::why_possible::Why;
 use engine::values::table::Table;
 use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::hashes::Access;
 use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 
 /// Members that constructs of the language call without their names: `using`, loops, `await`, initialisers, deconstruction, queries.
 pub(super) const IMPLIED: [&str; 23] = [
@@ -148,48 +149,6 @@ impl Subject {
     }
 }
 
-/// Why a place may be a use and may not, the likeliest first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// A framework uses it for what stands there: how.
-    Wired(String),
-    /// The arguments also fit these overloads.
-    Overloads(Vec<String>),
-    /// The arguments may mean an overload that another type declares.
-    Elsewhere,
-    /// It is a use of the member of a base or an heir.
-    Through(String),
-    /// The overloads are named without a call.
-    Named,
-    /// The arguments fit no overload that is known.
-    NoneFits,
-    /// The type of the value is not known, and the code names this type, which declares the member.
-    UnknownValueNear(String),
-    /// The type of the value is not known.
-    UnknownValue,
-    /// It bears the name, and nothing binds the names of its language.
-    ByName,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Wired(how) => write!(f, "wired: {how}"),
-            Self::Through(path) => write!(f, "through {path}"),
-            Self::UnknownValueNear(name) => write!(f, "the type of the value is unknown, in code that names {name}"),
-            Self::UnknownValue => f.write_str("the type of the value is unknown"),
-            Self::ByName => f.write_str("the name is the same; cortex does not bind names in this language"),
-            Self::Overloads(others) => match others.as_slice() {
-                [other] => write!(f, "the arguments also fit {other}"),
-                several => write!(f, "the arguments also fit {} overloads", several.len()),
-            },
-            Self::Named => f.write_str("the code names the method without calling it, and does not say which overload it means"),
-            Self::NoneFits => f.write_str("the arguments fit no known overload"),
-            Self::Elsewhere => f.write_str("the arguments also fit an overload that another type declares"),
-        }
-    }
-}
-
 /// The places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages {
@@ -251,7 +210,6 @@ pub fn usages_of_all<O: Outputs>(
             ..Usages::default()
         });
     }
-    uncompiled(outputs, subjects, &mut found)?;
     let (mentioning, naming) = mentioning(outputs, subjects, &mut found)?;
     let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
     let labels: Vec<String> = labels.into_iter().cloned().collect();
@@ -261,6 +219,8 @@ pub fn usages_of_all<O: Outputs>(
     };
     note_unreferenced(symbols, &visibility, subjects, &naming, &mut found)?;
     let searches = Search::all(outputs, symbols, subjects, &visibility)?;
+    let wanted: Vec<Wanted<'_>> = searches.iter().map(Search::wanted_by_name).collect();
+    add_unbound(outputs, &wanted, |at, file| searches[at].is_seen_in(file), &mut found)?;
     let tables = match labels.is_empty() {
         true => Vec::new(),
         false => outputs.read(&labels)?,
@@ -280,6 +240,11 @@ pub fn usages_of_all<O: Outputs>(
     }
     for found in &mut found {
         found.possible.retain(|place, _| !found.certain.contains(place));
+        // A file may stand under other symbols in another project.
+        let spots: BTreeSet<_> = found.certain.iter().map(spot).collect();
+        found
+            .possible
+            .retain(|place, why| *why != Why::Excluded || !spots.contains(&spot(place)));
     }
     Ok(found)
 }
@@ -322,6 +287,8 @@ struct Search<'s> {
     audience: Audience,
     /// The code that can use what is internal in its type.
     insiders: Audience,
+    /// The files that declare its type.
+    files: Vec<String>,
 }
 
 /// What another type declares of the name.
@@ -388,6 +355,12 @@ impl<'s> Search<'s> {
                 is_internal: true,
                 ..visibility.audience_of(symbols, declaring)?
             },
+            files: symbols
+                .find(declaring)
+                .map(|at| symbols.row(at))
+                .transpose()?
+                .map(|row| row.files)
+                .unwrap_or_default(),
             visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
@@ -413,6 +386,21 @@ impl<'s> Search<'s> {
             search.related.insert(key.clone(), Related { overloads, same, audience });
         }
         Ok(search)
+    }
+
+    /// What a name that nothing binds may mean.
+    fn wanted_by_name(&self) -> Wanted<'_> {
+        let method = self.wanted.as_ref().filter(|one| one.kind == "method");
+        Wanted {
+            word: self.word,
+            method: method.map(|one| one.parameters.as_slice()),
+            is_type: self.subject.name.is_none(),
+        }
+    }
+
+    /// Whether code in a file may see it.
+    fn is_seen_in(&self, file: &str) -> bool {
+        self.visibility.sees(file, &self.audience) && (!self.is_private() || self.files.iter().any(|own| own == file))
     }
 
     /// Whether of a class and its base the one's members hide those of the other: a call means what its own type declares.
@@ -564,6 +552,11 @@ impl<'s> Search<'s> {
             (_, None) => true,
         }
     }
+}
+
+/// Where a place is, whatever is done there.
+fn spot(place: &Place) -> (String, u32, u32) {
+    (place.file.clone(), place.line, place.column)
 }
 
 /// A place alone.

@@ -87,7 +87,7 @@ pub enum Initializer {
 /// A link of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Link {
-    /// `.Name<T>`, `->Name`.
+    /// `.Name<T>`.
     #[n(0)]
     Member(#[n(0)] Name),
     /// `(…)`.
@@ -99,6 +99,9 @@ pub enum Link {
     /// The `?` of `?.Name` and `?[…]`: what follows is left out where there is no value before it.
     #[n(3)]
     Maybe,
+    /// The `->` before a name: what follows is of the value that a pointer points to.
+    #[n(4)]
+    Pointed,
 }
 
 /// What operators give.
@@ -185,6 +188,9 @@ pub struct Parameter {
     /// `this`.
     #[n(5)]
     pub receiver: bool,
+    /// Its attributes; none of the parameters of a member.
+    #[n(6)]
+    pub attributes: Vec<Attribute>,
 }
 
 /// A clause of a query.
@@ -228,7 +234,7 @@ pub enum Expression {
     /// `alias::Name`, `global::Name`, a predefined type, `List<int>` before a dot; with its place.
     #[n(5)]
     Type(#[n(0)] TypeRef, #[cbor(skip)] u32),
-    /// A root with what follows it.
+    /// A root with what follows it; nothing follows operands in parentheses.
     #[n(6)]
     Chain(#[n(0)] Box<Expression>, #[n(1)] Vec<Link>),
     /// `new T(…) { … }`; without a type the target says it. The place is that of `new`.
@@ -277,7 +283,7 @@ pub enum Expression {
     /// `await e`, with the place of the keyword.
     #[n(18)]
     Await(#[n(0)] Box<Expression>, #[n(1)] u32),
-    /// `!e`, `-e`, `e++` …, with the operator.
+    /// `!e`, `-e`, `*e`, `e++`, `checked(e)` …, with the operator.
     #[n(19)]
     Unary(#[n(0)] Word, #[n(1)] Box<Expression>),
     /// `c ? a : b`.
@@ -329,6 +335,7 @@ impl Expression {
             | Self::Interpolated(_, place)
             | Self::NameOf(_, place) => Some(*place),
             Self::Name(name) => Some(name.word.place),
+            Self::Chain(root, links) if links.is_empty() => root.first_place(),
             // Such a value has members behind it in parentheses only.
             Self::Chain(root, _)
                 if matches!(
@@ -342,7 +349,10 @@ impl Expression {
                 root.first_place()
             }
             Self::Conditional(first, ..) | Self::Switch(first, _) => first.first_place(),
-            Self::Operation(_, operands, _) => operands.first().and_then(Self::first_place),
+            Self::Operation(_, operands, _) => match operands.first()? {
+                Self::Chain(root, links) if links.is_empty() => root.first_place()?.checked_sub(1),
+                first => first.first_place(),
+            },
             // The sign stands before its operand or behind it.
             Self::Unary(sign, inner) => Some(inner.first_place()?.min(sign.place)),
             Self::Unknown
@@ -442,7 +452,13 @@ pub enum Statement {
     /// A value that decides what runs: the head of an `if` or a loop, a `when`.
     #[n(9)]
     Condition(#[n(0)] Expression),
+    /// Attributes of a lambda or a local function and of their parameters.
+    #[n(10)]
+    Attributes(#[n(0)] Vec<Attribute>),
 }
+
+/// An attribute: its class and arguments.
+pub type Attribute = (TypeRef, Vec<Argument>);
 
 /// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.
 pub type Section = (Vec<(Pattern, Option<Expression>)>, Vec<Statement>);

@@ -1,6 +1,41 @@
-//! Attributes inside a header: on parameters, type parameters and accessors.
+//! Attributes inside a header (on parameters, type parameters and accessors) and inside a body (on lambdas, local functions and their parameters).
 
-use crate::csharp::lexer::{Token, lex};
+use super::ast::Attribute;
+use super::cursor::Cursor;
+use super::types::Around;
+use crate::csharp::brackets::{self, NO_MATE};
+use crate::csharp::keywords::is_reserved;
+use crate::csharp::lexer::{Kind, Token, lex};
+
+impl Cursor<'_> {
+    /// Parses the attribute lists at the cursor.
+    pub(super) fn attributes(&mut self) -> Vec<Attribute> {
+        let mut found = Vec::new();
+        while self.is("[") {
+            let list = self.inside(|cursor| cursor.read_list(|cursor| cursor.deeper(None, Self::attribute)));
+            found.extend(list.into_iter().flatten().flatten());
+        }
+        found
+    }
+
+    /// Parses the attribute lists at a token, and returns to where the cursor is.
+    pub(super) fn attributes_at(&mut self, index: usize) -> Vec<Attribute> {
+        let here = std::mem::replace(&mut self.at, index);
+        let found = self.attributes();
+        self.at = here;
+        found
+    }
+
+    /// Parses `target: Name(args)` at the cursor.
+    pub(super) fn attribute(&mut self) -> Option<Attribute> {
+        if self.ahead(1) == ":" {
+            self.at += 2;
+        }
+        let kind = self.type_ref(Around::Type)?;
+        let arguments = if self.is("(") { self.attribute_list() } else { Vec::new() };
+        Some((kind, arguments))
+    }
+}
 
 /// Returns the attributes of parameters, type parameters and accessors in a header, each as `Name(args)` with its optional target.
 pub fn attributes_in_header(header: &str) -> Vec<String> {
@@ -48,6 +83,44 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
     found
 }
 
+/// Returns the names that attributes of lambdas, local functions and their parameters may have in a body: the last words of paths that begin a list
+/// of which a lambda, a function or a parameter may follow.
+pub fn attributes_in_body(body: &str) -> Vec<String> {
+    if !body.contains('[') {
+        return Vec::new();
+    }
+    let tokens = lex(body).tokens;
+    let text = |at: usize| tokens.get(at).map_or("", |token: &Token| token.text(body));
+    let is_word = |at: usize| tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
+    let (mates, _) = brackets::mates(body, &tokens);
+    let mut found = Vec::new();
+    for at in (0..tokens.len()).filter(|at| text(*at) == "[") {
+        // Behind a value or a type stands an index or an array.
+        let is_indexed = at > 0 && (is_word(at - 1) && !is_reserved(text(at - 1)) || matches!(text(at - 1), ")" | ">" | "?"));
+        let Some(close) = mates.get(at).filter(|close| **close != NO_MATE).map(|close| *close as usize) else {
+            continue;
+        };
+        if is_indexed || !(is_word(close + 1) || matches!(text(close + 1), "(" | "[")) {
+            continue;
+        }
+        let mut next = at + 1;
+        while next < close {
+            let begins = matches!(text(next - 1), "[" | "," | ":") && is_word(next);
+            while begins && text(next + 1) == "." {
+                next += 2;
+            }
+            if begins && text(next + 1) != ":" {
+                found.push(text(next).to_owned());
+            }
+            next = match mates.get(next) {
+                Some(mate) if *mate != NO_MATE && matches!(text(next), "(" | "[" | "{") => *mate as usize + 1,
+                _ => next + 1,
+            };
+        }
+    }
+    found
+}
+
 fn push_attribute(text: &str, found: &mut Vec<String>) {
     let text = text.trim();
     if !text.is_empty() {
@@ -72,6 +145,17 @@ mod tests {
             ("int[] M(int[] a, List<int[]> b)", vec![]),
         ] {
             assert_eq!(attributes_in_header(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn attributes_of_lambdas_and_functions_are_found() {
+        for (body, expected) in [
+            ("{ [A, N.B(x)] static void F([C] int y) { } }", vec!["A", "B", "C"]),
+            ("=> M([return: A(1)] [B] async (x) => 1, [D] () => 2)", vec!["A", "B", "D"]),
+            ("{ a[i] = b[j](k); int[] c = [d, e]; }", vec![]),
+        ] {
+            assert_eq!(attributes_in_body(body), expected, "{body}");
         }
     }
 }

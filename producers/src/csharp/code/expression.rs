@@ -175,7 +175,7 @@ impl Cursor<'_> {
                         _,
                     ) if is_sign => Expression::Literal(signed, sign.place),
                     literal @ Expression::Literal(..) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
-                    value if matches!(sign.text.as_str(), "&" | "*" | "^") => value,
+                    value if matches!(sign.text.as_str(), "&" | "^") => value,
                     value => Expression::Unary(sign, Box::new(value)),
                 }
             }
@@ -246,6 +246,7 @@ impl Cursor<'_> {
             match self.peek() {
                 dot @ ("." | "?." | "->") if self.is_word_at(self.at + 1) => {
                     links.extend((dot == "?.").then_some(Link::Maybe));
+                    links.extend((dot == "->").then_some(Link::Pointed));
                     self.at += 1;
                     let name = self.name_with_arguments();
                     links.push(Link::Member(name));
@@ -378,7 +379,7 @@ impl Cursor<'_> {
         let start = self.at;
         while self.is("[")
             && self.mate(self.at).is_some()
-            && matches!(self.text_at(self.next_after_group(self.at)), "(" | "async" | "static")
+            && matches!(self.text_at(self.next_after_group(self.at)), "(" | "[" | "async" | "static")
         {
             self.skip_group();
         }
@@ -402,7 +403,8 @@ impl Cursor<'_> {
                     self.at = start;
                     return None;
                 }
-                return Some(Expression::Lambda(parameters.unwrap_or_default(), self.block(), is_async));
+                let body = self.block();
+                return Some(self.attributed_lambda(start, parameters.unwrap_or_default(), body, is_async));
             }
             _ if self.is_identifier() && self.ahead(1) == "=>" => {
                 let name = self.take_word().text;
@@ -420,7 +422,16 @@ impl Cursor<'_> {
             self.take("ref");
             vec![Statement::Return(self.expression())]
         };
-        Some(Expression::Lambda(parameters, body, is_async))
+        Some(self.attributed_lambda(start, parameters, body, is_async))
+    }
+
+    /// A lambda whose attributes, if it has any, stand at the token `start`. They are read once it is known to be one.
+    fn attributed_lambda(&mut self, start: usize, parameters: Vec<Parameter>, mut body: Vec<Statement>, is_async: bool) -> Expression {
+        let attributes = self.attributes_at(start);
+        if !attributes.is_empty() {
+            body.insert(0, Statement::Attributes(attributes));
+        }
+        Expression::Lambda(parameters, body, is_async)
     }
 
     fn lambda_parameter(&mut self) -> Parameter {
@@ -430,9 +441,7 @@ impl Cursor<'_> {
     /// A parameter of a lambda, whose type may be missing, or of a function.
     pub(super) fn parameter(&mut self, lambda: bool) -> Parameter {
         let (mut out, mut many, mut receiver) = (false, false, false);
-        while self.is("[") {
-            self.skip_group();
-        }
+        let attributes = self.attributes();
         while matches!(self.peek(), "out" | "ref" | "in" | "params" | "this" | "readonly" | "scoped") && self.is_word_at(self.at + 1)
             || self.is("params") && !lambda
         {
@@ -442,16 +451,22 @@ impl Cursor<'_> {
             self.at += 1;
         }
         let bare = lambda && self.is_identifier() && matches!(self.ahead(1), "" | "," | "=");
-        let kind = if bare { None } else { self.type_ref(Around::Type) };
+        let kind = if bare { None } else { self.declared_type() };
         let name = if self.is_word_at(self.at) {
             self.take_word().text
         } else {
             String::new()
         };
         let optional = self.take("=");
-        let mut parameter = plain_parameter(name, kind);
-        (parameter.out, parameter.many, parameter.receiver, parameter.optional) = (out, many, receiver, optional);
-        parameter
+        Parameter {
+            name,
+            kind,
+            out,
+            many,
+            optional,
+            receiver,
+            attributes,
+        }
     }
 }
 
@@ -463,5 +478,6 @@ fn plain_parameter(name: String, kind: Option<TypeRef>) -> Parameter {
         many: false,
         optional: false,
         receiver: false,
+        attributes: Vec::new(),
     }
 }

@@ -16,8 +16,8 @@ mod statement;
 mod tests;
 mod types;
 
-use ast::{Argument, Statement, TypeRef};
-pub use attributes::attributes_in_header;
+use ast::{Attribute, Statement, TypeRef};
+pub use attributes::{attributes_in_body, attributes_in_header};
 use cursor::Cursor;
 pub use signature::{Signature, header_parameters, signature};
 
@@ -34,14 +34,8 @@ pub fn statements(text: &str, places: bool) -> Vec<Statement> {
 }
 
 /// Parses an attribute (`Name(args)`, with or without `target:`) into type and arguments. With `places`, words carry byte offsets into the text.
-pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
-    let mut cursor = Cursor::new(text, places.then_some(0), 0);
-    if cursor.ahead(1) == ":" {
-        cursor.at += 2;
-    }
-    let kind = cursor.type_ref(types::Around::Type)?;
-    let arguments = if cursor.is("(") { cursor.attribute_list() } else { Vec::new() };
-    Some((kind, arguments))
+pub fn attribute(text: &str, places: bool) -> Option<Attribute> {
+    Cursor::new(text, places.then_some(0), 0).attribute()
 }
 
 /// Parses a written type; `None` if the text is no type.

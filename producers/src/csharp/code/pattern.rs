@@ -83,11 +83,12 @@ impl Cursor<'_> {
                 return Pattern::Type(kind, Some(name));
             }
             let plain = matches!(&kind, TypeRef::Named(segments) if segments.iter().all(|segment| segment.args.is_empty()));
-            if !plain {
+            // `int.MaxValue` is a constant.
+            if !plain && !self.is(".") {
                 return Pattern::Type(kind, None);
             }
             // `A.B` may be a constant that begins a constant expression.
-            if !matches!(self.peek(), "+" | "-" | "*" | "/" | "|" | "&" | "<<" | "%" | "^" | "!") {
+            if !matches!(self.peek(), "." | "+" | "-" | "*" | "/" | "|" | "&" | "<<" | "%" | "^" | "!") {
                 return Pattern::Type(kind, None);
             }
         }

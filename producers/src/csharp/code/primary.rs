@@ -45,8 +45,8 @@ impl Cursor<'_> {
                 Expression::Literal(Literal::Integer, place)
             }
             "checked" | "unchecked" => {
-                self.at += 1;
-                self.bracketed()
+                let sign = self.sign(1);
+                Expression::Unary(sign, Box::new(self.bracketed()))
             }
             "new" => self.creation(),
             "stackalloc" => self.creation(),
@@ -111,7 +111,11 @@ impl Cursor<'_> {
     fn bracketed(&mut self) -> Expression {
         let mut args = self.arguments();
         if args.len() == 1 {
-            return args.pop().map_or(Expression::Unknown, |only| only.value);
+            return match args.pop().map(|only| only.value) {
+                // No operand of an operator behind it.
+                Some(operation @ Expression::Operation(..)) => Expression::Chain(Box::new(operation), Vec::new()),
+                only => only.unwrap_or(Expression::Unknown),
+            };
         }
         Expression::Tuple(args)
     }

@@ -36,9 +36,9 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
                 cursor.at += 1;
             }
             cursor.take("checked");
-            found.result = cursor.type_ref(Around::Type);
+            found.result = cursor.declared_type();
         }
-        _ => found.result = cursor.type_ref(Around::Type),
+        _ => found.result = cursor.declared_type(),
     }
     // A member of an extension block: `extension<T>(T of).Name`.
     if cursor.is("extension") && matches!(cursor.ahead(1), "(" | "<") {
@@ -104,7 +104,7 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
         cursor.at += 1;
     }
     if delegate {
-        found.result = cursor.type_ref(Around::Type);
+        found.result = cursor.declared_type();
     }
     while !(cursor.done() || cursor.is("(") || cursor.is("where") && cursor.ahead(2) == ":") {
         cursor.at += 1;

@@ -147,8 +147,8 @@ impl Cursor<'_> {
 
     fn declares(&mut self, list: &mut Vec<Statement>) -> bool {
         let start = self.at;
+        // Attributes of a local function.
         while self.is("[") && self.mate(self.at).is_some() {
-            // Attributes of a local function.
             self.skip_group();
         }
         while matches!(
@@ -165,7 +165,13 @@ impl Cursor<'_> {
             || word == "delegate" && self.ahead(1) == "*"
             || self.is_word_at(self.at) && !is_reserved(word) && !matches!(word, "await" | "yield") && !is_infix(word)
             || word == "from" && !self.is_query();
-        let kind = if possible { self.type_ref(Around::Type) } else { None };
+        let mut kind = if possible { self.type_ref(Around::Type) } else { None };
+        // No statement multiplies: `T* p = …`.
+        while self.is("*") && (self.ahead(1) == "*" || self.is_identifier_at(self.at + 1) && matches!(self.ahead(2), "=" | ";" | "," | ""))
+        {
+            self.at += 1;
+            kind = kind.map(|kind| TypeRef::Pointer(Box::new(kind)));
+        }
         if let Some(kind @ TypeRef::Var(_)) = &kind
             && self.is("(")
             && self.text_at(self.next_after_group(self.at)) == "="
@@ -189,7 +195,11 @@ impl Cursor<'_> {
                 }
                 "[" if self.text_at(self.next_after_group(self.at + 1)) == ";" => {}
                 "(" | "<" => {
-                    if let Some(function) = self.local_function(kind) {
+                    if let Some(mut function) = self.local_function(kind) {
+                        let attributes = self.attributes_at(start);
+                        if !attributes.is_empty() {
+                            function.body.insert(0, Statement::Attributes(attributes));
+                        }
                         list.push(Statement::Function(function));
                         return true;
                     }

@@ -24,6 +24,16 @@ impl Cursor<'_> {
         found
     }
 
+    /// Parses the type of a declaration: what stands behind it is a name, so that a `*` makes it a pointer.
+    pub(super) fn declared_type(&mut self) -> Option<TypeRef> {
+        let mut kind = self.type_ref(Around::Type)?;
+        while self.is("*") && (self.is_word_at(self.at + 1) || self.ahead(1) == "*") {
+            self.at += 1;
+            kind = TypeRef::Pointer(Box::new(kind));
+        }
+        Some(kind)
+    }
+
     fn bare_type(&mut self) -> Option<TypeRef> {
         while matches!(self.peek(), "ref" | "readonly" | "scoped" | "in" | "out" | "params" | "this") && self.ahead(1) != "." {
             if self.is("scoped") && !self.is_word_at(self.at + 1) {

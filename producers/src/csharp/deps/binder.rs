@@ -96,7 +96,11 @@ impl<'i> Binder<'i> {
         {
             return found;
         }
-        self.bind_as(around, path, arity, place, certain)
+        match self.bind_as(around, path, arity, place, certain) {
+            // What has no base is no class of attributes.
+            Bound::Type(entry) if place == Place::Attribute && entry.bases.is_empty() => Bound::External,
+            found => found,
+        }
     }
 
     fn bind_as<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>

@@ -38,6 +38,8 @@ pub struct MemberLine<'a> {
     pub names: &'a str,
     /// What constrains its type parameters between `;`: the number of one, a space, and `class`, `struct` or a base; none of .NET's.
     pub limits: &'a str,
+    /// What `[OverloadResolutionPriority]` says; 0 without it.
+    pub priority: i32,
 }
 
 impl<'a> MemberLine<'a> {
@@ -51,6 +53,7 @@ impl<'a> MemberLine<'a> {
             parameters: fields.next().unwrap_or(""),
             names: fields.next().unwrap_or(""),
             limits: fields.next().unwrap_or(""),
+            priority: fields.next().and_then(|number| number.parse().ok()).unwrap_or_default(),
         })
     }
 }

@@ -36,6 +36,9 @@ pub struct Entry {
     /// Path of its project file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// Whether it is a value type: a struct or an enum.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub value: bool,
 }
 
 impl Entry {

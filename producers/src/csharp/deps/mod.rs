@@ -108,7 +108,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 11)
+        ProducerId::new("csharp/deps", 12)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -88,9 +88,10 @@ impl<'a> Resolver<'a> {
             }
             TypeRef::Nullable(inner) => {
                 let inner = self.shape_in(inner, methods, place, see);
-                // Only a value type becomes another type; which ones are is known of .NET's and of enums and structs by their row.
+                // Only a value type becomes another type.
+                let is_value = |key: &str| is_outside_value(key) || self.index.by_key(key).is_some_and(|entry| entry.value);
                 match &inner {
-                    Shape::Named(key, _) if is_outside_value(key) => Shape::Named("~System.Nullable`1".into(), Rc::from([inner])),
+                    Shape::Named(key, _) if is_value(key) => Shape::Named("~System.Nullable`1".into(), Rc::from([inner])),
                     _ => inner,
                 }
             }

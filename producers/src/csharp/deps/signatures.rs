@@ -2,7 +2,7 @@
 //!
 //! Text: first the type (key, kind letter, namespace, identifier, direct bases, of a class with extension methods the projects that
 //! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters, of
-//! what is called with arguments the names of these, and `where` if it constrains its type parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
+//! what is called with arguments the names of these, what constrains its type parameters, and its priority among overloads; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
 
 use super::index::NameIndex;
 use super::resolve::Resolver;
@@ -14,6 +14,7 @@ use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::rc::Rc;
 
 /// The producer `csharp/signatures`.
@@ -22,7 +23,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 11)
+        ProducerId::new("csharp/signatures", 12)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -200,9 +201,12 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         text.push('\t');
         text.push_str(&names.join(";"));
         let limits = limits(declared, &constraints, &shape);
-        if !limits.is_empty() {
+        if !limits.is_empty() || declared.priority != 0 {
             text.push('\t');
             text.push_str(&limits.join(";"));
+        }
+        if declared.priority != 0 {
+            _ = write!(text, "\t{}", declared.priority);
         }
     }
     text.push('\n');

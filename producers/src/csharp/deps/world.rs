@@ -404,7 +404,8 @@ impl<'a> World<'a> {
 
     fn find(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let mut found = Vec::new();
-        let interfaces = matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
+        // Members of the interfaces of arrays are none of arrays.
+        let interfaces = !matches!(shape, Shape::Array(_)) && matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
         for (at, level) in self.levels(shape).into_iter().enumerate() {
             let before = found.len();
             if at > 0
@@ -491,7 +492,9 @@ impl<'a> World<'a> {
             Shape::Array(element) => return (**element).clone(),
             Shape::Named(key, args) => match &**key {
                 "~System.String" => return Shape::of_key("~System.Char"),
-                "~System.Span`1" | "~System.ReadOnlySpan`1" => return args.first().cloned().unwrap_or_default(),
+                "~System.Span`1" | "~System.ReadOnlySpan`1" | "~System.Runtime.CompilerServices.ConfiguredCancelableAsyncEnumerable`1" => {
+                    return args.first().cloned().unwrap_or_default();
+                }
                 _ => {}
             },
             _ => return Shape::Unknown,

@@ -14,7 +14,7 @@ use super::family::Family;
 use super::places::Texts;
 use super::{InTheWay, Plan, RenameRequest, Rewritten, Spot, unread_uses};
 use crate::edit::lines::line_and_column;
-use crate::rename::{directives, excluded};
+use crate::rename::directives;
 use crate::symbols::contents::Layout;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -296,12 +296,7 @@ fn mark_uses<O: Outputs>(
             way.add(format!("{label} could not be made, and may use it"));
         }
         for why in found.unseen {
-            match why.contains(excluded::SENTENCE) {
-                true => excluded::excluded_uses(outputs, texts, &change.family.old, Some(&change.own))?
-                    .into_iter()
-                    .for_each(|place| way.add(place)),
-                false => way.add(format!("possible uses: {why}")),
-            }
+            way.add(format!("possible uses: {why}"));
         }
         certain.extend(found.certain);
         called.extend(found.called);

@@ -202,7 +202,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for (owner, line) in dotnet::extensions(name).iter().filter(|_| !of_type) {
             let namespace = owner.rsplit_once('.').map_or("", |(namespace, _)| namespace);
-            if !self.opened.contains(namespace) && !crate::csharp::deps::resolve::IMPLICIT.contains(&namespace) {
+            if !self.opened.contains_key(namespace) && !crate::csharp::deps::resolve::IMPLICIT.contains(&namespace) {
                 continue;
             }
             let Some(line) = dotnet::MemberLine::read(line) else { continue };
@@ -239,13 +239,19 @@ impl<'f, 'a> Flow<'f, 'a> {
         if text == "Equals" && receiver.is_none() {
             self.world.declared(&Shape::of_key("~System.Object"), text, &mut found);
         }
+        self.prefer_by_priority(&mut found, receiver, &explicit, args, &shapes);
+        if let Some(receiver) = receiver {
+            self.prefer_nearest(&mut found, receiver, &explicit, args, &shapes);
+        }
         let mut all = found.clone();
         let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
         if let Some(value) = value
             && chosen.as_ref().is_none_or(|chosen| chosen.score <= NOT_CALLABLE)
         {
-            let others = self.extensions(value, text, false);
+            let mut others = self.extensions(value, text, false);
+            self.prefer_by_priority(&mut others, Some(value), &explicit, args, &shapes);
+            self.prefer_nearest(&mut others, value, &explicit, args, &shapes);
             let other = self.choose(others.clone(), Some(value), &explicit, args, &shapes);
             if let Some(other) = other.filter(|other| other.score > NOT_CALLABLE) {
                 (chosen, all, extended) = (Some(other), others, Some(value));
@@ -302,6 +308,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return;
         }
         let shapes = self.shapes(args);
+        self.prefer_by_priority(&mut found, None, &[], args, &shapes);
         let call = called_with(&Name::default(), args, &shapes, false);
         self.used(shape, CONSTRUCTOR, place, true, Some(call));
         if let Some(Chosen {
@@ -484,6 +491,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 let arg_key = arg.key().unwrap_or("");
                 if arg_key == "~System.Nullable`1" {
+                    // A value that may be none becomes no value by itself.
+                    if matches!(self.world.kind(key), 's' | 'e') {
+                        return None;
+                    }
                     return self
                         .conversion_rank(parameter, arg.args().first()?, bindings)
                         .map(|fit| fit.saturating_sub(1));

@@ -108,7 +108,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let (from, to) = (without_null(from), without_null(to));
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let (from_own, to_own) = (is_own(from), is_own(to));
-        // A struct may be written `T?`, which its shape does not say: of `null` it is not certain.
+        // Of `null` it is not certain that a declaration takes part.
         let is_null = *from == Shape::Null && self.world.kind(to.key().unwrap_or_default()) == 's';
         let is_value = is_null || matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Unknown);
         if from == to || !is_value || !(from_own || to_own) || !matches!(to, Shape::Named(..) | Shape::Array(_)) {
@@ -156,6 +156,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Notes the conversion that a cast calls, if one of the two types declares it.
     pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
+        let (from, to) = (without_null(from), without_null(to));
         let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();
         for name in ["op_Explicit", IMPLICIT] {
             for side in [to, from] {
@@ -182,9 +183,14 @@ impl<'f, 'a> Flow<'f, 'a> {
 }
 
 /// The type of what is there where a value may be none: `T` of `T?`.
-fn without_null(shape: &Shape) -> &Shape {
+pub(super) fn without_null(shape: &Shape) -> &Shape {
     match shape {
         Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().unwrap_or(shape),
         shape => shape,
     }
+}
+
+/// Whether it is `T?` of a value type.
+pub(super) fn is_nullable(shape: &Shape) -> bool {
+    without_null(shape) != shape
 }

@@ -65,6 +65,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let signature = self.world.delegate(target);
         let locals = self.locals.len();
         for (at, parameter) in parameters.iter().enumerate() {
+            self.attributes_in_code(&parameter.attributes);
             let shape = match &parameter.kind {
                 Some(written) => self.shape_of_type(written),
                 None => signature

@@ -2,6 +2,7 @@
 //! deconstruction and queries call.
 
 use super::call::takes;
+use super::conversions::{is_nullable, without_null};
 use super::overload::known_type;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
@@ -43,7 +44,7 @@ impl<'a> Flow<'_, 'a> {
             let key = candidate.owner.key().unwrap_or("");
             let line = self.world.type_line(key);
             let namespace = line.as_ref().map_or("", |line| &line.namespace);
-            let opened = self.opened.contains(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
+            let opened = self.opened.contains_key(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
             opened && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
         };
         self.world.extensions(name).into_iter().filter(is_open)
@@ -79,10 +80,7 @@ impl<'a> Flow<'_, 'a> {
     pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
         for operand in operands {
-            let operand = match operand {
-                Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().unwrap_or(operand),
-                operand => *operand,
-            };
+            let operand = without_null(operand);
             if !self.is_outside(operand) {
                 found.extend(self.members_of(operand, name));
             }
@@ -91,7 +89,7 @@ impl<'a> Flow<'_, 'a> {
             let parameters = candidate.parameters();
             let mut bindings = Vec::new();
             let fits = parameters.iter().zip(operands);
-            let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, operand, &mut bindings));
+            let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, lifted(parameter, operand), &mut bindings));
             (parameters.len() == operands.len()).then(|| fits.sum::<Option<u32>>()).flatten()
         };
         let mut best: Option<(u32, usize)> = None;
@@ -108,7 +106,15 @@ impl<'a> Flow<'_, 'a> {
         if best.is_none() && !(name == "op_Addition" && operands.iter().any(is_text)) {
             best = found
                 .iter()
-                .position(|one| one.parameters().len() == operands.len())
+                .position(|one| {
+                    let parameters = one.parameters();
+                    let becomes = |((_, parameter), operand): (&(&str, Shape), &&Shape)| {
+                        !operand.is_known()
+                            || self.conversion_rank(parameter, lifted(parameter, operand), &mut []).is_some()
+                            || self.conversion(operand, parameter).is_some()
+                    };
+                    parameters.len() == operands.len() && parameters.iter().zip(operands).all(becomes)
+                })
                 .map(|at| (0, at));
         }
         let Some((_, at)) = best else {
@@ -126,7 +132,15 @@ impl<'a> Flow<'_, 'a> {
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
             self.note_conversion(value, operand, &parameter, true);
         }
-        Some(chosen.result())
+        let result = chosen.result();
+        // An operator on values that may be none gives one that may be none; a comparison gives a truth value.
+        let parameters = chosen.parameters();
+        let lifts = |((_, parameter), operand): (&(&str, Shape), &&Shape)| is_nullable(operand) && !is_nullable(parameter);
+        let is_lifted = self.is_value_type(&result) && parameters.iter().zip(operands).any(lifts);
+        Some(match is_lifted {
+            true => Shape::Named("~System.Nullable`1".into(), std::rc::Rc::from([result])),
+            false => result,
+        })
     }
 
     /// Records the members that a loop calls on its source.
@@ -193,6 +207,11 @@ impl<'a> Flow<'_, 'a> {
             self.touch(&Shape::of_key(key));
         }
     }
+}
+
+/// Returns the type of an operand as an operator takes it: on values that may be none it is called where they are there.
+fn lifted<'s>(parameter: &Shape, operand: &'s Shape) -> &'s Shape {
+    if is_nullable(parameter) { operand } else { without_null(operand) }
 }
 
 /// Returns the known facts about the arguments of an implicit call.

@@ -1,11 +1,13 @@
 //! Values that are made: objects with their initialisers, arrays.
 
 use super::call::takes;
+use super::conversions::without_null;
 use super::overload::called_with;
 use super::{CONSTRUCTOR, Flow, NOWHERE, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, Name, TypeRef};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
 use std::rc::Rc;
 
 impl<'f> Flow<'f, '_> {
@@ -20,11 +22,7 @@ impl<'f> Flow<'f, '_> {
         let shape = match kind {
             Some(written) => self.shape_of_type(written),
             None => {
-                let shape = match target {
-                    Some(Shape::Named(key, args)) if &**key == "~System.Nullable`1" => args.first().cloned().unwrap_or_default(),
-                    Some(shape) => shape.clone(),
-                    None => Shape::Unknown,
-                };
+                let shape = target.map(without_null).cloned().unwrap_or_default();
                 self.touch(&shape);
                 if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
                     uses.push(Use {
@@ -92,9 +90,17 @@ impl<'f> Flow<'f, '_> {
             Shape::Array(_) => Vec::new(),
             shape => self.members_of(shape, "Add"),
         };
-        let mut taking = found
-            .iter()
-            .filter(|one| one.is_method() && one.line.arity == 0 && takes(&one.parameters(), count));
+        let takes = |one: &&Candidate<'_>| one.is_method() && one.line.arity == 0 && takes(&one.parameters(), count);
+        // An override counts as declared where the base is, and what heirs declare goes before that.
+        let is_override = |one: &Candidate<'_>| {
+            let is_same = |base: &Candidate<'_>| {
+                let is_base = base.owner.key().is_some_and(|key| self.world.as_base(&one.owner, key).is_some());
+                is_base && base.owner != one.owner && base.parameters() == one.parameters()
+            };
+            found.iter().any(is_same)
+        };
+        let own: Vec<&Candidate<'_>> = found.iter().filter(takes).filter(|one| !is_override(one)).collect();
+        let mut taking = own.iter().filter(|one| one.owner == own[0].owner);
         match (taking.next(), taking.next()) {
             (Some(only), None) => only.parameters().into_iter().map(|(_, kind)| kind).collect(),
             _ if count == 1 => vec![self.world.element(shape)],
@@ -106,17 +112,27 @@ impl<'f> Flow<'f, '_> {
         for size in sizes {
             self.value(size, None);
         }
-        let mut element = kind.map(|kind| self.shape_of_type(kind)).unwrap_or_default();
-        for value in elements {
-            let target = element.clone();
-            let shape = match kind {
-                Some(_) => self.converted(value, &target),
-                None => self.value(value, Some(&target)),
-            };
-            if kind.is_none() && !element.is_known() {
-                element = shape;
+        let element = match kind {
+            Some(kind) => {
+                let element = self.shape_of_type(kind);
+                for value in elements {
+                    self.converted(value, &element);
+                }
+                element
             }
-        }
+            None => {
+                let mut values = Vec::with_capacity(elements.len());
+                let mut known = Shape::Unknown;
+                for value in elements {
+                    let shape = self.value(value, Some(&known));
+                    if !known.is_known() {
+                        known.clone_from(&shape);
+                    }
+                    values.push((value, shape));
+                }
+                self.joined(&values, None)
+            }
+        };
         Shape::Array(Rc::new(element)).bounded()
     }
 }

@@ -3,6 +3,7 @@
 //! Each value gets the shape that C#'s rules give it as far as they are cheap to follow; what they do not decide is unknown, and an
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
+mod attributes;
 mod call;
 mod conversions;
 mod deferred;
@@ -21,7 +22,7 @@ mod value;
 use super::resolve::Resolver;
 use super::shape::Shape;
 use super::world::World;
-use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeRef};
+use crate::csharp::code::ast::{Expression, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
@@ -183,8 +184,8 @@ pub struct Flow<'f, 'a> {
     header: usize,
     /// Whether the code is that of the header or of an initialiser, where these come before members.
     initializes: bool,
-    /// Namespaces whose extension methods are visible, types opened with `using static`.
-    opened: BTreeSet<String>,
+    /// Namespaces whose extension methods are visible, each with how far out it is opened, and types opened with `using static`.
+    opened: FxHashMap<String, usize>,
     statics: Vec<Shape>,
     /// Whether the code is gone through to learn a type only.
     is_trial: bool,
@@ -204,7 +205,13 @@ impl<'f, 'a> Flow<'f, 'a> {
             let key = if own { key.to_owned() } else { format!("{symbol}{scope}") };
             around.push(Shape::Named(key.into(), args));
         }
-        let mut opened: BTreeSet<String> = levels(surroundings.namespace).map(str::to_owned).collect();
+        // A namespace around comes before what using directives within it open, and that before the next one.
+        let around_levels: Vec<&str> = levels(surroundings.namespace).collect();
+        let mut opened: FxHashMap<String, usize> = around_levels
+            .iter()
+            .enumerate()
+            .map(|(at, level)| ((*level).to_owned(), 2 * at))
+            .collect();
         let mut statics = Vec::new();
         let globals = || surroundings.globals.into_iter().flat_map(|globals| &globals.usings);
         // The names in a global using are not among those that the type mentions: the index has bound them.
@@ -223,8 +230,14 @@ impl<'f, 'a> Flow<'f, 'a> {
                     statics.push(resolver.shape(&written, &[], &mut |_, _| {}));
                 }
             } else {
+                let distance = 2 * around_levels
+                    .iter()
+                    .position(|around| *around == level)
+                    .unwrap_or(around_levels.len())
+                    + 1;
                 for outer in levels(level) {
-                    opened.insert(crate::csharp::mentions::join_path(outer, target));
+                    let known = opened.entry(crate::csharp::mentions::join_path(outer, target)).or_insert(distance);
+                    *known = distance.min(*known);
                 }
             }
         }
@@ -304,50 +317,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.locals.push((&parameter.name, Local::Value(shape)));
     }
 
-    /// Arguments of attributes.
-    pub fn attributes(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
-        if attributes.is_empty() {
-            return;
-        }
-        let named = std::mem::take(&mut self.found.named);
-        self.attribute_arguments(attributes);
-        let attributed = std::mem::replace(&mut self.found.named, named);
-        self.found.attributed.extend(attributed);
-    }
-
-    fn attribute_arguments(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
-        for (kind, arguments) in attributes {
-            let shape = self.attribute(kind);
-            for argument in arguments {
-                match &argument.value {
-                    Expression::Assign(left, value, _) => {
-                        let target = match &**left {
-                            Expression::Name(name) => self.written_member(&shape, &name.word),
-                            _ => Shape::Unknown,
-                        };
-                        self.value(value, Some(&target));
-                    }
-                    value => {
-                        self.value(value, None);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The class of an attribute, whose name may leave out its last word.
-    fn attribute(&self, written: &TypeRef) -> Shape {
-        let TypeRef::Named(segments) = written else { return Shape::Unknown };
-        let mut full = segments.clone();
-        if let Some(last) = full.last_mut() {
-            last.word.text.push_str("Attribute");
-        }
-        match self.quiet(Some(&TypeRef::Named(full))) {
-            Shape::Named(key, _) if key.starts_with('^') => self.quiet(Some(written)),
-            shape => shape,
-        }
-    }
-
     // ── noting what is used ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     /// The shape of a type that a header or an earlier place already named.
@@ -384,6 +353,21 @@ impl<'f, 'a> Flow<'f, 'a> {
                 });
             }
         })
+    }
+
+    /// Notes that a type is named at a place.
+    fn named(&mut self, shape: &Shape, place: u32) {
+        note(&mut self.found.named, shape);
+        if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
+            uses.push(Use {
+                place,
+                owner: key.into(),
+                member: None,
+                certain: true,
+                kind: UseKind::Name,
+                call: None,
+            });
+        }
     }
 
     /// Notes the types that a value's type is made of.

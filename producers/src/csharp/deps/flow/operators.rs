@@ -1,5 +1,7 @@
 //! Operators, assignments and queries.
 
+use super::conversions::{is_nullable, without_null};
+use super::value::pointed;
 use super::{Flow, UseKind, implied};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Operator, Word};
 use crate::csharp::deps::resolve::predefined;
@@ -11,6 +13,7 @@ impl<'f> Flow<'f, '_> {
         let mut own = None;
         // What stands left of the next sign.
         let mut left = Shape::Unknown;
+        let mut last = Shape::Unknown;
         for (at, operand) in operands.iter().enumerate() {
             let hint = if class == Operator::Coalesce && first.is_known() {
                 Some(first.clone())
@@ -19,6 +22,7 @@ impl<'f> Flow<'f, '_> {
             };
             let shape = self.value(operand, hint.as_ref());
             let before = std::mem::replace(&mut left, shape.clone());
+            last.clone_from(&shape);
             if let Some(sign) = at.checked_sub(1).and_then(|before| signs.get(before)) {
                 let sides = [&operands[0], operand];
                 left = self.binary(class, sign, sides, &before, &shape, (&own, &first));
@@ -35,10 +39,8 @@ impl<'f> Flow<'f, '_> {
         }
         match class {
             Operator::Truth => left,
-            Operator::Coalesce => match &first {
-                Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().cloned().unwrap_or_default(),
-                _ => first,
-            },
+            Operator::Coalesce if is_nullable(&last) => first,
+            Operator::Coalesce => without_null(&first).clone(),
             Operator::Arithmetic if !signs.is_empty() => left,
             Operator::Arithmetic => own.unwrap_or(first),
             Operator::Range => Shape::of_key("~System.Range"),
@@ -99,6 +101,7 @@ impl<'f> Flow<'f, '_> {
         let given = implied::unary_name(&sign.text).and_then(|name| self.operator(name, &[inner], &[&shape], sign.place));
         match given {
             Some(given) => given,
+            None if sign.text == "*" => pointed(shape),
             None if sign.text == "!" => {
                 self.note_conversion(inner, &shape, &predefined("bool"), true);
                 predefined("bool")

@@ -96,6 +96,68 @@ impl<'a> Flow<'_, 'a> {
         self.world.kind(nearer.owner.key().unwrap_or_default()) == 'i' || !all.iter().any(is_first)
     }
 
+    /// Leaves of the candidates of one type that can be called those with the highest priority, and all of those that cannot.
+    pub(super) fn prefer_by_priority(
+        &self,
+        found: &mut Vec<Candidate<'a>>,
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) {
+        if found.iter().all(|one| one.line.priority == 0) {
+            return;
+        }
+        let can_be_called = |one: &Candidate<'a>| {
+            let chosen = self.choose(vec![one.clone()], receiver, explicit, args, shapes);
+            chosen.is_some_and(|chosen| chosen.score > NOT_CALLABLE)
+        };
+        let callable: Vec<Candidate<'a>> = found.iter().filter(|one| can_be_called(one)).cloned().collect();
+        let is_before = |other: &Candidate<'a>, one: &Candidate<'a>| other.owner == one.owner && other.line.priority > one.line.priority;
+        found.retain(|one| !callable.iter().any(|other| is_before(other, one)));
+    }
+
+    /// Leaves of extension methods those that the nearest namespace declares or opens, where one of them is sure to fit.
+    pub(super) fn prefer_nearest(
+        &self,
+        found: &mut Vec<Candidate<'a>>,
+        receiver: &Shape,
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) {
+        let distances: Vec<usize> = found.iter().map(|one| self.distance(one)).collect();
+        let is_one = distances.iter().min() == distances.iter().max();
+        if is_one || !receiver.is_known() || shapes.iter().any(|shape| shape.as_ref().is_some_and(|shape| !shape.is_known())) {
+            return;
+        }
+        let fits = |one: &Candidate<'a>| {
+            let chosen = self.choose(vec![one.clone()], Some(receiver), explicit, args, shapes);
+            chosen.is_some_and(|chosen| chosen.score > NOT_CALLABLE)
+        };
+        let fitting = found.iter().zip(&distances).filter(|(one, _)| fits(one));
+        if let Some(nearest) = fitting.map(|(_, distance)| *distance).min() {
+            let mut distances = distances.iter();
+            found.retain(|_| distances.next().is_some_and(|distance| *distance <= nearest));
+        }
+    }
+
+    /// How far out the namespace of a type with extension methods is opened.
+    fn distance(&self, extension: &Candidate<'_>) -> usize {
+        let key = extension.owner.key().unwrap_or_default();
+        let namespace = match key.strip_prefix('~') {
+            Some(outside) => outside.rsplit_once('.').map_or("", |(namespace, _)| namespace).to_owned(),
+            None => self
+                .world
+                .type_line(key)
+                .map_or_else(String::new, |line| line.namespace.to_string()),
+        };
+        let outermost = self.opened.get("").map_or(0, |distance| distance + 1);
+        let is_static = self.statics.iter().any(|open| open.key() == Some(key));
+        let distance = self.opened.get(&namespace).copied();
+        distance.filter(|distance| !is_static || *distance < outermost).unwrap_or(outermost)
+    }
+
     /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
     pub(super) fn others(
         &self,

@@ -1,6 +1,7 @@
 //! Patterns: the names in them, and the variables that they declare.
 
 use super::Flow;
+use super::conversions::without_null;
 use crate::csharp::code::ast::{Pattern, TypeRef, Word};
 use crate::csharp::deps::resolve::Meaning;
 use crate::csharp::deps::shape::Shape;
@@ -22,7 +23,7 @@ impl<'f> Flow<'f, '_> {
             Pattern::Recursive(kind, positional, properties, name, place) => {
                 let shape = match kind {
                     Some(kind) => self.shape_of_type(kind),
-                    None => subject.clone(),
+                    None => without_null(subject).clone(),
                 };
                 if !positional.is_empty() {
                     let parts = self.deconstructed(&shape, positional.len(), *place);
@@ -60,7 +61,7 @@ impl<'f> Flow<'f, '_> {
     fn property_path(&mut self, shape: &Shape, path: &'f [Word]) -> Shape {
         let mut shape = shape.clone();
         for word in path {
-            shape = self.value_member(&shape, &word.text, word.place);
+            shape = self.value_member(without_null(&shape), &word.text, word.place);
         }
         shape
     }

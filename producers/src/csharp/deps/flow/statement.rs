@@ -68,6 +68,7 @@ impl<'f> Flow<'f, '_> {
                 self.locals.truncate(locals);
             }
             Statement::Function(function) => self.function(function),
+            Statement::Attributes(attributes) => self.attributes_in_code(attributes),
             Statement::Using(resource, keyword) => {
                 let awaited = keyword.text == "await";
                 match &**resource {
@@ -150,6 +151,7 @@ impl<'f> Flow<'f, '_> {
             self.methods.push((name.clone(), Shape::Variable(name)));
         }
         for parameter in &function.parameters {
+            self.attributes_in_code(&parameter.attributes);
             let shape = match &parameter.kind {
                 Some(written) => self.shape_of_type(written),
                 None => Shape::Unknown,

@@ -1,6 +1,7 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
 use super::call::numeric;
+use super::conversions::without_null;
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
@@ -326,17 +327,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             if self.world.kind(&nested) != ' ' {
                 let all = outer_args.iter().cloned().chain(args).collect();
                 let shape = Shape::Named(nested.into(), all);
-                super::note(&mut self.found.named, &shape);
-                if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
-                    uses.push(super::Use {
-                        place: name.word.place,
-                        owner: key.into(),
-                        member: None,
-                        certain: true,
-                        kind: super::UseKind::Name,
-                        call: None,
-                    });
-                }
+                self.named(&shape, name.word.place);
                 return Some(shape);
             }
         }
@@ -404,7 +395,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     };
                 }
                 if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
-                    // Written `T?`: the shape does not keep it for types of the workspace.
+                    // Written `T?` of a type parameter that stands for it.
                     self.touch(shape);
                     self.passed(place);
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
@@ -522,11 +513,15 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let shape = stand.shape();
                     Stand::Value(self.index(&shape, args, *place))
                 }
-                Link::Maybe => stand,
+                Link::Maybe => match stand {
+                    Stand::Value(shape) => Stand::Value(without_null(&shape).clone()),
+                    stand => stand,
+                },
+                Link::Pointed => Stand::Value(pointed(stand.shape())),
             };
         }
         let shape = stand.shape();
-        let is_value = |key: &str| key.starts_with('~') && key != "~System.Nullable`1" && matches!(self.world.kind(key), 's' | 'e');
+        let is_value = |key: &str| key != "~System.Nullable`1" && matches!(self.world.kind(key), 's' | 'e');
         match links.contains(&Link::Maybe) && shape.key().is_some_and(is_value) {
             true => Shape::Named("~System.Nullable`1".into(), Rc::from([shape])),
             false => shape,
@@ -586,6 +581,14 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.note_conversion(value, given, &parameter, true);
         }
         chosen.result()
+    }
+}
+
+/// The type of what a pointer points to.
+pub(super) fn pointed(shape: Shape) -> Shape {
+    match shape {
+        Shape::Array(element) => (*element).clone(),
+        shape => shape,
     }
 }
 

@@ -1,0 +1,36 @@
+//! `[OverloadResolutionPriority(n)]`: of the methods of one type that can be called, those with the highest number are looked at.
+
+/// The name of the attribute, without its last word.
+const NAME: &str = "OverloadResolutionPriority";
+
+/// Returns the priority that attributes give a member, 0 without one. A number that is not written out counts as 0.
+pub fn priority(attributes: &[String]) -> i32 {
+    attributes.iter().find_map(|text| read(text)).unwrap_or_default()
+}
+
+fn read(text: &str) -> Option<i32> {
+    let (name, rest) = text.split_once('(')?;
+    let name = name.rsplit(['.', ':']).next()?.trim();
+    let number = rest.split(')').next()?.rsplit(':').next()?;
+    matches!(name.strip_prefix(NAME)?, "" | "Attribute").then(|| number.replace([' ', '_'], "").parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_are_read() {
+        for (text, expected) in [
+            ("OverloadResolutionPriority(1)", 1),
+            (
+                "System.Runtime.CompilerServices.OverloadResolutionPriorityAttribute(priority: - 2)",
+                -2,
+            ),
+            ("OverloadResolutionPriority(Low)", 0),
+            ("Obsolete(\"1\")", 0),
+        ] {
+            assert_eq!(priority(&[text.to_owned()]), expected, "{text}");
+        }
+    }
+}

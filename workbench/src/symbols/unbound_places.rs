@@ -1,0 +1,168 @@
+//! Names that nothing binds: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments
+//! some calls cannot mean a method; all others may.
+
+use super::outputs::{Outputs, SymbolError, file_label};
+use super::usages::{Usages, Why};
+use crate::edit::lines::line_and_column;
+use crate::rename::lists::{Of, list_at};
+use producers::csharp::defines;
+use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::members::ParameterRow;
+use producers::csharp::outside_types::names_outside_types;
+use producers::csharp::preprocess::blank;
+use producers::csharp::usages::{Place, UseKind, display_line};
+use producers::csharp::variants::Uncompiled;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is looked for.
+pub(super) struct Wanted<'s> {
+    /// Its name.
+    pub(super) word: &'s str,
+    /// The parameters of a method of which one overload is meant.
+    pub(super) method: Option<&'s [ParameterRow]>,
+    /// Whether it is a type.
+    pub(super) is_type: bool,
+}
+
+impl Wanted<'_> {
+    /// Whether a name may mean it; a name of an attribute may leave out its last word.
+    fn is_named(&self, name: &str) -> bool {
+        let name = name.trim_start_matches('@');
+        let is_short = || self.is_type && self.word.strip_suffix("Attribute") == Some(name);
+        name == self.word || is_short()
+    }
+
+    fn is_named_by(&self, names: &BTreeSet<String>) -> bool {
+        names.contains(self.word) || self.is_type && self.word.strip_suffix("Attribute").is_some_and(|short| names.contains(short))
+    }
+}
+
+/// Adds the places where unbound names may mean what is looked for to the possible uses, where `sees` is true of the file.
+pub(super) fn add_unbound<O: Outputs>(
+    outputs: &mut O,
+    wanted: &[Wanted<'_>],
+    sees: impl Fn(usize, &str) -> bool,
+    found: &mut [Usages],
+) -> Result<(), O::Error> {
+    let mut naming: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for output in outputs.read(&["//files/...:variants".to_owned()])? {
+        let Some(bytes) = output.bytes else {
+            found.iter_mut().for_each(|found| found.unread.push(output.label.clone()));
+            continue;
+        };
+        let said: Uncompiled = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+        let file = output
+            .label
+            .strip_prefix("//files/")
+            .and_then(|rest| rest.strip_suffix(":variants"));
+        let Some(file) = file.map(engine::values::label::unescape) else {
+            continue;
+        };
+        let is_named = |at: &usize| wanted[*at].is_named_by(&said.words) || wanted[*at].is_named_by(&said.outside);
+        let of: Vec<usize> = (0..wanted.len()).filter(|at| is_named(at) && sees(*at, &file)).collect();
+        if !of.is_empty() {
+            naming.insert(file, of);
+        }
+    }
+    let labels = |target| naming.keys().map(|file| file_label(file, target)).collect::<Vec<String>>();
+    if naming.is_empty() {
+        return Ok(());
+    }
+    let (sources, defines) = (outputs.read(&labels("source"))?, outputs.read(&labels("defines"))?);
+    for (((file, of), source), known) in naming.iter().zip(sources).zip(defines) {
+        let read = source.bytes.zip(known.bytes.and_then(|bytes| defines::read(&bytes).ok()));
+        let Some((source, known)) = read else {
+            of.iter().for_each(|at| found[*at].unread.push(source.label.clone()));
+            continue;
+        };
+        let text = String::from_utf8_lossy(&source);
+        let compiled = blank(&text, &known.own.into_iter().collect());
+        for at in of {
+            for (byte, why) in places(&text, &compiled, &wanted[*at]) {
+                found[*at].possible.entry(place_at(file, &text, byte)).or_insert(why);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn place_at(file: &str, text: &str, byte: usize) -> Place {
+    let (line, column) = line_and_column(text, byte);
+    let start = text[..byte].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[byte..].find('\n').map_or(text.len(), |length| byte + length);
+    Place {
+        file: file.to_owned(),
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u32::try_from(column).unwrap_or(u32::MAX),
+        text: display_line(&text[start..end], byte - start, false),
+        kind: UseKind::Name,
+        call: None,
+        elsewhere: false,
+    }
+}
+
+/// Where unbound names may mean what is looked for.
+fn places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<(usize, Why)> {
+    let outside = names_outside_types(compiled).into_iter();
+    let outside = outside.filter(|bytes| wanted.is_named(&compiled[bytes.clone()]));
+    let excluded = excluded_places(text, compiled, wanted).into_iter();
+    let mut found: Vec<(usize, Why)> = excluded.map(|byte| (byte, Why::Excluded)).collect();
+    found.extend(outside.map(|bytes| (bytes.start, Why::OutsideTypes)));
+    found
+}
+
+/// Where excluded code writes a name and may mean it.
+fn excluded_places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<usize> {
+    let tokens = lex(text).tokens;
+    let own = wanted.method.unwrap_or_default();
+    let required = own.iter().filter(|one| !one.optional && !one.params).count();
+    let receiver = usize::from(own.first().is_some_and(|one| one.this));
+    let most = if own.iter().any(|one| one.params) { usize::MAX } else { own.len() };
+    let may_be = |at: usize| {
+        let next = tokens.get(at + 1).filter(|next| next.text(text) == "(");
+        match next.and_then(|next| list_at(text, next.start as usize, Of::Arguments)) {
+            Some(_) if wanted.method.is_none() => true,
+            Some(list) => (required.saturating_sub(receiver)..=most).contains(&list.pieces.len()),
+            None => true,
+        }
+    };
+    let is_excluded = |at: usize| {
+        let range = tokens[at].start as usize..tokens[at].end as usize;
+        compiled.get(range.clone()) != text.get(range)
+    };
+    (0..tokens.len())
+        .filter(|at| tokens[*at].kind == Kind::Word && wanted.is_named(tokens[*at].text(text)) && is_excluded(*at) && may_be(*at))
+        .map(|at| tokens[at].start as usize)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excluded_calls_are_told_by_their_arguments() {
+        let row = |name: &str, optional: bool| ParameterRow {
+            kind: "int".to_owned(),
+            name: name.to_owned(),
+            optional,
+            params: false,
+            this: false,
+        };
+        let own = [row("a", false), row("b", true)];
+        let wanted = |method| Wanted {
+            word: "M",
+            method,
+            is_type: false,
+        };
+        let text = "class C {\n#if X\n int A => M(1, 2, 3) + N(1);\n int B => M() + M(1);\n#else\n int D => M(1);\n#endif\n}\n";
+        let compiled = blank(text, &BTreeSet::new());
+        let found = excluded_places(text, &compiled, &wanted(Some(&own)));
+        assert_eq!(excluded_places(text, &compiled, &wanted(None)).len(), 3);
+        assert_eq!(found, [text.find("M(1);\n#else").expect("a call")]);
+        assert_eq!(
+            excluded_places(text, &blank(text, &BTreeSet::from(["X".to_owned()])), &wanted(Some(&own))).len(),
+            1
+        );
+    }
+}
