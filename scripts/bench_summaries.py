@@ -6,12 +6,19 @@ A program stands in for the model (scripts/llm_sim.py): each of its sentences is
 are still true. Compared are whole answers (`max_patches = 0`), patches (`carry = "never"`), and patches where answers are carried over
 (`carry = "safe"`, `"likely"`). A sentence about a type or a member that was renamed since counts as not true, in whichever way it was kept.
 
-usage: scripts/bench_summaries.py REPOSITORY [--commits N] [--until REV]
+With `--judge COMMAND` a real model looks at the summaries of the last commit, too: the command gets code and numbered sentences on its standard
+input and prints the numbers of those that the code does not support; its answers are kept in `--recording FILE` and not asked for again.
+
+usage: scripts/bench_summaries.py REPOSITORY [--commits N] [--until REV] [--judge COMMAND --recording FILE]
        CORTEX_BIN  the binary (default: target/release/cortex)
 """
 import argparse
+import hashlib
+import json
 import os
 import re
+import shlex
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -47,7 +54,10 @@ def judge(one: dict[str, str], truth: dict[str, str], sources: str) -> dict[str,
     words = set(re.findall(r"\w+", sources))
     count = {"sentences": 0, "untrue": 0, "names of nothing": 0, "sections that lack": 0}
     for key, text in one.items():
-        true = set(sentences(truth.get(key, "")))
+        if key not in truth:
+            # More is true of it than an answer may hold.
+            continue
+        true = set(sentences(truth[key]))
         said = sentences(text)
         names = [name for line in said for names in re.findall(r"\[([^\]]*)\]", line) for name in names.split(", ")]
         count["sentences"] += len(said)
@@ -57,11 +67,34 @@ def judge(one: dict[str, str], truth: dict[str, str], sources: str) -> dict[str,
     return count
 
 
+def judged(one: Pass, command: str, recording: Path) -> tuple[int, int]:
+    """How many sentences a model looked at, and how many of them it calls unsupported."""
+    answers = json.loads(recording.read_text()) if recording.exists() else {}
+    looked, untrue = 0, 0
+    for key, text in sorted(texts(one).items()):
+        said = sentences(text)
+        numbered = "\n".join(f"{number}. {line[2:]}" for number, line in enumerate(said, 1))
+        question = (
+            f"Code of {key}:\n{one.run('source', key)}\n\nSentences about it:\n{numbered}\n\n"
+            "Print the numbers of the sentences that the code does not support, one a line, or NONE."
+        )
+        digest = hashlib.sha256(question.encode()).hexdigest()
+        if said and digest not in answers:
+            done = subprocess.run(shlex.split(command), input=question, capture_output=True, text=True, check=True)
+            answers[digest] = done.stdout
+            recording.write_text(json.dumps(answers, indent=1))
+        numbers = {int(number) for number in re.findall(r"^\s*(\d+)", answers.get(digest, ""), re.MULTILINE)}
+        looked, untrue = looked + len(said), untrue + len(numbers & set(range(1, len(said) + 1)))
+    return looked, untrue
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commits", type=int, default=40)
     parser.add_argument("--until", default="HEAD")
+    parser.add_argument("--judge")
+    parser.add_argument("--recording", type=Path, default=Path("judged.json"))
     args = parser.parse_args()
     os.environ["CORTEX_TRUST"] = "all"
     cortex = os.environ.get("CORTEX_BIN", str(HERE.parent / "target/release/cortex"))
@@ -86,12 +119,15 @@ def main():
                 spent = one.step(commit)
                 counts = {"calls": spent["calls"], "tokens": spent["input_tokens"] + spent["output_tokens"]}
                 add(name, {**counts, **judge(texts(one), true, sources)})
+        verdicts = {name: judged(one, args.judge, args.recording) for name, one in ways.items()} if args.judge else {}
     columns = ("calls", "tokens", "sentences", "untrue", "names of nothing", "sections that lack")
     print(f"{args.repository.name}, {len(commits) - 1} commits to {commits[-1][:8]}; sentences are counted after each commit\n")
     print(f"| | {' | '.join(columns)} | untrue, % |\n|---|{'--:|' * (len(columns) + 1)}")
     for name, counts in total.items():
         share = 100 * counts["untrue"] / max(counts["sentences"], 1)
         print(f"| {name} | {' | '.join(f'{counts[column]:,}' for column in columns)} | {share:.2f} |")
+    for name, (looked, untrue) in verdicts.items():
+        print(f"\n{name}: by the judge {untrue} of {looked} sentences of the last commit are unsupported")
 
 
 if __name__ == "__main__":

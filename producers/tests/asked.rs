@@ -142,6 +142,31 @@ fn what_a_reader_does_not_use_waits_for_its_next_edit() {
 }
 
 #[test]
+fn an_edit_that_no_sentence_rests_on_asks_nothing_and_is_in_the_next_question() {
+    let calls = |params: &str| {
+        let desk = store(params);
+        desk.answers(|asked| Ok(whole(asked).replace(" in few words.", " in few words [Get].")));
+        desk.build(LABEL);
+        let other = edited(STORE, "_count > most", "most < _count");
+        desk.put("src/Store.cs", &other);
+        desk.answers(|_| Ok("NO CHANGE".to_owned()));
+        let first = desk.build(LABEL).asked.len();
+        let note = desk.note(LABEL, "why");
+        desk.put("src/Store.cs", &edited(&other, "Trim(16)", "Trim(32)"));
+        let then: Vec<String> = desk.build(LABEL).asked.iter().map(|asked| asked.user.clone()).collect();
+        (first, note, then)
+    };
+    let (first, note, then) = calls("");
+    assert_eq!((first, note.as_str()), (0, "no sentence rests on what moved: Store.Trim(int) (changed)"));
+    assert!(
+        then.len() == 1 && then[0].contains("+Trim(32);") && then[0].contains("+while (most < _count) {"),
+        "{then:?}"
+    );
+    assert_eq!(calls("params.carry = \"never\"").0, 1);
+    assert_eq!(calls("params.carry = \"likely\"").2.len(), 0);
+}
+
+#[test]
 fn what_a_model_is_not_shown_is_not_asked_about() {
     let desk = store("");
     desk.build(LABEL);
