@@ -162,6 +162,10 @@ impl Used {
             };
             told.push(lied.found(lies.join(", ") + &healed).hint(hint));
         }
+        if summary.too_large > 0 {
+            let left_out = format!("{} of 128 MiB or more left out of the bundle", plural(summary.too_large, "output"));
+            told.push(Diagnostic::warning(ErrorCode::W_REMOTE_LIMIT, left_out).hint("each machine builds them again when they are read"));
+        }
         if let Some(first) = summary.broken.first() {
             let more = match summary.broken.len() {
                 1 => String::new(),

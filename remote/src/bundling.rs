@@ -81,13 +81,14 @@ impl Inner {
         let mut addresses = earlier.kept.clone();
         let mut waiting: Vec<Fresh> = Vec::new();
         let mut is_sound = true;
-        each_fresh(offer, &earlier, |fresh| {
+        let too_large = each_fresh(offer, &earlier, |fresh| {
             waiting.push(fresh);
             if waiting.len() >= AT_ONCE {
                 is_sound &= self.send_volumes(server, &std::mem::take(&mut waiting), &mut addresses)?;
             }
             Ok(())
         })?;
+        self.account.count(|summary| summary.too_large = too_large);
         is_sound &= self.send_volumes(server, &waiting, &mut addresses)?;
         let content = BundleContent {
             volumes: addresses,

@@ -12,6 +12,8 @@ use std::sync::Arc;
 const RESULTS: usize = 2_048;
 /// Limit of outputs per volume in bytes, unless there is only one.
 const BYTES: usize = 4 << 20;
+/// Limit of bytes of one output.
+const LARGEST: u64 = LONGEST / 2;
 /// Number of results below which a volume continues with the next producer.
 const FEW: usize = 256;
 
@@ -70,12 +72,14 @@ impl Fresh {
     }
 }
 
-/// Passes one volume after the other to `take`. Leaves out outputs that `load` does not have; their readers build them.
+/// Passes one volume after the other to `take`. Leaves out outputs that `load` does not have, and those that are too large, whose number is returned;
+/// their readers build them.
 pub(crate) fn each_fresh(
     offer: &BundleOffer<'_>,
     earlier: &Earlier,
     mut take: impl FnMut(Fresh) -> Result<(), NotTaken>,
-) -> Result<(), NotTaken> {
+) -> Result<u64, NotTaken> {
+    let mut too_large = 0;
     let mut fresh = Fresh::empty(VolumeKind::Dear);
     let mut seen: HashSet<Digest> = HashSet::new();
     for bundled in offer.results {
@@ -93,9 +97,11 @@ pub(crate) fn each_fresh(
             if earlier.kept_outputs.contains(&prefix(digest)) || !seen.insert(*digest) {
                 continue;
             }
-            let Some(blob) = (offer.load)(digest).filter(|blob| (blob.len() as u64) < LONGEST / 2) else {
+            let Some(blob) = (offer.load)(digest) else { continue };
+            if blob.len() as u64 >= LARGEST {
+                too_large += 1;
                 continue;
-            };
+            }
             if fresh.bytes > 0 && fresh.bytes + blob.len() > 2 * BYTES {
                 take(std::mem::replace(&mut fresh, Fresh::empty(bundled.kind)))?;
                 is_counted = false;
@@ -107,8 +113,8 @@ pub(crate) fn each_fresh(
             }
         }
     }
-    match fresh.is_empty() {
-        true => Ok(()),
-        false => take(fresh),
+    if !fresh.is_empty() {
+        take(fresh)?;
     }
+    Ok(too_large)
 }

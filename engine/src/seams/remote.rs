@@ -144,6 +144,8 @@ pub struct RemoteSummary {
     pub bytes_up: u64,
     /// Offers that the cache did not accept, or whose upload the run did not wait for.
     pub not_stored: u64,
+    /// Outputs that are too large for a bundle.
+    pub too_large: u64,
     /// Wrong answers, by kind; each blob and each result counts once.
     pub lies: BTreeMap<Lie, u64>,
     /// Blobs and results that were wrong and are right after another upload.

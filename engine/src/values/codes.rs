@@ -247,6 +247,7 @@ codes! {
     W_REMOTE "W_REMOTE", "The remote cache did not always answer. What is missing was made here", "try it with `cortex remote ping`";
     W_REMOTE_BROKEN "W_REMOTE_BROKEN", "The remote cache keeps a wrong blob although it was sent again", "remove it from the server, or use another `instance`";
     W_REMOTE_LIES "W_REMOTE_LIES", "Some answers of the remote cache were wrong. They were not used", "set another `salt` in `[remote]`";
+    W_REMOTE_LIMIT "W_REMOTE_LIMIT", "Outputs of 128 MiB or more are not stored in bundles of a remote cache", "nothing: each machine builds them again when they are read";
     W_REMOTE_WRITE "W_REMOTE_WRITE", "The remote cache does not accept results", "set `write = \"never\"` if others fill it";
     W_REPLAY "W_REPLAY", "A recorded answer cannot be read and counts as absent", "delete it, and record it again";
     W_SCIP_LEFT_OUT "W_SCIP_LEFT_OUT", "Documents or symbols of an index of another program were left out", "see the reason in the message; have its indexer write it anew";

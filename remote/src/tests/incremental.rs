@@ -106,6 +106,22 @@ fn what_is_gone_is_filed_anew() {
 }
 
 #[test]
+fn an_output_that_is_too_large_is_left_out_and_counted() {
+    let server = start(sha256());
+    let (one, _) = client(def(&server.endpoint()));
+    let large: Arc<[u8]> = vec![0; 128 << 20].into();
+    let made = [result("large", &[&large]), result("small", &[b"small"])];
+    let load = |digest: &Digest| {
+        let blobs = made.iter().flat_map(|(_, blobs)| blobs);
+        blobs.into_iter().find(|blob| Digest::of(blob) == *digest).cloned()
+    };
+    assert!(offer(&one, "tree", &made.clone().map(|(result, _)| result), &load));
+    assert_eq!(one.finish(None).too_large, 1);
+    let (other, _) = client(def(&server.endpoint()));
+    assert_eq!(outputs_of(&other, "tree").into_keys().collect::<Vec<_>>(), [Digest::of(b"small")]);
+}
+
+#[test]
 fn of_several_names_the_first_that_can_be_read_is_taken() {
     let server = start(sha256());
     let (older, newer) = (numbered_results(0..5), numbered_results(0..9));
