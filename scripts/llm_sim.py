@@ -47,7 +47,9 @@ def members(code: str) -> list[tuple[str, str, str]]:
     for line in code.splitlines():
         sign, text = (line[:1], line[1:]) if is_diff else (" ", line)
         if line.startswith("@@"):
-            member, depth = "", 0
+            # The head of a hunk names its member, with parameters.
+            member, depth = re.split(r"[(<]", line[2:].strip())[0].split(".")[-1] or "", 0
+            member = ".ctor" if line.startswith("@@ .ctor") else member
             continue
         begins = member_of(text) if depth <= 0 or is_diff and re.match(r"[\w.<>?\[\], ]+\(.*\) (\{|=>)|\w.* => ", text) else None
         if begins:
@@ -93,6 +95,7 @@ def answer(prompt: str) -> str:
     names = re.findall(r"^- (.+) \(\S+\)$", listed.group(1) if listed else "", re.MULTILINE)
     types = list(dict.fromkeys(names)) or ["?"]
     blocks = FENCED.findall(asked)
+    unshown = set(re.findall(r"[A-Z_]{4,}", "".join(re.findall(r"^Not shown, because .*: (.*)$", asked, re.MULTILINE))))
     earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(asked)}
     text = []
     for name in types:
@@ -107,6 +110,11 @@ def answer(prompt: str) -> str:
             stay = {one for sign, one in signed if sign in " +"}
             if "NO CHANGE" not in asked:
                 body[section] = chosen(list(stay))
+                continue
+            if section in unshown:
+                added = {one for sign, one in signed if sign == "+"}
+                if added:
+                    body[section] = chosen(list(added))
                 continue
             before = earlier.get(name, {}).get(section, [])
             gone = {one for sign, one in signed if sign == "-"} - stay

@@ -69,7 +69,7 @@ fn a_changed_body_is_a_patch_of_what_it_changes() {
     let (text, asked) = desk.text(LABEL);
     let user = &asked[0].user;
     assert!(
-        user.contains("\n-Trim(16);\n+Trim(32);\n") && user.contains("Changed members:\n- Store.Put(string) (changed)\n"),
+        user.contains("\n@@ Put(string)\n") && user.contains("\n-Trim(16);\n+Trim(32);\n"),
         "{user}"
     );
     assert!(
@@ -157,7 +157,10 @@ fn an_edit_that_no_sentence_rests_on_asks_nothing_and_is_in_the_next_question() 
         (first, note, then)
     };
     let (first, note, then) = calls("");
-    assert_eq!((first, note.as_str()), (0, "no sentence rests on what moved: Store.Trim(int) (changed)"));
+    assert_eq!(
+        (first, note.as_str()),
+        (0, "no sentence rests on what moved: Store.Trim(int) (changed)")
+    );
     assert!(
         then.len() == 1 && then[0].contains("+Trim(32);") && then[0].contains("+while (most < _count) {"),
         "{then:?}"

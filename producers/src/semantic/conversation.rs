@@ -447,7 +447,9 @@ impl<'a> Talk<'a> {
         let Some(read) = read else {
             return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
         };
-        let spliced = self.spliced(material, base, moved, &read.summaries);
+        let unshown = material.unshown(&base.summaries, moved);
+        let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
+        let spliced = self.spliced(material, base, moved, &answered);
         let changed = !spliced.changed.is_empty();
         let written = read
             .summaries

@@ -2,7 +2,7 @@
 
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of bytes of the diff of one text.
@@ -80,8 +80,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
             }
             continue;
         }
-        let diff = TextDiff::from_lines(&old_text, &new_text);
-        let shown = diff.unified_diff().context_radius(2).to_string();
+        let shown = difference(old, new, &old_text, &new_text);
         moved
             .diffs
             .push((format!("{} of {key}", kind.title()), super::slots::cut_to_bytes(&shown, LONGEST)));
@@ -111,6 +110,24 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
     moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
     moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
     moved
+}
+
+/// Returns the hunks between two texts of one kind and type. The head of a hunk names the member of its first changed line.
+fn difference(old: Option<&Slot>, new: Option<&Slot>, old_text: &str, new_text: &str) -> String {
+    let diff = TextDiff::from_lines(old_text, new_text);
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(1).iter_hunks() {
+        let mut changed = hunk.iter_changes().filter(|change| change.tag() != ChangeTag::Equal);
+        let member = changed.next().and_then(|change| match (change.new_index(), change.old_index()) {
+            (Some(line), _) => new?.member_at(line),
+            (None, line) => old?.member_at(line?),
+        });
+        text.push_str(format!("@@ {}", member.unwrap_or_default()).trim_end());
+        text.push('\n');
+        hunk.iter_changes()
+            .for_each(|change| text.push_str(&format!("{}{}", change.tag(), change.value())));
+    }
+    text
 }
 
 /// Counts the bytes of lines that only one of two texts has, in any position. Linear.

@@ -1,17 +1,20 @@
 //! Prompts: turns texts and a template into a conversation. Parts that never change come first, for providers' caches.
 
 use super::answer::Summaries;
+use super::churn_guard;
 use super::document::Head;
+use super::evidence::{self, Names};
 use super::fence::fenced;
 use super::moved::Moved;
-use super::parameters::Wishes;
+use super::parameters::{ROLE, Wishes};
 use super::slots::{Kind, Slot};
+use super::subject::type_key;
 use super::template::{Part, Template};
 use crate::languages::described::FILE_ID;
 use crate::languages::grammar::{fence_name, of_file};
 use crate::llm::{self, Role, Turn};
 use engine::values::digest::Digest;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The fixed beginning of every prompt: how data differs from instructions, and the form of answers. No template can remove it.
 const RULES: &str = "\
@@ -23,6 +26,10 @@ sections. Asked about several types, put a line \"# TYPE: \" and the type's name
 /// Rules about evidence.
 const EVIDENCE: &str = "\
 End each claim with its evidence in brackets: members or lines shown, such as [Store.Get, _gate] or [line 12].";
+
+/// Words before the names of sections that a patch does not show.
+const UNSHOWN: &str = "\
+Not shown, because nothing in them rests on what moved; to add claims to one, answer it with the new claims only";
 
 /// The input of a prompt.
 #[derive(Clone, Copy)]
@@ -43,6 +50,7 @@ impl Material<'_> {
     /// Returns the question for a patch.
     pub(super) fn patch(&self, old: &Summaries, moved: &Moved, corrected: &[String]) -> Vec<Turn> {
         let mut values = self.values();
+        let unshown = self.unshown(old, moved);
         // Of a group, show the earlier answers about types whose own texts changed; changed dependencies concern all types.
         let concerned = |head: &&Head| self.heads.len() == 1 || !moved.dependencies.is_empty() || moved.types.contains(&head.key);
         let previous: Vec<String> = self
@@ -53,11 +61,23 @@ impl Material<'_> {
                 Some(fenced(
                     &format!("Earlier answer about {}", head.key),
                     "",
-                    &self.answer_of(head, old)?,
+                    &self.answer_of(head, old, &unshown)?,
                 ))
             })
             .collect();
         let mut previous = previous.join("\n\n");
+        let heads = self.heads.iter().filter(concerned);
+        let of_head = |head: &Head| -> Vec<String> {
+            let names = unshown.iter().filter(|(key, _)| *key == head.key);
+            match self.heads.len() {
+                1 => names.map(|(_, name)| name.clone()).collect(),
+                _ => names.map(|(key, name)| format!("{name} of {key}")).collect(),
+            }
+        };
+        let left_out: Vec<String> = heads.flat_map(of_head).collect();
+        if !left_out.is_empty() {
+            previous.push_str(&format!("\n\n{UNSHOWN}: {}", left_out.join(", ")));
+        }
         if !corrected.is_empty() {
             previous.push_str(&format!(
                 "\n\nA person wrote these sections; leave them out: {}",
@@ -79,19 +99,34 @@ impl Material<'_> {
         self.turns(Part::Patch, values)
     }
 
-    fn answer_of(&self, head: &Head, old: &Summaries) -> Option<String> {
+    /// Returns the sections, by key of the type, that give evidence and do not rest on what moved: a patch shows the others.
+    pub(super) fn unshown(&self, old: &Summaries, moved: &Moved) -> BTreeSet<(String, String)> {
+        if moved.whole || moved.names.iter().any(|name| churn_guard::is_odd(name)) {
+            return BTreeSet::new();
+        }
+        let names = Names::of(self.slots);
+        let is_untouched = |key: &str, name: &str, text: &str| {
+            let may_be_left_out = name != ROLE || !moved.declared.contains(key);
+            may_be_left_out && !evidence::check(text, key, &names).kept.is_empty() && !churn_guard::rests_on_moved(text, key, moved, &names)
+        };
+        let all = old
+            .iter()
+            .flat_map(|(key, sections)| sections.iter().map(move |(name, text)| (key, name, text)));
+        all.filter(|(key, name, text)| is_untouched(type_key(key), name, text))
+            .map(|(key, name, _)| (key.clone(), name.clone()))
+            .collect()
+    }
+
+    fn answer_of(&self, head: &Head, old: &Summaries, unshown: &BTreeSet<(String, String)>) -> Option<String> {
         let sections = old.get(&head.key)?;
         let wanted = self
             .wishes
             .sections
             .iter()
-            .filter_map(|section| sections.get_key_value(&section.name));
-        Some(
-            wanted
-                .map(|(name, body)| format!("{name}:\n{body}\n"))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        )
+            .filter_map(|section| sections.get_key_value(&section.name))
+            .filter(|(name, _)| !unshown.contains(&(head.key.clone(), (*name).clone())));
+        let shown: Vec<String> = wanted.map(|(name, body)| format!("{name}:\n{body}\n")).collect();
+        (!shown.is_empty()).then(|| shown.join("\n"))
     }
 
     fn stable(&self) -> BTreeMap<&'static str, String> {

@@ -79,6 +79,16 @@ impl Slot {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
 
+    /// Returns the member that a line of the text belongs to.
+    pub(super) fn member_at(&self, line: usize) -> Option<&str> {
+        let mut lines = 0;
+        let piece = self.pieces.iter().find(|(_, text)| {
+            lines += text.split('\n').count();
+            line < lines
+        });
+        piece.map(|(name, _)| name.as_str())
+    }
+
     /// Returns the text of a member.
     pub(super) fn text_of(&self, member: &str) -> String {
         let own = self.pieces.iter().filter(|(name, _)| name == member);

@@ -1,6 +1,7 @@
 //! Splicing: replaces the sections that a patch answers, and no others.
 
 use super::answer::Summaries;
+use std::collections::BTreeSet;
 
 /// An earlier answer with a patch applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +11,20 @@ pub(super) struct Spliced {
     pub(super) changed: Vec<String>,
     /// Sections whose old text stayed although they were answered, each with the reason.
     pub(super) kept: Vec<(String, &'static str)>,
+}
+
+/// Returns an answer in which sections that the model was not shown have their old claims before the new ones.
+pub(super) fn with_unshown(old: &Summaries, answered: &Summaries, unshown: &BTreeSet<(String, String)>) -> Summaries {
+    let mut all = answered.clone();
+    for (key, name) in unshown {
+        let before = old.get(key).and_then(|sections| sections.get(name));
+        let Some((before, text)) = before.zip(all.get_mut(key).and_then(|sections| sections.get_mut(name))) else {
+            continue;
+        };
+        let is_new = |line: &&str| line.trim() != "- None." && !before.lines().any(|old| old == *line);
+        *text = before.lines().chain(text.lines().filter(is_new)).collect::<Vec<_>>().join("\n");
+    }
+    all
 }
 
 /// Puts `answered` into `old`. A section stays if `keep` returns a reason.
