@@ -251,6 +251,8 @@ def compare_uses(ours, theirs, bad, row, differences):
             continue
         if record["to"].startswith(("F:System.ValueTuple", "P:.")):
             continue  # an element of a tuple or a member of an anonymous type is declared nowhere
+        if record["t"] == "??":
+            continue  # the conversion of the whole value, which is told where that begins
         at = (place(record), record["f"], record["l"], record["c"])
         if record["w"] != "s":
             bound[at] |= {used({"to": to, "u": record["u"]}) for to in record["maybe"]} | {None}

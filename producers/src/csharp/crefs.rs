@@ -1,8 +1,9 @@
 //! References in documentation, `cref="…"`: the names in them, and the types and members that the names refer to.
 //!
-//! A reference of the form `T:A.B` is an identifier, not a name by the rules of C#. References to operators are not resolved.
+//! A reference of the form `T:A.B` is an identifier, not a name by the rules of C#.
 
 use super::deps::binder::{Binder, Bound, Surroundings};
+use super::deps::flow::operator_of;
 use super::deps::index::NameIndex;
 use super::deps::shape::Shape;
 use super::deps::world::World;
@@ -23,7 +24,7 @@ pub struct Reference {
 /// A name in a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The name; `this[]` for an indexer.
+    /// The name; `this[]` for an indexer, `op_Addition` for an operator.
     pub word: String,
     /// Byte of the name in the reference.
     pub at: usize,
@@ -72,14 +73,39 @@ pub fn read(text: &str) -> Option<Reference> {
         name.word = "this[]".to_owned();
     }
     let is_operator = |name: &Name| matches!(name.word.as_str(), "operator" | "implicit" | "explicit");
+    let mut parameters = dotted_names(rest, head.len(), 0);
     if let Some(at) = path.iter().position(is_operator) {
-        path.truncate(at);
+        path.truncate(at + 1);
+        let name = &mut path[at];
+        let keyword = name.at + head[name.at..].find("operator")?;
+        name.word = operator_name(&head[name.at..], rest)?;
+        name.at = keyword;
+        if matches!(name.word.as_str(), "op_Implicit" | "op_Explicit") {
+            // A conversion names the type that it gives.
+            let behind = keyword + "operator".len();
+            parameters.extend(dotted_names(&head[behind..], behind, 0));
+        }
     }
     Some(Reference {
         path,
         has_parameters: open.is_some(),
-        parameters: dotted_names(rest, head.len(), 0),
+        parameters,
     })
+}
+
+/// Returns the name of the operator that `operator +` or `implicit operator T` means with these parameters, `(A, B)`.
+fn operator_name(written: &str, parameters: &str) -> Option<String> {
+    let (before, sign) = written.split_once("operator")?;
+    let name = match before.trim() {
+        "implicit" => "op_Implicit",
+        "explicit" => "op_Explicit",
+        _ => {
+            let sign = sign.trim().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+            let is_unary = !parameters.is_empty() && commas(parameters.trim_matches(['(', ')'])) == 0;
+            operator_of(&sign, if is_unary { 1 } else { 2 }).or_else(|| operator_of(&sign, 1))?
+        }
+    };
+    Some(name.to_owned())
 }
 
 /// Returns the start of the parameters: the first bracket outside type arguments.
@@ -342,7 +368,9 @@ mod tests {
             ),
             ("Go()", &["Go:0"], &[]),
             ("this[int]", &["this[]:0"], &["int"]),
-            ("A.operator +(A, A)", &["A:0"], &["A", "A"]),
+            ("A.operator +(A, A)", &["A:0", "op_Addition:2"], &["A", "A"]),
+            ("operator &lt;(A, A)", &["op_LessThan:0"], &["A", "A"]),
+            ("implicit operator B(A)", &["op_Implicit:9"], &["A", "B"]),
             ("T:N.A", &[], &[]),
             ("", &[], &[]),
         ] {

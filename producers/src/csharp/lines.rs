@@ -3,7 +3,7 @@
 //! A table: symbol → [`Lines`]. A row contains the lines of the type's headers and members, without nested types. So an edit of one type that
 //! keeps the number of lines changes only the row of that type.
 
-use super::lexer::{Kind, Token, lex};
+use super::lexer::{Token, lex};
 use super::model::{Span, TypeDecl};
 use super::{preprocess, syntax_table};
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
@@ -80,7 +80,7 @@ pub struct LinesOf;
 
 impl Producer for LinesOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/lines", 2)
+        ProducerId::new("csharp/lines", 3)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -141,11 +141,9 @@ impl<'t> File<'t> {
     fn header(&self, decl: &TypeDecl) -> Range<usize> {
         let bytes = self.bytes(decl.span);
         let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
-        let last = self.tokens[first..]
-            .iter()
-            .take_while(|token| (token.start as usize) < bytes.end)
-            .find(|token| token.kind == Kind::Punctuation && matches!(token.text(self.text), "{" | ";"));
-        bytes.start..last.map_or(bytes.end, |token| token.end as usize)
+        let own = &self.tokens[first..];
+        let own = &own[..own.partition_point(|token| (token.start as usize) < bytes.end)];
+        bytes.start..end_of_header(own, self.text).map_or(bytes.end, |at| own[at].end as usize)
     }
 
     fn line_at(&self, byte: usize) -> usize {
@@ -212,4 +210,18 @@ pub fn read(bytes: &[u8], symbol: &str) -> Result<Option<Lines>, Failure> {
         .get(symbol)
         .map(|row| minicbor::decode(row).map_err(|error| foreign(&error)))
         .transpose()
+}
+
+/// Returns the token that opens the members of a declaration or ends it; arguments for the base's constructor may hold braces.
+pub(super) fn end_of_header(tokens: &[Token], text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    tokens.iter().position(|token| {
+        match token.text(text) {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            "{" | ";" => return depth == 0,
+            _ => {}
+        }
+        false
+    })
 }

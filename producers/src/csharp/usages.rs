@@ -197,18 +197,8 @@ impl File {
     /// Tokens of the header of a declaration, without what ends it.
     fn header(&self, part: usize) -> Range<usize> {
         let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
-        // Arguments of the base's constructor may hold braces.
-        let mut depth = 0_usize;
-        let end = range.clone().find(|at| {
-            match self.tokens[*at].text(&self.code) {
-                "(" | "[" => depth += 1,
-                ")" | "]" => depth = depth.saturating_sub(1),
-                "{" | ";" => return depth == 0,
-                _ => {}
-            }
-            false
-        });
-        range.start..end.unwrap_or(range.end)
+        let end = lines::end_of_header(&self.tokens[range.clone()], &self.code);
+        range.start..end.map_or(range.end, |end| range.start + end)
     }
 
     fn declared_words(&self) -> Words<'_> {

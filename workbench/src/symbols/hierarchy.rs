@@ -7,7 +7,7 @@ use super::calls::counterparts;
 use super::index::{Symbols, simple_name};
 use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError};
-use super::overloads::{self, Overload, short_of};
+use super::overloads::{self, Overload, alike, parameter_types, short_of};
 use super::resolve::Candidate;
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
@@ -259,9 +259,13 @@ impl Search<'_> {
             let found = self.implementing_members(heir, 1, of_class).into_iter();
             return Ok(found.map(with(Relation::Overrides)).collect());
         }
-        let explicit = |one: &Overload| short_of(&one.name) == Some(name.as_str()) && explicit_interface(&one.name) == self.contract;
-        let mut found = self.implementing_members(heir, times, explicit);
         let public = |one: &Overload| one.name == name && one.accessibility == "public";
+        let is_same = |one: &Overload| is_alike(&one.key, &self.wanted.key);
+        let has_same = self.known.get(heir).into_iter().flatten().any(|one| public(one) && is_same(one));
+        let is_of_contract = |one: &Overload| short_of(&one.name) == Some(name.as_str()) && explicit_interface(&one.name) == self.contract;
+        // An explicit implementation of another overload is none of this one.
+        let explicit = |one: &Overload| is_of_contract(one) && (!has_same || is_same(one));
+        let mut found = self.implementing_members(heir, times, explicit);
         if !is_interface {
             found.extend(self.implementing_members(heir, times - found.len(), public));
         }
@@ -285,6 +289,12 @@ impl Search<'_> {
         }
         Ok(Vec::new())
     }
+}
+
+/// Whether the keys of two members write the same types of parameters.
+fn is_alike(one: &str, other: &str) -> bool {
+    let types = |key: &'_ str| parameter_types(key).into_iter().map(alike).collect::<Vec<_>>();
+    types(one) == types(other)
 }
 
 /// Whether the path of a member is that of an explicit implementation.
@@ -381,6 +391,22 @@ class Q : P, J { }
         );
         assert_eq!(rows_of(&mut sample, "A#Go(int)", false), ["1 overrides B#Go(int) a.cs:8:36"]);
         assert_eq!(rows_of(&mut sample, "D.Go", true), [""; 0]);
+    }
+
+    #[test]
+    fn an_explicit_implementation_of_another_overload_is_none() {
+        let text = "interface I { void Go(string a, bool b); void Go(string a, System.Exception b); }
+class A : I { public void Go(string a, bool b) { } void I.Go(string a, System.Exception b) { } }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(
+            rows_of(&mut sample, "I#Go(string,bool)", false),
+            ["1 implements A#Go(string,bool) a.cs:2:27"]
+        );
+        assert_eq!(
+            rows_of(&mut sample, "I#Go(string,System.Exception)", false),
+            ["1 implements A#I.Go(string,System.Exception) a.cs:2:59"]
+        );
     }
 
     #[test]

@@ -138,6 +138,8 @@ fn excluded_places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<usize
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::Sample;
+    use super::super::usages_tests::find_usages;
     use super::*;
 
     #[test]
@@ -163,6 +165,39 @@ mod tests {
         assert_eq!(
             excluded_places(text, &blank(text, &BTreeSet::from(["X".to_owned()])), &wanted(Some(&own))).len(),
             1
+        );
+    }
+
+    #[test]
+    fn names_that_nothing_binds_are_possible() {
+        let text = "[assembly: Marked(typeof(A))]\n[module: MarkedAttribute(null)]\nclass A { public void Go() { } }\nclass MarkedAttribute : System.Attribute { public MarkedAttribute(object of) { } }\n";
+        let other = "using X = A;\nclass B {\n#if OLD\nvoid M(A a) { a.Go(); Go(1); }\n// Go\n#endif\n}\n";
+        let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+        let mut places = |symbol: &str| {
+            let found = find_usages(&mut sample, symbol).1;
+            assert_eq!((found.certain.len(), found.unseen), (0, Vec::new()), "{symbol}");
+            let shown = found
+                .possible
+                .iter()
+                .map(|(place, why)| format!("{}:{}:{} {why}", place.file, place.line, place.column));
+            shown.collect::<Vec<_>>()
+        };
+        let (outside, excluded) = (
+            "the name is the same; cortex does not bind names outside of types",
+            "in code that #if excludes, which cortex does not bind",
+        );
+        assert_eq!(places("A.Go"), [format!("b.cs:4:17 {excluded}")]);
+        assert_eq!(
+            places("A"),
+            [
+                format!("a.cs:1:26 {outside}"),
+                format!("b.cs:1:11 {outside}"),
+                format!("b.cs:4:8 {excluded}")
+            ]
+        );
+        assert_eq!(
+            places("MarkedAttribute"),
+            [format!("a.cs:1:12 {outside}"), format!("a.cs:2:10 {outside}")]
         );
     }
 }

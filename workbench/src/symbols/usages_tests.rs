@@ -513,39 +513,6 @@ fn implicit_conversions_are_uses_of_the_operator() {
 }
 
 #[test]
-fn names_that_nothing_binds_are_possible() {
-    let text = "[assembly: Marked(typeof(A))]\n[module: MarkedAttribute(null)]\nclass A { public void Go() { } }\nclass MarkedAttribute : System.Attribute { public MarkedAttribute(object of) { } }\n";
-    let other = "using X = A;\nclass B {\n#if OLD\nvoid M(A a) { a.Go(); Go(1); }\n// Go\n#endif\n}\n";
-    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
-    let mut places = |symbol: &str| {
-        let found = find_usages(&mut sample, symbol).1;
-        assert_eq!((found.certain.len(), found.unseen), (0, Vec::new()), "{symbol}");
-        let shown = found
-            .possible
-            .iter()
-            .map(|(place, why)| format!("{}:{}:{} {why}", place.file, place.line, place.column));
-        shown.collect::<Vec<_>>()
-    };
-    let (outside, excluded) = (
-        "the name is the same; cortex does not bind names outside of types",
-        "in code that #if excludes, which cortex does not bind",
-    );
-    assert_eq!(places("A.Go"), [format!("b.cs:4:17 {excluded}")]);
-    assert_eq!(
-        places("A"),
-        [
-            format!("a.cs:1:26 {outside}"),
-            format!("b.cs:1:11 {outside}"),
-            format!("b.cs:4:8 {excluded}")
-        ]
-    );
-    assert_eq!(
-        places("MarkedAttribute"),
-        [format!("a.cs:1:12 {outside}"), format!("a.cs:2:10 {outside}")]
-    );
-}
-
-#[test]
 fn what_is_not_looked_at_is_told() {
     let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\npublic override string ToString() => null;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";

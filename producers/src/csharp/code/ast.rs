@@ -271,7 +271,7 @@ pub enum Expression {
     /// `typeof(T)`, with its place.
     #[n(14)]
     TypeOf(#[n(0)] TypeRef, #[cbor(skip)] u32),
-    /// `default(T)`, with its place; `sizeof(T)` counts as one of an integer.
+    /// `default(T)`, with its place; the operand of `sizeof(T)`.
     #[n(15)]
     Default(#[n(0)] TypeRef, #[cbor(skip)] u32),
     /// Operands joined by operators of one class, from left to right, with what stands between them.
@@ -283,7 +283,7 @@ pub enum Expression {
     /// `await e`, with the place of the keyword.
     #[n(18)]
     Await(#[n(0)] Box<Expression>, #[n(1)] u32),
-    /// `!e`, `-e`, `*e`, `e++`, `checked(e)` …, with the operator.
+    /// `!e`, `-e`, `*e`, `e++`, `checked(e)`, `sizeof(T)` …, with the operator.
     #[n(19)]
     Unary(#[n(0)] Word, #[n(1)] Box<Expression>),
     /// `c ? a : b`.

@@ -1,6 +1,6 @@
 //! Where a value begins: names, literals, `new`, brackets, interpolated text, `switch` expressions, queries.
 
-use super::ast::{Clause, Expression, Initializer, Literal, TypeRef};
+use super::ast::{Clause, Expression, Initializer, Literal, TypeRef, Word};
 use super::cursor::Cursor;
 use super::types::Around;
 use crate::csharp::keywords::is_predefined;
@@ -40,9 +40,11 @@ impl Cursor<'_> {
             "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Default, self.present_place())),
             "typeof" | "default" => self.of_type(),
             "sizeof" => {
-                let place = self.present_place();
-                self.of_type();
-                Expression::Literal(Literal::Integer, place)
+                let sign = Word {
+                    text: "sizeof".to_owned(),
+                    place: self.present_place(),
+                };
+                Expression::Unary(sign, Box::new(self.of_type()))
             }
             "checked" | "unchecked" => {
                 let sign = self.sign(1);

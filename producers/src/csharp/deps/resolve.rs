@@ -184,6 +184,16 @@ impl<'a> Resolver<'a> {
         projects.is_empty() || projects.iter().any(|project| project == own || references.contains(project))
     }
 
+    /// Whether code here may see what is internal in a type; true where that is not known.
+    pub fn sees_internals(&self, key: &str) -> bool {
+        let (Some(own), Some(entry)) = (self.around.project, self.index.by_key(key)) else {
+            return true;
+        };
+        let mut projects = entry.project.iter().chain(&entry.also).peekable();
+        let friends: &[String] = self.around.globals.map_or(&[], |globals| &globals.friends);
+        projects.peek().is_none() || projects.any(|project| project == own || friends.contains(project))
+    }
+
     fn is_outside(&self, target: &str) -> bool {
         dotnet::known(target.strip_prefix("global::").unwrap_or(target)).is_some()
     }

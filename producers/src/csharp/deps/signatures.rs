@@ -128,6 +128,13 @@ fn is_of_family(signature: &str) -> bool {
     has("private") || !has("public") && !has("internal")
 }
 
+/// Whether only the project that declares a method, and its friends, see it.
+fn is_internal(signature: &str) -> bool {
+    let declaration = signature.split(['(', '<']).next().unwrap_or_default();
+    let has = |word: &str| declaration.split(' ').any(|own| own == word);
+    has("internal") && !has("protected")
+}
+
 fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
     let letter = declared.flags.chars().next().unwrap_or('p');
     let kind = match letter {
@@ -170,6 +177,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         'c' | 'h' | 'd' => "m".to_owned(),
         'o' => "os".to_owned(),
         'm' if mark != "i" && is_of_family(&declared.signature) => declared.flags.replacen('m', "mq", 1),
+        'm' if mark != "i" && is_internal(&declared.signature) => declared.flags.replacen('m', "mn", 1),
         _ => declared.flags.clone(),
     };
     let mut text = format!("\t{}\t{flags}{mark}\t{}\t", declared.name, declared.type_parameters.len());

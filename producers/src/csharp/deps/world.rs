@@ -70,6 +70,11 @@ impl<'a> Candidate<'a> {
         self.line.flags.starts_with("mq")
     }
 
+    /// Whether only the project that declares it, and its friends, see it: an internal method.
+    pub fn is_internal(&self) -> bool {
+        self.line.flags.starts_with("mn")
+    }
+
     /// Whether it is named through its type.
     pub fn is_static(&self) -> bool {
         self.line.flags.contains('s')

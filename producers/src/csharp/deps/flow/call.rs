@@ -178,7 +178,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             let mut around = self.around.iter();
             around.any(|own| self.world.as_base(own, owner).is_some() || own.key().and_then(outermost) == outermost(owner))
         };
-        let sees = |one: &Candidate<'a>| !one.is_of_family() || one.owner.key().is_some_and(is_near);
+        let sees = |one: &Candidate<'a>| {
+            let owner = one.owner.key();
+            let sees_internal = || owner.is_none_or(|owner| self.resolver.sees_internals(owner));
+            !one.is_of_family() && (!one.is_internal() || sees_internal()) || one.is_of_family() && owner.is_some_and(is_near)
+        };
         if found.iter().any(sees) {
             found.retain(sees);
         }
@@ -416,9 +420,12 @@ impl<'f, 'a> Flow<'f, 'a> {
                     other => other.clone(),
                 };
                 score += match &shapes[at] {
+                    // What is passed out has just the type of the parameter.
+                    Some(shape) if word == "out" && is_other(&parameter, shape) => -100,
                     Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                         Some(fit) => i64::from(fit),
-                        None if self.conversion(shape, &parameter).is_some() => -3,
+                        // Better than an object, which everything is.
+                        None if self.conversion(shape, &parameter).is_some() => 2,
                         None => -100,
                     },
                     None => self.suits(&parameter, &arg.value),
@@ -527,6 +534,12 @@ impl<'f, 'a> Flow<'f, 'a> {
             _ => None,
         }
     }
+}
+
+/// Whether two types that are known are different ones.
+fn is_other(one: &Shape, other: &Shape) -> bool {
+    let is_known = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
+    is_known(one) && is_known(other) && one.key() != other.key()
 }
 
 /// Whether a type is one that nothing declares.

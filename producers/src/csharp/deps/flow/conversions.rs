@@ -86,11 +86,14 @@ impl<'f, 'a> Flow<'f, 'a> {
             is_to || self.conversion(from, to).is_some()
         };
         let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
-        let natural = [&common]
-            .into_iter()
-            .chain(values.iter().map(|(_, shape)| shape))
-            .find(|to| to.is_known() && takes_all(to));
-        let Some(to) = natural.or(target).cloned() else { return common };
+        let all = std::iter::once(&common).chain(values.iter().map(|(_, shape)| shape));
+        let mut natural = all.filter(|to| to.is_known() && takes_all(to));
+        let first = natural.next();
+        // Two types that convert to each other have none in common: the place asks for one.
+        let is_one = natural.all(|other| Some(other) == first || first.is_some_and(|first| self.is_related(first, other)));
+        let Some(to) = first.filter(|_| is_one || target.is_none()).or(target).cloned() else {
+            return common;
+        };
         for (value, shape) in values {
             self.note_conversion(value, shape, &to, true);
         }

@@ -223,6 +223,16 @@ pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
     }
 }
 
+/// Returns the name of the operator with this sign that takes so many operands.
+pub fn operator_of(sign: &str, operands: usize) -> Option<&'static str> {
+    match sign {
+        "true" => Some("op_True"),
+        "false" => Some("op_False"),
+        _ if operands == 1 => unary_name(sign),
+        _ => binary_name(sign),
+    }
+}
+
 /// Returns the name of the binary operator with this sign.
 pub(super) fn binary_name(sign: &str) -> Option<&'static str> {
     Some(match sign {

@@ -103,9 +103,25 @@ impl<'f> Flow<'f, '_> {
         let mut taking = own.iter().filter(|one| one.owner == own[0].owner);
         match (taking.next(), taking.next()) {
             (Some(only), None) => only.parameters().into_iter().map(|(_, kind)| kind).collect(),
+            (Some(_), Some(_))
+                if count == 1
+                    && let Some(nearest) = self.nearest_parameter(&own) =>
+            {
+                vec![nearest]
+            }
             _ if count == 1 => vec![self.world.element(shape)],
             _ => self.world.element(shape).args().to_vec(),
         }
+    }
+
+    /// The first parameter that is an heir of those of all others.
+    fn nearest_parameter(&self, all: &[&Candidate<'_>]) -> Option<Shape> {
+        let kinds: Vec<Shape> = all.iter().filter_map(|one| Some(one.parameters().first()?.1.clone())).collect();
+        let is_heir = |one: &&Shape| {
+            let mut others = kinds.iter().filter(|other| *other != *one);
+            others.all(|other| other.key().is_some_and(|key| self.world.as_base(one, key).is_some()))
+        };
+        kinds.iter().find(is_heir).cloned()
     }
 
     pub(super) fn array(&mut self, kind: Option<&'f TypeRef>, elements: &'f [Expression], sizes: &'f [Expression]) -> Shape {

@@ -26,6 +26,7 @@ use crate::csharp::code::ast::{Expression, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 pub use conversions::IMPLICIT;
+pub use implied::operator_of;
 use locals::Locals;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};

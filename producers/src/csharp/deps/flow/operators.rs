@@ -102,6 +102,7 @@ impl<'f> Flow<'f, '_> {
         match given {
             Some(given) => given,
             None if sign.text == "*" => pointed(shape),
+            None if sign.text == "sizeof" => predefined("int"),
             None if sign.text == "!" => {
                 self.note_conversion(inner, &shape, &predefined("bool"), true);
                 predefined("bool")

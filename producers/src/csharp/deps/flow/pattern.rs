@@ -78,7 +78,18 @@ impl<'f> Flow<'f, '_> {
                 .iter()
                 .chain(&self.resolver.own)
                 .any(|(name, _)| **name == segments[0].word.text);
-        if parameter || arity > 0 || !matches!(self.resolver.meaning(segments, arity, Place::Body), Meaning::Nothing) {
+        let is_constant = || {
+            let opened = self.statics.iter().chain(&self.around);
+            let mut found = opened.flat_map(|own| self.world.lookup(own, &segments[0].word.text));
+            segments.len() == 1 && found.any(|one| !one.is_method())
+        };
+        let is_type = match self.resolver.meaning(segments, arity, Place::Body) {
+            Meaning::Nothing => false,
+            // Opened by a directive as far out as the constant, or not at all.
+            Meaning::Outside(_) => !is_constant(),
+            Meaning::Type(..) | Meaning::Ambiguous => true,
+        };
+        if parameter || arity > 0 || is_type {
             return self.shape_of_type(kind);
         }
         self.path(segments)
