@@ -447,7 +447,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@9 b54c27ff710a
     csharp/api-deps@6 0ce448befa57
     csharp/deps@11 a9655e293004
-    csharp/facts@10 44a12da50441
+    csharp/facts@11 44a12da50441
     csharp/signatures@11 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41

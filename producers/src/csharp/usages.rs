@@ -68,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 16)
+        ProducerId::new("csharp/usages", 17)
     }
 
     fn sees(&self, _: &Params) -> Sees {
