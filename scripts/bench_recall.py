@@ -218,6 +218,8 @@ def measure(repository: Path, budgets: list[int], args) -> None:
         root = Path(scratch) / "tree"
         os.environ["CORTEX_STORE"] = str(Path(scratch) / "store")
         subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", str(repository), str(root)], check=True)
+        # Mirrors may lack large files, which C# does not need.
+        git(root, "sparse-checkout", "set", "--no-cone", "*.cs", "*.csproj", "*.sln", "*.slnx", "*.props", "*.targets")
         for commit, message, changed in chosen:
             git(root, "checkout", "-q", "--force", f"{commit}^")
             if not (root / "cortex.toml").exists():

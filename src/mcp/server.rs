@@ -14,7 +14,8 @@ use crate::service::host::{Asker, Outcome, Patience};
 use crate::service::server::{Stop, WORKERS, runtime};
 use crate::service::{Host, message};
 use engine::seams::producer::Cancel;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::codes::ErrorCode as Why;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -120,7 +121,10 @@ impl Server {
             let cut = result.as_ref().ok().and_then(|(told, _)| told.cut);
             match cut.and_then(|cut| shorten::smaller(entry, &arguments, cut)) {
                 Some(limit) => arguments["limit"] = limit.into(),
-                None => return Ok(Reply { result, said }),
+                None => {
+                    let said = without_repository(entry, said);
+                    return Ok(Reply { result, said });
+                }
             }
         }
     }
@@ -154,6 +158,28 @@ impl Server {
 struct Reply {
     result: Result<(shorten::ShortenedAnswer, Code), Failed>,
     said: Vec<Diagnostic>,
+}
+
+/// Counts the remarks about the repository as a whole in one remark, because `status` has them.
+fn without_repository(entry: &Entry, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let asked = [Why::CS_PARSE_PARTIAL, Why::CS_PACK_BUDGET, Why::CS_PACK_EMPTY, Why::CS_PACK_NOTHING];
+    let is_of_repository = |one: &Diagnostic| {
+        let is_about_what_was_asked = asked.iter().any(|code| one.code == *code);
+        one.severity != Severity::Error && one.code.starts_with("CS-") && !is_about_what_was_asked
+    };
+    if tools::name(entry).starts_with("status") || tools::name(entry).starts_with("doctor") {
+        return said;
+    }
+    let (of_repository, mut said): (Vec<Diagnostic>, Vec<Diagnostic>) = said.into_iter().partition(is_of_repository);
+    if !of_repository.is_empty() {
+        let words = match of_repository.len() {
+            1 => "there is a remark".to_owned(),
+            several => format!("there are {several} remarks"),
+        };
+        let message = format!("{words} about the repository: `status` with op doctor");
+        said.push(Diagnostic::new(Severity::Note, Why::N_INCOMPLETE, message));
+    }
+    said
 }
 
 fn bug(what: &dyn std::fmt::Display) -> ErrorData {

@@ -506,7 +506,7 @@ fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Fai
     added.map_err(|error| unkept(&error))?.map_err(|why| absent(id, why))
 }
 
-fn absent(id: &str, why: Absent) -> Failed {
+pub(super) fn absent(id: &str, why: Absent) -> Failed {
     let message = match why {
         Absent::Unknown => "there is no conversation of this handle".to_owned(),
         Absent::Expired => format!("this conversation has expired: {MOST} others were used since"),
@@ -518,7 +518,7 @@ fn absent(id: &str, why: Absent) -> Failed {
     )
 }
 
-fn unkept(error: &std::io::Error) -> Failed {
+pub(super) fn unkept(error: &std::io::Error) -> Failed {
     let damaged = "check .cortex; a damaged conversations.json can be moved away, or ask without --conversation";
     Failed::new(Code::Io, checkout::trouble("the conversation", error, damaged))
 }

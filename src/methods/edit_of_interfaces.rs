@@ -110,10 +110,13 @@ impl SymbolEdit<'_> {
             return Err(rewriting.refused(&InTheWay(way.collect())));
         }
         let of_dotnet: Vec<&str> = found.of_dotnet.iter().map(String::as_str).collect();
-        let left = match of_dotnet.is_empty() {
+        let mut left = match of_dotnet.is_empty() {
             true => String::new(),
             false => format!("; left to be written, of .NET: {}", of_dotnet.join(", ")),
         };
+        for class in &found.undescribed {
+            left.push_str(&format!("; whether {class} has abstract members is not known here"));
+        }
         if found.owed.is_empty() {
             let files = vec![Rewritten::of(path, before.clone(), before)];
             let summary = format!("{} has every member that the workspace's types ask of it{left}", of.path);

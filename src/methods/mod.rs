@@ -12,6 +12,7 @@ mod context_build;
 mod context_build_told;
 mod context_live;
 mod context_live_look;
+mod conversations;
 mod cost;
 pub mod diff;
 mod doctor;
@@ -249,6 +250,8 @@ pub static METHODS: &[Entry] = &[
     entry::<operation::OperationOf>(),
     entry::<context_build::Build>(),
     entry::<context_live::Show>(),
+    entry::<conversations::End>(),
+    entry::<conversations::List>(),
     entry::<pack::Build>(),
     entry::<pack::List>(),
     entry::<pack::Remove>(),
@@ -379,8 +382,10 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 26] = [
+    const WITHOUT: [&str; 28] = [
         "context live",
+        "context end",
+        "context conversations",
         "edit",
         "rename",
         "node get",

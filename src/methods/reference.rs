@@ -94,7 +94,7 @@ Made from the program's table of methods (`cortex dev methods`); a test keeps it
 `cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
 
 An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
-missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `rename`, `overlay …`, `pack remove`,
+missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `context end`, `context conversations`, `edit`, `rename`, `overlay …`, `pack remove`,
 `window set`, `operation`, `status`, `doctor`, `work submit`), and those about targets (`node …`, `explain`, `query`, `history`, `diff`, `cost`,
 `invalidate`), have none.
 

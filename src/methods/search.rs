@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
 use workbench::neighbours::{REMAKE, Vectors};
 use workbench::symbols::describe::describe;
-use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
+use workbench::symbols::search::{Hit, Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 use workbench::symbols::state::{Empty, State};
 
@@ -126,10 +126,21 @@ impl Method for Search {
 
     fn text(answer: &Hits) -> String {
         let mut text = String::new();
-        for hit in &answer.page.hits {
-            let words = format!("{} {}", hit.accessibility, hit.kind);
+        let is_exact = answer.page.hits.iter().any(|hit| hit.matched == Matched::Exact);
+        // Beside what has the very name, others are named alone.
+        let is_beside = |hit: &&Hit| is_exact && !matches!(hit.matched, Matched::Exact | Matched::Former);
+        let (beside, rows): (Vec<&Hit>, Vec<&Hit>) = answer.page.hits.iter().partition(is_beside);
+        for hit in rows {
+            // As in C#, what has no modifier is internal or private.
+            let is_plain = matches!(hit.accessibility.as_str(), "internal" | "private");
+            let accessibility = if is_plain { "" } else { hit.accessibility.as_str() };
+            let words = format!("{accessibility} {}", hit.kind);
             let likeness = hit.likeness.map_or_else(String::new, |likeness| format!("{likeness:.2}  "));
             text.push_str(&format!("{likeness}{}  {}  {}\n", hit.path, words.trim(), hit.files.join(", ")));
+        }
+        if !beside.is_empty() {
+            let paths: Vec<&str> = beside.into_iter().map(|hit| hit.path.as_str()).collect();
+            text.push_str(&format!("also {}\n", paths.join(", ")));
         }
         if let Some(next) = &answer.page.next {
             text.push_str(&format!("cursor: {next}\n"));

@@ -1,6 +1,7 @@
 //! `context build`, by the command line and by a service.
 
 use crate::bench::Bench;
+use crate::structure_edits::run_successfully;
 use serde_json::Value;
 
 fn built(bench: &Bench, args: &[&str]) -> Value {
@@ -116,12 +117,22 @@ fn rounds_of_a_conversation_leave_types_to_later_ones() {
         &["--query", "colours of the command line", "--conversation", "c1", "--budget", "1500"],
     );
     assert_eq!(inherited(&third), 0, "another topic");
+    // What an answer used makes a later question about it one about the same.
+    let file = "src/MemoTree.Core/NodeCodec.cs";
+    let ended = run_successfully(&bench, &["context", "end", "--conversation", "c1", file]);
+    assert_eq!(ended, format!("round 3 of c1 names {file}\n"));
+    assert_eq!(bench.run(&["context", "end", "--conversation", "c1", "--round", "9", file]).code, 2);
+    let listed = run_successfully(&bench, &["context", "conversations"]);
+    assert_eq!(listed, "c1  3 rounds  colours of the command line\n");
     // A conversation is not in the store.
     std::fs::remove_dir_all(bench.store()).expect("removed");
     assert_eq!(
         built(&bench, &["--query", "NodeCodec", "--conversation", "c1"])["conversation"]["round"],
         4
     );
+    let dropped = run_successfully(&bench, &["context", "conversations", "--drop", "c1"]);
+    assert_eq!(dropped, "c1 is dropped\nthere are no conversations\n");
+    assert_eq!(bench.run(&["context", "conversations", "--drop", "c1"]).code, 2);
 }
 
 #[test]

@@ -278,6 +278,19 @@ fn what_goes_wrong_is_told_to_the_model() {
 }
 
 #[test]
+fn remarks_about_the_repository_take_one_line() {
+    let bench = Bench::memotree();
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup><ItemGroup><ProjectReference Include=\"../Gone/Gone.csproj\" /></ItemGroup></Project>";
+    bench.write("src/Odd/Odd.csproj", project);
+    let mut client = Client::start(&bench, false);
+    let found = text(&client.call("search", json!({"query": "NodeStore"})));
+    assert!(found.contains("about the repository: `status` with op doctor"), "{found}");
+    assert!(!found.contains("CS-"), "{found}");
+    let doctor = text(&client.call("status", json!({"op": "doctor"})));
+    assert!(doctor.contains("Gone.csproj"), "{doctor}");
+}
+
+#[test]
 fn resources_are_listed_and_read() {
     let bench = Bench::memotree();
     let many: String = (0..450).map(|number| format!("public class Many{number:03}<T> {{ }}\n")).collect();

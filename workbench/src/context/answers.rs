@@ -1,6 +1,6 @@
 //! Chooses the parts of types that answer a query: their members that fit it best, as code, then neighbours in brief and in one line.
 //!
-//! Members get three fifths of the room. Their order combines how well their own words fit the query (BM25, relative to the best member) and the
+//! Members get three fifths of a small room and more of a large one. Their order combines how well their own words fit the query (BM25, relative to the best member) and the
 //! value of their type: 0.6 for its score, 0.2 for nearness to the others, 0.1 if it can be shown whole, 0.1 for how often it was used (seed 003,
 //! budget).
 
@@ -20,11 +20,13 @@ const BY_WHOLENESS: f32 = 0.1;
 const BY_ACCESS: f32 = 0.1;
 /// Weight of the type's value beside the fit of a member.
 const OF_TYPE: f32 = 0.5;
-/// The share of the room for members.
-const FOR_MEMBERS: f32 = 0.6;
+/// The share of the room for members where it is small, and where it has at least so many tokens; between them it grows.
+const FOR_MEMBERS: (f32, f32) = (0.6, 0.85);
+const SMALL: f32 = 4_000.0;
+const LARGE: f32 = 8_000.0;
 /// The share of it for one member, and the limit of members of one type.
 const FOR_ONE_MEMBER: f32 = 0.5;
-const OF_ONE_TYPE: usize = 5;
+const OF_ONE_TYPE: usize = 8;
 /// A type is shown whole if that takes at most this many times the tokens of its answering members.
 const WHOLE: f32 = 1.25;
 /// Limit of types without such members that are shown in brief; further ones get a line each.
@@ -44,8 +46,11 @@ const B: f32 = 0.4;
 impl Draft<'_> {
     /// Shows the answering members, the best first, each with the head of its type.
     pub(super) fn show_answers(&mut self) {
-        let most = self.used + (self.free() as f32 * FOR_MEMBERS) as usize;
-        let for_one = (self.free() as f32 * FOR_MEMBERS * FOR_ONE_MEMBER) as usize;
+        let free = self.free() as f32;
+        let (least, full) = FOR_MEMBERS;
+        let share = least + (full - least) * ((self.room as f32 - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
+        let most = self.used + (free * share) as usize;
+        let for_one = (free * share * FOR_ONE_MEMBER) as usize;
         for (at, member) in self.answers() {
             let mut members = self.sections[at].as_ref().map_or_else(Vec::new, |shown| shown.members.clone());
             if members.len() < OF_ONE_TYPE {

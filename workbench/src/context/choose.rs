@@ -1,6 +1,6 @@
 //! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best beside the types chosen so far.
 //!
-//! Among types that fit about equally well, one related to a chosen type comes first, then one that can be shown whole. Pure: the same index, log and
+//! A type whose name the query says in words fits better, and one of tests less well where the query does not ask for tests. Among types that fit about equally well, one related to a chosen type comes first, then one that can be shown whole. Pure: the same index, log and
 //! query give the same choice.
 
 use super::index::{Edge, Index};
@@ -9,11 +9,16 @@ use super::package::{Grade, Package};
 use super::relevance::{Factors, Log};
 use super::rounds::{Inheritance, Inherited};
 use super::secret::Secrets;
+use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Types that are considered for their words.
 const RANKED: usize = 300;
+/// What is added to the fit of a type whose whole name the query says, as a multiple of it.
+const BY_NAME: f32 = 1.0;
+/// What is left of the fit of tests and samples where the query does not ask for them.
+const OF_TESTS: f32 = 0.7;
 /// Number of best types whose neighbours are considered too.
 const SEEDS: usize = 8;
 /// Weights of an edge by declarations and of one by code alone.
@@ -161,9 +166,21 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -
 /// Returns all types that may be chosen, with the factors that do not depend on the choice; counts matching types that may not be shown.
 fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, Candidate> {
     let index = question.index;
-    let scores = index.rank(question.words);
+    let mut scores = index.rank(question.words);
     let mut fitting: Vec<(usize, f32)> = scores.iter().map(|(at, score)| (*at, *score)).collect();
-    fitting.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    let by_score = |one: &(usize, f32), other: &(usize, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
+    fitting.sort_by(by_score);
+    fitting.truncate(2 * RANKED);
+    let asks_for_tests = question.words.iter().any(|word| is_test_word(word));
+    let mut folders: FxHashMap<&str, bool> = FxHashMap::default();
+    for (at, score) in &mut fitting {
+        *score *= 1.0 + BY_NAME * index.share_of_name(*at, question.words);
+        if !asks_for_tests && is_of_tests(index, *at, &mut folders) {
+            *score *= OF_TESTS;
+        }
+        scores.insert(*at, *score);
+    }
+    fitting.sort_by(by_score);
     let is_secret = |at: usize| question.secrets.of(index, at).is_some();
     fitting.truncate(RANKED);
     let all = fitting.len();
@@ -219,6 +236,25 @@ fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, 
             (at, candidate)
         })
         .collect()
+}
+
+/// Whether a word of a query or a folder means code that tests or shows other code.
+fn is_test_word(word: &str) -> bool {
+    ["test", "testing", "unittest", "benchmark", "sample", "example"].contains(&word)
+}
+
+/// Whether all files of a type are in folders of tests or samples.
+fn is_of_tests<'q>(index: &'q Index, at: usize, known: &mut FxHashMap<&'q str, bool>) -> bool {
+    let files = index.document(at).map_or(&[][..], |document| &document.files);
+    !files.is_empty()
+        && files.iter().all(|file| {
+            let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+            *known.entry(folder).or_insert_with(|| {
+                let mut found = false;
+                for_each_word(folder, |word| found |= is_test_word(word));
+                found
+            })
+        })
 }
 
 /// Returns the package that a type belongs to best, by its namespace or the folder of one of its files.
@@ -340,6 +376,25 @@ mod tests {
     }
 
     #[test]
+    fn names_lead_and_tests_follow_unless_they_are_asked_for() {
+        let index = Index::new(vec![
+            document("Net.Tests.Socket", "send command over connection connection command", &[]),
+            document("Net.Connection", "send command over connection", &[]),
+            document("Net.Other", "send command over connection connection command", &[]),
+        ]);
+        let first = |query: &str| {
+            let choice = choose_for_query(&index, query, &Log::default(), &Inheritance::default(), 3);
+            let keys: Vec<&str> = choice.chosen.iter().map(|one| index.key(one.at)).collect();
+            keys.join(" ")
+        };
+        assert_eq!(
+            first("how are commands sent over the connection, send"),
+            "Net.Connection Net.Other Net.Tests.Socket"
+        );
+        assert!(first("how do tests send a command over the connection").starts_with("Net.Tests.Socket"));
+    }
+
+    #[test]
     fn what_belongs_to_the_best_comes_with_it() {
         let (index, choice) = choose_plain("retry backoff", 10);
         let keys = keys(&index, &choice);
@@ -409,7 +464,7 @@ mod tests {
             choice.others.into_iter().map(|(.., why)| why).collect()
         };
         let full = passed(1, &WEIGHTS);
-        assert_eq!(full, [Passed::Full, Passed::Full, Passed::Full, Passed::Little, Passed::Nothing]);
+        assert_eq!(full, [Passed::Full, Passed::Full, Passed::Little, Passed::Little, Passed::Nothing]);
         assert!(!passed(100, &WEIGHTS).contains(&Passed::Full));
         let nothing = passed(
             100,

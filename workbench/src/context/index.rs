@@ -3,8 +3,9 @@
 //! An index is built once from the outputs of all types and then queried any number of times. After a change, unchanged types are taken over.
 
 use super::document::{Document, Parts};
+use super::words::for_each_word;
 use crate::other_languages::names::OtherNames;
-use crate::symbols::index::Symbols;
+use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
 use engine::values::digest::Digest;
 use engine::values::label::{escape, halves};
@@ -250,6 +251,25 @@ impl Index {
     /// Returns the rarity of a word that only one type has.
     pub fn rarest(&self) -> f32 {
         (1.0 + self.documents.len() as f32).ln()
+    }
+
+    /// Returns the share of the words in the name of the type at an index that are among words; rare words count more.
+    pub fn share_of_name(&self, at: usize, words: &[String]) -> f32 {
+        let document = &self.documents[at];
+        let mut own: Vec<String> = Vec::new();
+        if document.language.is_none() {
+            for_each_word(simple_name(&document.key), |word| own.push(word.to_owned()));
+        }
+        let is_said = |word: &String| words.contains(word);
+        // The name as a whole comes before its humps.
+        let humps = match own.split_first() {
+            Some((whole, _)) if is_said(whole) => return 1.0,
+            Some((_, humps)) if !humps.is_empty() => humps,
+            _ => return 0.0,
+        };
+        let all: f32 = humps.iter().map(|word| self.rarity(word)).sum();
+        let said: f32 = humps.iter().filter(|word| is_said(word)).map(|word| self.rarity(word)).sum();
+        if all > 0.0 { said / all } else { 0.0 }
     }
 
     /// Returns the share of words that name the type at an index or a member of it; rare words count more.

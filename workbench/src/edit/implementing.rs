@@ -274,6 +274,24 @@ mod tests {
     }
 
     #[test]
+    fn stubs_of_what_dotnet_asks_for_are_explicit_where_two_ask_for_one_name() {
+        let text =
+            "using System.Collections.Generic;\nnamespace N;\n\npublic class Row : IEnumerable<int>, System.IComparable<Row>\n{\n}\n";
+        let stub = |head: &str| format!("    {head}\n    {{\n        throw new System.NotImplementedException();\n    }}\n");
+        let stubs = [
+            "public IEnumerator<int> GetEnumerator()",
+            "public int CompareTo(Row other)",
+            "IEnumerator System.Collections.IEnumerable.GetEnumerator()",
+        ];
+        let expected = format!(
+            "using System.Collections;\n{}{}}}\n",
+            text.trim_end_matches("}\n"),
+            stubs.map(stub).join("\n")
+        );
+        assert_eq!(implemented("", text, "N.Row").text, expected);
+    }
+
+    #[test]
     fn names_are_found_behind_all_kinds_of_types() {
         for (text, name) in [
             ("void M()", "M"),

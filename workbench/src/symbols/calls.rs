@@ -116,6 +116,17 @@ pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
     lay(overload, call).is_some() || receiver && lay(overload, &extended()).is_some()
 }
 
+/// Whether no overload takes a call, if nothing that is `excluded` is passed by value: what an argument is, and what a parameter was bound to.
+pub(super) fn none_takes(overloads: &[Overload], call: &Call, excluded: &dyn Fn(&str, &str) -> bool) -> bool {
+    let is_excluded = |laid: &Laid<'_>, at: usize| {
+        let argument = call.arguments[at].as_str();
+        let is_known = !argument.is_empty() && argument != MADE && !is_passed(laid.kinds[at]);
+        is_known && laid.bound[at].is_some_and(|bound| excluded(argument, bound))
+    };
+    let takes = |laid: Laid<'_>| !(0..call.arguments.len()).any(|at| is_excluded(&laid, at));
+    !overloads.iter().any(|one| lay(one, call).is_some_and(takes))
+}
+
 /// Arguments laid over parameters.
 struct Laid<'p> {
     /// Type of the parameter of each argument.
@@ -216,7 +227,7 @@ fn differ(one: &str, other: &str) -> bool {
 const NUMBER: u8 = 2;
 
 /// The classes of simple types between which the language converts nothing.
-fn simple(key: &str) -> Option<u8> {
+pub(super) fn simple(key: &str) -> Option<u8> {
     Some(match key.strip_prefix("~System.")? {
         "String" => 0,
         "Boolean" => 1,

@@ -1,11 +1,16 @@
-//! Calls that an edit left without an overload that takes their arguments: by their number and by the names that they are written with.
+//! Calls that an edit left without an overload that takes their arguments: by their number, the names that they are written with, and by their types
+//! where it is certain that no conversion goes from one to the other.
 
-use super::calls::possible;
+use super::calls::{none_takes, possible, simple};
+use super::index::Symbols;
 use super::lost_names::EditedFile;
-use super::outputs::Outputs;
+use super::lost_types::is_one_part;
+use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use crate::edit::declared::declared_names;
 use engine::values::label::halves;
+use producers::csharp::deps::shape::Shape;
+use producers::csharp::deps::world::{Lookups, TableRows, World};
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{Call, Place};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) type Calls = BTreeMap<(String, String), BTreeSet<Place>>;
 
 /// Calls that came with an edit, or of members that it changed, and that no overload takes.
-pub(super) fn misfits<O: Outputs>(outputs: &mut O, calls: &Calls, files: &[EditedFile]) -> Result<BTreeSet<String>, O::Error> {
+pub(super) fn misfits<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    calls: &Calls,
+    files: &[EditedFile],
+) -> Result<BTreeSet<String>, O::Error> {
     let changed = changed_members(files);
     let mut wanted: Calls = BTreeMap::new();
     for ((key, name), places) in calls {
@@ -28,23 +38,37 @@ pub(super) fn misfits<O: Outputs>(outputs: &mut O, calls: &Calls, files: &[Edite
     let keys: BTreeSet<&str> = wanted.keys().map(|(key, _)| key.as_str()).collect();
     let keys: Vec<&str> = keys.into_iter().collect();
     let rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    if wanted.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let declared = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
+    let lookups = Lookups::new(&declared);
+    let world = World::new(&lookups);
     let mut told = BTreeSet::new();
     for ((key, name), places) in &wanted {
         let all = rows.get(key.as_str()).into_iter().flatten();
-        let own: Vec<Overload> = all.filter(|one| one.name == *name).cloned().collect();
+        let mut own: Vec<Overload> = all.filter(|one| one.name == *name).cloned().collect();
         // What is no method is called as a delegate, and a type without constructors has one that is not written.
         let are_called = own.iter().all(|one| matches!(one.kind.as_str(), "method" | "constructor"));
         if own.is_empty() || !are_called {
             continue;
         }
-        let misfit = |place: &&Place| place.call.as_ref().is_some_and(|call| possible(&own, &untyped(call)).is_empty());
-        let is_value = |place: &&Place| name != ".ctor" || place.call.as_ref().is_some_and(|call| !call.arguments.is_empty());
-        let at: Vec<String> = places
-            .iter()
-            .filter(misfit)
-            .filter(is_value)
-            .map(|place| format!("{}:{}:{}", place.file, place.line, place.column))
-            .collect();
+        overloads::bind(symbols, key, &mut own)?;
+        let mut at: Vec<String> = Vec::new();
+        for place in places {
+            let Some(call) = place.call.as_ref().filter(|call| name != ".ctor" || !call.arguments.is_empty()) else {
+                continue;
+            };
+            // What a range takes of a value has another type than one element of it.
+            let are_types_known = !place.text.contains("..");
+            let is_misfit = possible(&own, &untyped(call)).is_empty()
+                || are_types_known
+                    && none_takes(&own, call, &|argument, parameter| excludes(&world, argument, parameter))
+                    && are_whole(outputs, symbols, &own, call)?;
+            if is_misfit {
+                at.push(format!("{}:{}:{}", place.file, place.line, place.column));
+            }
+        }
         if let Some(first) = at.first() {
             let more = if at.len() > 1 {
                 format!(" and {} more places", at.len() - 1)
@@ -60,6 +84,43 @@ pub(super) fn misfits<O: Outputs>(outputs: &mut O, calls: &Calls, files: &[Edite
         }
     }
     Ok(told)
+}
+
+/// Whether it is certain that no value of the one type can be passed where the other is asked for: one of them is of the workspace, and the other too
+/// or a simple one; the one is no base of the other, and neither declares a conversion.
+fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
+    let (from, to) = (Shape::read(argument, false), Shape::read(parameter, false));
+    let (Some(from_key), Some(to_key)) = (from.key(), to.key()) else {
+        return false;
+    };
+    let is_own = |key: &str| world.type_line(key).is_some() && world.kind(key) != 'd' && !key.contains("InterpolatedString");
+    let is_clear = |key: &str| simple(key).is_some() || !key.starts_with(['~', '^']) && is_own(key);
+    // Zero is a value of every enumeration.
+    let may_be_zero = simple(from_key).is_some() && world.kind(to_key) == 'e';
+    let are_simple = simple(from_key).is_some() && simple(to_key).is_some();
+    if !is_clear(from_key) || !is_clear(to_key) || may_be_zero || are_simple {
+        return false;
+    }
+    let (sources, targets) = (world.levels(&from), world.levels(&to));
+    let all = || sources.iter().chain(&targets);
+    let is_known = |level: &Shape| level.key().is_some_and(|key| !key.starts_with('^'));
+    let is_base = |level: &Shape| level.key().is_some_and(|key| symbol_of(key) == symbol_of(to_key));
+    let mut conversions = Vec::new();
+    all().for_each(|level| world.declared(level, "op_Implicit", &mut conversions));
+    all().all(is_known) && !sources.iter().any(is_base) && conversions.is_empty()
+}
+
+/// Whether nothing generated may be a part of the types of arguments and parameters.
+fn are_whole<O: Outputs>(outputs: &mut O, symbols: &Symbols, own: &[Overload], call: &Call) -> Result<bool, O::Error> {
+    let parameters = own.iter().flat_map(|one| &one.bound);
+    for one in call.arguments.iter().chain(parameters) {
+        if let Some(key) = Shape::read(one, false).key()
+            && is_one_part(outputs, symbols, key)?
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// A call, described by the number and the names of its arguments.

@@ -170,7 +170,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         .collect();
     found.lost.extend(told);
     found.lost.extend(unknown_types(outputs, symbols, &touched, files, &with_packages)?);
-    found.lost.extend(misfits(outputs, &calls, files)?);
+    found.lost.extend(misfits(outputs, symbols, &calls, files)?);
     found.lost.extend(unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
     Ok(found)
@@ -337,10 +337,62 @@ mod tests {
             "public int Twice(int by = 2) => Value * by;",
             "public int Twice() => System.Linq.Enumerable.Count(new[] { 1 });",
             "public int Twice() { System.Func<int, int> f = x => x; return f(1) + new Id().Value; }",
+            "public int Twice() => Sum(first: 1, 2); static int Sum(int first, int second) => first;",
+            "public int Twice() { var (one, two) = Make(); return one; static (int, int) Make() { return (1, 2); } }",
             "public int Twice() => Sum(1, 2, 3) + Sum(); static int Sum(params int[] all) => all.Length;",
             "[Newest] public int Twice() => Take(\"\"[1..]); static int Take(string text) => 1;",
         ] {
             assert_eq!(lost(&ID.replace(twice, fine)), Vec::<String>::new(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_types_that_no_overload_takes_are_told() {
+        let twice = "public int Twice() => Value * 2;";
+        let lost_with = |more: &str, call: &str| {
+            let types = "\nclass Shop : IShop { public static implicit operator int(Shop one) => 1; }\nclass Big : Till { }\nclass Till { }\ninterface IShop { }\nenum Kind { A }\nclass Half : Package.Base { }\npartial class Made { }\n";
+            let after = format!(
+                "{}{types}",
+                ID.replace(twice, &format!("public int Twice() => {call};\n    static int F({more}) => 1;"))
+            );
+            lost_between(&format!("{ID}{types}"), &after)
+        };
+        for (parameters, call) in [
+            ("Id one", "F(\"x\")"),
+            ("Id one", "F(1)"),
+            ("string one", "F(1)"),
+            ("bool one", "F(\"x\")"),
+            ("string one", "F(this)"),
+            ("int one", "F(Kind.A)"),
+            ("Till one", "F(this)"),
+            ("Big one", "F(new Till())"),
+            ("IShop one", "F(new Till())"),
+            ("params Till[] all", "F(new Till(), this)"),
+        ] {
+            let told = lost_with(parameters, call);
+            assert!(
+                told.len() == 1 && told[0].starts_with("no F takes the arguments at id.cs:6:27"),
+                "{parameters} {call} {told:?}"
+            );
+        }
+        for (parameters, call) in [
+            ("int one", "F(new Shop())"),
+            ("Shop one", "F(null)"),
+            ("Till one", "F(new Big())"),
+            ("IShop one", "F(new Shop())"),
+            ("Kind one", "F(0)"),
+            ("object one", "F(this)"),
+            ("Package.Thing one", "F(this)"),
+            ("Till[] all", "F(new Till[2][1..])"),
+            ("Till one", "F(new Half())"),
+            ("Till one", "F(new Made())"),
+            ("System.IComparable one", "F(\"x\")"),
+            ("params Till[] all", "F(new Till[0])"),
+            ("long one", "F(1)"),
+            ("Till one = null, object other = null", "F(other: this)"),
+            ("Till one, int x = 1) => 1; static int F(Id one", "F(this)"),
+        ] {
+            assert_eq!(lost_with(parameters, call), Vec::<String>::new(), "{parameters} {call}");
         }
     }
 
@@ -352,6 +404,14 @@ mod tests {
         assert_eq!(
             lost_between(&before.replace("partial ", ""), &after.replace("partial ", "")).len(),
             1
+        );
+        let owing = after
+            .replace("class Id {", "class Id : System.IDisposable {")
+            .replace("Made + this.Made + ", "");
+        assert_eq!(lost_between(before, &owing), Vec::<String>::new());
+        assert_eq!(
+            lost_between(&before.replace("partial ", ""), &owing.replace("partial ", "")),
+            ["N.Id lacks System.IDisposable#Dispose()"]
         );
         let user = before.replace("int One()", "public int Twice() => 1; }\nclass Go { Id id; int One()");
         assert_eq!(

@@ -82,7 +82,7 @@ impl GeneratedParts {
 }
 
 /// Whether a type has one declaration, which says that it has others.
-fn is_one_part<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
+pub(super) fn is_one_part<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
     let files = symbols.find(key).map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
     let Some([file]) = files.as_deref() else { return Ok(false) };
     let Some(bytes) = read_one(outputs, file_label(file, "syntax"))? else {
@@ -111,9 +111,14 @@ pub(super) fn unknown_types<O: Outputs>(
     let mut told = BTreeSet::new();
     for name in names {
         let last = last_name(&name);
+        // A name of a package may be written in full.
+        let is_foreign = name.split_once('.').is_some_and(|(root, _)| {
+            let is_own = |space: &String| super::index::is_within(space, root);
+            !dotnet::has_namespace(root) && !symbols.namespaces().iter().any(is_own)
+        });
         for file in files.iter().filter(|file| file.gains(last)) {
             let near = nearest_type(symbols, last);
-            if near.is_none() && with_packages.contains(&file.path) {
+            if near.is_none() && (is_foreign || with_packages.contains(&file.path)) {
                 continue;
             }
             let places = new_places(file, last).join(", ");
@@ -202,7 +207,7 @@ pub(super) fn unimplemented<O: Outputs>(
         let is_class = symbols
             .find(key)
             .is_some_and(|at| !matches!(symbols.glance(at).kind, "interface" | "enum" | "delegate"));
-        if !is_class {
+        if !is_class || is_one_part(outputs, symbols, key)? {
             continue;
         }
         let own = symbol_of(key);

@@ -4,6 +4,7 @@
 pub mod call_graph;
 pub mod calls;
 pub mod contents;
+mod contracts;
 pub mod describe;
 pub mod distance;
 pub mod file;
@@ -29,6 +30,7 @@ pub mod outputs;
 pub mod overloads;
 pub mod override_places;
 pub mod path;
+mod registrations;
 pub mod relations;
 pub mod resolve;
 #[cfg(test)]
@@ -44,6 +46,8 @@ pub mod state;
 pub mod unbound;
 mod unbound_places;
 pub mod unimplemented;
+#[cfg(test)]
+mod unimplemented_tests;
 mod unreferenced;
 pub mod usages;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! they are written is read from the texts of the bases, with the type arguments that the type gives them.
 
 use super::calls::counterparts;
+use super::contracts;
 use super::hierarchy::explicit_interface;
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, file_label};
@@ -50,14 +51,17 @@ pub struct Debts {
     pub owed: Vec<Owed>,
     /// Members of interfaces of .NET that it has nothing of the name for.
     pub of_dotnet: BTreeSet<String>,
+    /// Classes of .NET that it derives from and whose abstract members are not known.
+    pub undescribed: BTreeSet<String>,
     /// Why there may be more.
     pub unknown: BTreeSet<String>,
 }
 
 /// One declaration of a type.
-struct Part {
-    decl: TypeDecl,
-    heads: Vec<(Member, MemberHead)>,
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) decl: TypeDecl,
+    pub(super) heads: Vec<(Member, MemberHead)>,
     usings: Vec<Using>,
 }
 
@@ -70,6 +74,48 @@ struct Level {
     parts: Vec<Part>,
 }
 
+impl Level {
+    /// A type of .NET with these type arguments.
+    fn of_contract(key: &str, written: String, given: Vec<String>) -> Option<Self> {
+        let part = contracts::contract(key)?;
+        Some(Self {
+            arguments: part.decl.type_parameters.iter().cloned().zip(given).collect(),
+            is_interface: part.decl.kind == TypeKind::Interface,
+            key: format!("~{key}"),
+            written,
+            parts: vec![part.clone()],
+        })
+    }
+
+    /// The bases of a type of .NET, named in full.
+    fn bases_of_contract(&self) -> Vec<Self> {
+        let own = contracts::contract(&self.key[1..]);
+        let of = |(key, written): (&str, &str)| {
+            let given = name_and_arguments(written)
+                .1
+                .into_iter()
+                .map(|one| with_arguments(one, &self.arguments));
+            let given: Vec<String> = given.collect();
+            let plain = key.split('`').next().unwrap_or(key);
+            let written = if given.is_empty() {
+                plain.to_owned()
+            } else {
+                format!("{plain}<{}>", given.join(", "))
+            };
+            Self::of_contract(key, written, given)
+        };
+        own.into_iter().flat_map(contracts::bases).filter_map(of).collect()
+    }
+
+    /// The result and the kind of each member of a key: what stands before its name.
+    fn result_of(&self, key: &str) -> Option<String> {
+        let heads = self.parts.iter().flat_map(|part| &part.heads);
+        let mut own = heads.filter(|(member, _)| member_key(member) == key);
+        let text = with_arguments(&own.next()?.1.text, &self.arguments);
+        Some(text.split(['(', ' ']).next().unwrap_or_default().to_owned())
+    }
+}
+
 /// Finds what a type owes to its bases.
 ///
 /// # Errors
@@ -79,14 +125,22 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
     let lookups = Lookups::new(&rows);
     let world = World::new(&lookups);
-    let levels = levels(outputs, symbols, &world, disk, key, &mut found)?;
-    let keys: Vec<&str> = levels.iter().map(|level| level.key.as_str()).collect();
-    let rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    let brought = Brought::by_classes(&world, key);
+    let levels = levels(outputs, symbols, (&world, &brought), disk, key, &mut found)?;
+    let keys: Vec<&str> = levels
+        .iter()
+        .map(|level| level.key.as_str())
+        .filter(|key| !is_of_dotnet(key))
+        .collect();
+    let mut rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+    for level in levels.iter().filter(|level| is_of_dotnet(&level.key)) {
+        rows.insert(&level.key, level.parts.iter().flat_map(contracts::members).collect());
+    }
     let Some(own) = levels.first() else { return Ok(found) };
     let is_abstract = own.parts.iter().any(|part| part.decl.modifiers.iter().any(|one| one == "abstract"));
     for (at, level) in levels.iter().enumerate().skip(1) {
         if level.is_interface || !is_abstract {
-            owed_to(level, &levels[..at], &levels, &rows, &mut found.owed);
+            owed_to((at, level), &levels, &rows, &brought, &mut found.owed);
         }
     }
     let names: BTreeSet<&str> = levels
@@ -99,17 +153,52 @@ pub fn debts<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, ke
         .parts
         .iter()
         .any(|part| matches!(part.decl.kind, TypeKind::Record | TypeKind::RecordStruct));
-    owed_to_dotnet(&world, key, &mut found, |name| {
+    if is_record {
+        found.owed.retain(|one| one.path != "System.IEquatable`1#Equals(T)");
+    }
+    owed_to_dotnet(&world, &brought, key, &mut found, |name| {
         names.contains(name) || is_record && name == "Equals"
     });
     Ok(found)
+}
+
+/// Whether a key is that of a type of .NET.
+fn is_of_dotnet(key: &str) -> bool {
+    key.starts_with('~')
+}
+
+/// What the classes of .NET that a type derives from have.
+struct Brought {
+    classes: Vec<String>,
+    /// Keys of their interfaces.
+    interfaces: BTreeSet<String>,
+}
+
+impl Brought {
+    fn by_classes(world: &World<'_>, key: &str) -> Self {
+        let levels = world.levels(&Shape::of_key(key));
+        let of_dotnet = levels.iter().filter_map(Shape::key).filter_map(|key| key.strip_prefix('~'));
+        let is_class = |key: &&str| dotnet::get(key).is_some_and(|one| one.kind != 'i');
+        let classes: BTreeSet<String> = of_dotnet.filter(is_class).map(str::to_owned).collect();
+        let all = classes.iter().flat_map(|class| world.levels(&Shape::of_key(&format!("~{class}"))));
+        Self {
+            interfaces: all.filter_map(|level| level.key().map(str::to_owned)).collect(),
+            classes: classes.into_iter().collect(),
+        }
+    }
+
+    /// Whether a class has a member of a name.
+    fn has(&self, name: &str) -> bool {
+        let mut known = self.classes.iter().filter_map(|class| dotnet::get(class));
+        known.any(|class| class.members(name).next().is_some())
+    }
 }
 
 /// A type and its bases in the workspace, nearest first; the others are noted.
 fn levels<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    world: &World<'_>,
+    (world, brought): (&World<'_>, &Brought),
     disk: &dyn Disk,
     key: &str,
     found: &mut Debts,
@@ -126,6 +215,14 @@ fn levels<O: Outputs>(
     while at < levels.len() {
         let level = &levels[at];
         at += 1;
+        if is_of_dotnet(&level.key) {
+            for level in level.bases_of_contract() {
+                if !brought.interfaces.contains(&level.key) && seen.insert((level.key.clone(), level.written.clone())) {
+                    levels.push(level);
+                }
+            }
+            continue;
+        }
         let mut bases: Vec<Shape> = world.type_line(&level.key).map_or_else(Vec::new, |line| line.bases.to_vec());
         let mut next = Vec::new();
         for written in level.parts.iter().flat_map(|part| &part.decl.bases) {
@@ -139,17 +236,28 @@ fn levels<O: Outputs>(
                 continue;
             };
             let base = bases.remove(which);
+            let (is_class, base) = (world.kind(base.key().unwrap_or_default()) != 'i', base);
             let base = base.key().unwrap_or_default().to_owned();
-            if base.starts_with('~') {
-                continue;
-            }
             let arguments: Vec<String> = arguments.iter().map(|one| with_arguments(one, &level.arguments)).collect();
             let written = with_arguments(written, &level.arguments);
+            if is_of_dotnet(&base) {
+                let is_described = contracts::contract(&base[1..]).is_some();
+                if is_class && !is_described && contracts::may_be_abstract(&base) {
+                    found.undescribed.insert(base[1..].to_owned());
+                }
+                if !is_described || !is_class && brought.interfaces.contains(&base) {
+                    continue;
+                }
+            }
             if seen.insert((base.clone(), written.clone())) {
                 next.push((base, written, arguments));
             }
         }
         for (base, written, given) in next {
+            if is_of_dotnet(&base) {
+                levels.extend(Level::of_contract(&base[1..], written, given));
+                continue;
+            }
             let parts = declarations_of(outputs, symbols, disk, &base, found)?;
             let parameters = parts.first().map_or(&[][..], |part| &part.decl.type_parameters);
             if symbol_of(&base).split('+').rev().skip(1).any(|outer| outer.contains('`')) {
@@ -181,7 +289,7 @@ fn declarations_of<O: Outputs>(
     };
     let files = symbols.row(at)?.files;
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
-    let mut parts = Vec::new();
+    let mut all = Vec::new();
     for (file, output) in files.iter().zip(outputs.read(&labels)?) {
         let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
         let text = disk.read_at_most(file, LARGEST).ok().and_then(|bytes| Some(decode(&bytes).ok()?.0));
@@ -190,30 +298,42 @@ fn declarations_of<O: Outputs>(
             continue;
         };
         let defines: BTreeSet<String> = known.own.into_iter().collect();
-        let syntax = read(&text, &defines);
-        if !matches!(syntax.tier, Tier::Whole | Tier::Repaired) {
+        let (own, tier) = parts(&text, &defines, |decl| decl.has_symbol(symbol_of(key)));
+        if !matches!(tier, Tier::Whole | Tier::Repaired) {
             found.unknown.insert(format!("{file}: it does not parse, and may declare more"));
         }
-        let compiled = blank(&text, &defines);
-        let all = declared(&text, &syntax);
-        for decl in syntax.types.iter().filter(|decl| decl.has_symbol(symbol_of(key))) {
-            let head = |member: &Member| {
-                let name = format!("{}#{}", decl.symbol(), member_key(member));
-                let place = all.iter().find(|one| one.is.name == name);
-                place.map_or_else(MemberHead::default, |place| MemberHead::read(&compiled[place.range.clone()]))
-            };
-            parts.push(Part {
-                heads: decl.members.iter().map(|member| (member.clone(), head(member))).collect(),
-                usings: syntax.usings.clone(),
-                decl: decl.clone(),
-            });
-        }
+        all.extend(own);
     }
-    Ok(parts)
+    Ok(all)
+}
+
+/// Those declarations of a text that are wanted, with the heads of their members, and how well it parsed.
+pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&TypeDecl) -> bool) -> (Vec<Part>, Tier) {
+    let syntax = read(text, defines);
+    let compiled = blank(text, defines);
+    let places: BTreeMap<String, std::ops::Range<usize>> = declared(text, &syntax)
+        .into_iter()
+        .rev()
+        .map(|one| (one.is.name, one.range))
+        .collect();
+    let part = |decl: &TypeDecl| {
+        let head = |member: &Member| {
+            let place = places.get(&format!("{}#{}", decl.symbol(), member_key(member)));
+            place.map_or_else(MemberHead::default, |range| MemberHead::read(&compiled[range.clone()]))
+        };
+        Part {
+            heads: decl.members.iter().map(|member| (member.clone(), head(member))).collect(),
+            usings: syntax.usings.clone(),
+            decl: decl.clone(),
+        }
+    };
+    let wanted = syntax.types.iter().filter(|decl| is_wanted(decl));
+    (wanted.map(part).collect(), syntax.tier)
 }
 
 /// What one base asks for and none of the classes has.
-fn owed_to(level: &Level, nearer: &[Level], all: &[Level], rows: &BTreeMap<&str, Vec<Overload>>, owed: &mut Vec<Owed>) {
+fn owed_to((at, level): (usize, &Level), all: &[Level], rows: &BTreeMap<&str, Vec<Overload>>, brought: &Brought, owed: &mut Vec<Owed>) {
+    let nearer = &all[..at];
     for part in &level.parts {
         for (member, head) in &part.heads {
             let is_kind = matches!(
@@ -247,21 +367,40 @@ fn owed_to(level: &Level, nearer: &[Level], all: &[Level], rows: &BTreeMap<&str,
                 let some: Vec<Overload> = all.filter(|one| fits(one)).cloned().collect();
                 !counterparts(own, &some).is_empty()
             };
-            let contract = simple_name(&level.key);
-            let explicit = |one: &Overload| short_of(&one.name) == Some(own.name.as_str()) && explicit_interface(&one.name) == contract;
+            let explicit = |of: &Level| {
+                let arity = arity_of(&of.key);
+                all.iter().any(|other| {
+                    has(other, &|one: &Overload| {
+                        let base = short_of(&one.name).map_or("", |short| one.name.trim_end_matches(short).trim_end_matches('.'));
+                        short_of(&one.name) == Some(own.name.as_str())
+                            && explicit_interface(&one.name) == simple_name(&of.key)
+                            && (!is_of_dotnet(&of.key) || name_and_arguments(base).1.len() == arity)
+                    })
+                })
+            };
             let public = |one: &Overload| one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static;
             let overrides = |one: &Overload| one.name == own.name && one.is_override;
+            // One method cannot return what two interfaces of .NET ask for: that of more type arguments has it.
+            let is_taken = || {
+                let result = level.result_of(&key);
+                all.iter().enumerate().any(|(place, other)| {
+                    let is_before = (arity_of(&level.key), place) < (arity_of(&other.key), at);
+                    let is_twin = is_of_dotnet(&level.key) && is_of_dotnet(&other.key) && other.is_interface && is_before;
+                    is_twin && other.result_of(&key).is_some_and(|other| Some(other) != result) && !explicit(other)
+                })
+            };
             let is_met = match level.is_interface {
-                true => all
-                    .iter()
-                    .any(|other| has(other, &explicit) || !other.is_interface && has(other, &public)),
+                true => {
+                    let is_public = || all.iter().any(|other| !other.is_interface && has(other, &public)) && !is_taken();
+                    brought.has(&own.name) || explicit(level) || is_public()
+                }
                 false => nearer.iter().any(|other| !other.is_interface && has(other, &overrides)),
             };
             if is_met {
                 continue;
             }
             owed.push(Owed {
-                path: format!("{}#{key}", level.key),
+                path: format!("{}#{key}", level.key.trim_start_matches('~')),
                 kind: member.kind,
                 base: level.written.clone(),
                 is_of_interface: level.is_interface,
@@ -282,24 +421,18 @@ fn owed_to(level: &Level, nearer: &[Level], all: &[Level], rows: &BTreeMap<&str,
     }
 }
 
-/// Members of interfaces of .NET that no class has a member of the name for: those that take and give nothing are written, others named.
-fn owed_to_dotnet(world: &World<'_>, key: &str, found: &mut Debts, has: impl Fn(&str) -> bool) {
+/// Members of interfaces of .NET without a contract that no class has a member of the name for: those that take and give nothing are written, others
+/// named.
+fn owed_to_dotnet(world: &World<'_>, brought: &Brought, key: &str, found: &mut Debts, has: impl Fn(&str) -> bool) {
     let levels = world.levels(&Shape::of_key(key));
     let keys: BTreeSet<&str> = levels
         .iter()
         .filter_map(Shape::key)
         .filter_map(|key| key.strip_prefix('~'))
         .collect();
-    let (interfaces, classes): (Vec<&str>, Vec<&str>) = keys
-        .into_iter()
-        .partition(|key| dotnet::get(key).is_some_and(|one| one.kind == 'i'));
-    let brought: BTreeSet<String> = classes
-        .iter()
-        .flat_map(|class| world.levels(&Shape::of_key(&format!("~{class}"))))
-        .filter_map(|level| level.key().map(str::to_owned))
-        .collect();
-    for interface in interfaces {
-        let Some(of) = dotnet::get(interface).filter(|_| !brought.contains(&format!("~{interface}"))) else {
+    let is_open = |key: &&str| contracts::contract(key).is_none() && !brought.interfaces.contains(&format!("~{key}"));
+    for interface in keys.into_iter().filter(is_open) {
+        let Some(of) = dotnet::get(interface).filter(|one| one.kind == 'i') else {
             continue;
         };
         for name in of.instance_members().filter(|name| !has(name)) {
@@ -380,62 +513,4 @@ fn with_arguments(text: &str, arguments: &BTreeMap<String, String>) -> String {
         }
     }
     made + &text[end..]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::samples::Sample;
-    use super::*;
-
-    fn owed(text: &str, key: &str) -> (Vec<String>, Vec<String>) {
-        let mut sample = Sample::of(&[("a.cs", text)]);
-        let symbols = sample.names();
-        let disk = sample.world();
-        let found = debts(&mut sample, &symbols, &*disk, key).expect("outputs");
-        let line = |one: &Owed| format!("{}: {} [{}]", one.path, one.head.of_interface(), one.base);
-        let beside = found.of_dotnet.into_iter().chain(found.unknown).collect();
-        (found.owed.iter().map(line).collect(), beside)
-    }
-
-    #[test]
-    fn members_of_interfaces_and_abstract_ones_are_owed() {
-        let text = "using System;
-interface I<T> : J { T Get(T id, int most = 3); int Count { get; set; } void Free() { } static abstract T Make(); int this[T at] { get; } event Action E; }
-interface J { void Go(int x); void Stop(); }
-abstract class B<K> { protected abstract void M(K one); public abstract string N { get; } public void Go(int x) { } }
-class A : B<string>, I<int> { void J.Stop() { } public int Count { get; set; } public override string N => null; }
-class C : A { }
-abstract class D : B<int>, J { public abstract void Stop(); }
-record R(int Count) : IEquatable<R>, IDisposable, IAsyncDisposable;
-class P : Package.Base, J { }
-class L : System.Collections.Generic.List<int> { }
-";
-        assert_eq!(
-            owed(text, "A"),
-            (
-                [
-                    "B`1#M(K): void M(string one); [B<string>]",
-                    "I`1#Get(T,int): int Get(int id, int most = 3); [I<int>]",
-                    "I`1#Make(): int Make(); [I<int>]",
-                    "I`1#this[](T): int this[int at] { get; } [I<int>]",
-                    "I`1#E: event Action E; [I<int>]"
-                ]
-                .map(str::to_owned)
-                .to_vec(),
-                Vec::new()
-            )
-        );
-        assert_eq!(owed(text, "D"), Default::default());
-        assert_eq!(
-            owed(text, "R"),
-            (
-                vec!["System.IDisposable#Dispose(): void Dispose(); [System.IDisposable]".to_owned()],
-                vec!["System.IAsyncDisposable#DisposeAsync".to_owned()]
-            )
-        );
-        assert_eq!(owed(text, "L"), Default::default());
-        let (found, unknown) = owed(text, "P");
-        assert_eq!(found.len(), 2);
-        assert_eq!(unknown, ["its base `Package.Base` is not known"]);
-    }
 }

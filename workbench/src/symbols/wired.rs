@@ -1,21 +1,20 @@
 //! Uses that a framework makes: a container makes a type that is registered with it and passes it where an interface is asked for; a mediator calls
-//! the handler of what is sent. They are told by the line of the registration, and by the bases of the handler, and are never certain.
+//! the handler of what is sent. They are told by the registration, and by the bases of the handler, and are never certain.
 
 use super::index::{Symbols, simple_name};
 use super::meaning::Candidate;
 use super::outputs::{Outputs, SymbolError, file_label, type_label};
 use super::overloads::parameter_types;
+use super::registrations::{Registration, registrations};
 use super::unimplemented::name_and_arguments;
 use super::usages::{Subject, Usages, Why, usages_of_all};
 use engine::values::label::halves;
 use producers::csharp::deps::Dependencies;
-use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
+use producers::csharp::usages::Place;
+use producers::text::decode_keeping_line_ends;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How methods end that register a type with a container, behind `Add` or `TryAdd`.
-const LIFETIMES: [&str; 5] = ["Singleton", "Scoped", "Transient", "HostedService", "Enumerable"];
 
 /// Interfaces of handlers, whose first type argument is what they handle.
 const HANDLERS: [&str; 9] = [
@@ -29,13 +28,6 @@ const HANDLERS: [&str; 9] = [
     "IConsumer",
     "IHandleMessages",
 ];
-
-/// A registration: what is asked for, and what is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Registration {
-    service: String,
-    implementation: String,
-}
 
 /// Labels the uses that a framework makes among the uses of members, and adds those that bear no name of theirs.
 ///
@@ -69,27 +61,41 @@ pub fn label_wired<O: Outputs>(
         .map(String::as_str)
         .zip(usages_of_all(outputs, symbols, &wanted, gaps)?)
         .collect();
+    let made = subjects.iter().filter_map(|subject| uses.get(halves(&subject.path)?.0));
+    let registered = registrations_at(outputs, made.flat_map(|uses| &uses.certain))?;
     for ((subject, handled), found) in subjects.iter().zip(handled).zip(found) {
         let key = halves(&subject.path).map_or(subject.path.as_str(), |(key, _)| key);
         let own = simple_name(key);
         let mut services: BTreeMap<String, String> = BTreeMap::new();
+        let mut by_interfaces = None;
         for place in uses.get(key).into_iter().flat_map(|uses| &uses.certain) {
-            let Some(one) = registration(&place.text).filter(|one| one.implementation == own) else {
+            let holds = |one: &&Registration| {
+                (one.lines.0..=one.lines.1).contains(&place.line) && one.implementations.iter().any(|made| made == own)
+            };
+            let Some(one) = registered.get(&place.file).into_iter().flatten().find(holds) else {
                 continue;
             };
-            if subject.name_in_uses() == ".ctor" && !found.certain.contains(place) {
-                let why = format!("registered as {}, which a container makes", one.service);
+            let at = format!("{}:{}", place.file, place.line);
+            let is_made_here = |one: &Place| (&one.file, one.line) == (&place.file, place.line);
+            if subject.name_in_uses() == ".ctor" && !found.certain.iter().any(is_made_here) {
+                let all = one.services.iter().map(String::as_str);
+                let all: Vec<&str> = all.chain(one.is_by_interfaces.then_some("its interfaces")).collect();
+                let why = format!("registered as {}, which a container makes", all.join(" and "));
                 found.possible.insert(place.clone(), Why::Wired(why));
             }
-            services
-                .entry(one.service)
-                .or_insert_with(|| format!("{}:{}", place.file, place.line));
+            for service in &one.services {
+                services.entry(service.clone()).or_insert_with(|| at.clone());
+            }
+            if one.is_by_interfaces {
+                by_interfaces.get_or_insert(at);
+            }
         }
         for why in found.possible.values_mut() {
             let Why::Through(path) = why else { continue };
             let base = simple_name(halves(path).map_or(path.as_str(), |(key, _)| key)).to_owned();
-            if let Some(at) = services.get(&base) {
-                *why = Why::Wired(format!("registered as {base} at {at}"));
+            if let Some(at) = services.get(&base).or(by_interfaces.as_ref()) {
+                let what = if services.contains_key(&base) { &base } else { "its interfaces" };
+                *why = Why::Wired(format!("registered as {what} at {at}"));
             }
         }
         for message in handled {
@@ -157,47 +163,26 @@ fn makes(line: &str, name: &str) -> bool {
         .any(|rest| name_and_arguments(rest.split(ends).next().unwrap_or_default()).0 == name)
 }
 
-/// What a line registers: `AddScoped<I, T>()`, `TryAddKeyedSingleton<T>(…)`, `AddTransient(typeof(I), typeof(T))`, `AddScoped<I>(_ => new T())`.
-fn registration(line: &str) -> Option<Registration> {
-    let tokens = lex(line).tokens;
-    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(line));
-    let at = (0..tokens.len()).find(|at| registers(word(*at), &tokens[*at]) && matches!(word(at + 1), "<" | "("))?;
-    let mut named = match word(at + 1) {
-        "<" => {
-            let end = tokens[at + 1..]
-                .iter()
-                .position(|token| token.text(line) == "(")
-                .map_or(tokens.len(), |end| at + 1 + end);
-            let end = tokens.get(end).map_or(line.len(), |token| token.start as usize);
-            let written = line[tokens[at].start as usize..end].trim();
-            let (_, arguments) = name_and_arguments(written);
-            arguments
-                .iter()
-                .map(|one| name_and_arguments(one).0.to_owned())
-                .collect::<Vec<String>>()
-        }
-        _ => Vec::new(),
-    };
-    for made in at + 1..tokens.len() {
-        let is_type = word(made) == "typeof" && word(made + 1) == "(";
-        if named.len() < 2 && (is_type || word(made) == "new") {
-            let mut last = made + 1 + usize::from(is_type);
-            while word(last + 1) == "." {
-                last += 2;
-            }
-            named.push(word(last).to_owned());
+/// The registrations of each file that holds a place.
+fn registrations_at<'p, O: Outputs>(
+    outputs: &mut O,
+    places: impl Iterator<Item = &'p Place>,
+) -> Result<BTreeMap<String, Vec<Registration>>, O::Error> {
+    let files: BTreeMap<String, &str> = places
+        .map(|place| (file_label(&place.file, "bytes"), place.file.as_str()))
+        .collect();
+    let labels: Vec<String> = files.keys().cloned().collect();
+    let mut found = BTreeMap::new();
+    if labels.is_empty() {
+        return Ok(found);
+    }
+    for output in outputs.read(&labels)? {
+        if let (Some(bytes), Some(file)) = (output.bytes, files.get(&output.label)) {
+            let (text, _) = decode_keeping_line_ends(&bytes, "");
+            found.insert((*file).to_owned(), registrations(&text));
         }
     }
-    let service = named.first()?.clone();
-    let implementation = named.get(1).unwrap_or(&service).clone();
-    Some(Registration { service, implementation })
-}
-
-/// Whether a word is a method that registers a type.
-fn registers(word: &str, token: &Token) -> bool {
-    let rest = word.strip_prefix("Try").unwrap_or(word);
-    let rest = rest.strip_prefix("Add").map(|rest| rest.strip_prefix("Keyed").unwrap_or(rest));
-    token.kind == Kind::Word && rest.is_some_and(|rest| LIFETIMES.contains(&rest))
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -206,28 +191,6 @@ mod tests {
     use super::super::samples::Sample;
     use super::super::usages::usages;
     use super::*;
-
-    #[test]
-    fn lines_that_register_are_read() {
-        for (line, service, implementation) in [
-            ("services.AddScoped<IShop, Shop>();", "IShop", "Shop"),
-            ("services.TryAddKeyedSingleton<N.IShop, N.Shop>(\"a\");", "IShop", "Shop"),
-            ("services.AddHostedService<Worker>();", "Worker", "Worker"),
-            ("builder.Services.AddTransient(typeof(IRepo<>), typeof(Repo<>));", "IRepo", "Repo"),
-            ("services.AddSingleton<IShop>(of => new Shop(of.Get<int>()));", "IShop", "Shop"),
-            ("services.AddScoped<IMap<int, string>, Map>();", "IMap", "Map"),
-        ] {
-            let found = registration(line).expect(line);
-            assert_eq!(
-                (found.service.as_str(), found.implementation.as_str()),
-                (service, implementation),
-                "{line}"
-            );
-        }
-        for line in ["services.AddLogging<IShop, Shop>();", "list.Add(new Shop());", "AddScoped", ""] {
-            assert_eq!(registration(line), None, "{line}");
-        }
-    }
 
     const TEXT: &str = "namespace N;
 interface IShop { int Price(int count); }
@@ -240,7 +203,11 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
 ";
 
     fn wired(symbol: &str) -> Vec<String> {
-        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        wired_in(TEXT, symbol)
+    }
+
+    fn wired_in(text: &str, symbol: &str) -> Vec<String> {
+        let mut sample = Sample::of(&[("a.cs", text)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let subject = Subject::of(&found).expect("one");
@@ -261,5 +228,26 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
         assert_eq!(wired("OrderHandler.Handle"), ["8:75 wired: it handles Order, which is made here"]);
         assert_eq!(wired("OrderHandler.HandleNone"), Vec::<String>::new());
         assert_eq!(wired("IShop.Price"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn registrations_of_several_lines_are_found() {
+        let text = TEXT.replace(
+            "services.AddScoped<IShop, Shop>();",
+            "services\n.AddScoped<IShop>(of =>\n{\n return new Shop(1);\n})\n.AddScoped(\n typeof(IShop),\n typeof(Shop));",
+        );
+        assert_eq!(wired_in(&text, "Shop.Price"), ["4:44 wired: registered as IShop at a.cs:8"]);
+        assert_eq!(
+            wired_in(&text, "Shop#.ctor(int)"),
+            ["12:9 wired: registered as IShop, which a container makes"]
+        );
+        let text = TEXT.replace(
+            "services.AddScoped<IShop, Shop>();",
+            "services.RegisterType<Shop>()\n.AsImplementedInterfaces();",
+        );
+        assert_eq!(
+            wired_in(&text, "Shop.Price"),
+            ["4:44 wired: registered as its interfaces at a.cs:5"]
+        );
     }
 }

@@ -154,8 +154,8 @@ impl Cursor<'_> {
         while matches!(
             self.peek(),
             "static" | "async" | "unsafe" | "extern" | "const" | "readonly" | "scoped" | "ref"
-        ) && self.is_word_at(self.at + 1)
-            && !matches!(self.ahead(1), "delegate")
+        ) && !matches!(self.ahead(1), "delegate")
+            && (self.is_word_at(self.at + 1) || self.ahead(1) == "(" && matches!(self.peek(), "static" | "unsafe"))
         {
             self.at += 1;
         }

@@ -24,6 +24,10 @@ fn statements_and_locals() {
         "Foreach(Var(0), Tuple([Name(\"a\"), Name(\"b\")])",
     );
     has("{ int F(int x) => x; }", "Function(LocalFunction { name: \"F\"");
+    has(
+        "{ static (int, string) F(int x) { return (x, null); } }",
+        "Function(LocalFunction { name: \"F\"",
+    );
     has("{ void F() { a(); } return new(b ? c : d); }", "Return(New(None");
     has("{ a = b; }", "Assign(Name(");
     has("{ if (x is Foo { Bar: 1 } f && f.G) return; }", "Recursive(Some(Named");

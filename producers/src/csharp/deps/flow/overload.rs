@@ -296,11 +296,13 @@ pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape
         true => MADE.to_owned(),
         false => shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type),
     };
+    // One that is written with a name before others without stands in its place.
+    let named = args.iter().rposition(|arg| arg.name.is_none()).map_or(0, |last| last + 1);
     let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
     Call {
         arguments: (0..args.len()).map(known).collect(),
         exact: (0..args.len()).filter(is_literal).collect(),
-        names: args.iter().filter_map(|arg| arg.name.clone()).collect(),
+        names: args[named..].iter().filter_map(|arg| arg.name.clone()).collect(),
         types: name.args.len(),
         extension,
     }
