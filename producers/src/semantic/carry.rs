@@ -1,8 +1,9 @@
 //! Carries an answer over a change of code that none of its sentences rests on: no model is asked.
 //!
-//! A sentence rests on the members that it names or gives as evidence, and on names and numbers of changed lines that it holds. The facts that the
-//! built-in model reads from a body (what it throws and when, null results, catches, locks, waits) may be worth a sentence: where they changed, the
-//! model is asked. What the next question shows is the difference from what the model saw last, carried changes included.
+//! A change is safe if it renames locals and parameters and does nothing else. A change of bodies is likely to leave an answer true if no sentence rests
+//! on it: on members that changed or whose code reaches them, or on names and numbers of changed lines. What the built-in model reads from a body
+//! (what it throws and when, null results, catches, locks, waits) may be worth a sentence: where it changed, the model is asked. What the next question
+//! shows is the difference from what the model saw last, carried changes included.
 
 use super::answer::Summaries;
 use super::churn_guard;
@@ -10,20 +11,26 @@ use super::evidence::{self, Names};
 use super::facts::facts;
 use super::moved::{self, Moved};
 use super::parameters::ROLE;
-use super::slots::{Kind, Slot};
+use super::slots::{Kind, Slot, simple};
 use super::subject::type_key;
 use super::tokens::{TokenKind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Keywords before values: a word after one of them is no declaration.
+const BEFORE_VALUES: [&str; 26] = [
+    "and", "as", "await", "base", "by", "case", "do", "else", "equals", "goto", "in", "is", "nameof", "new", "not", "on", "or", "orderby",
+    "out", "ref", "return", "select", "this", "throw", "when", "where",
+];
 
 /// Which changes of code leave an answer as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Carry {
     /// None.
     Never,
-    /// Changes of bodies that bring no name, number or text and take none away, where each section but ROLE gives evidence.
+    /// New names of locals and parameters that no sentence holds.
     #[default]
     Safe,
-    /// Changes of bodies, and of used declarations of dependencies.
+    /// Changes of bodies, and of used declarations of dependencies, that no sentence rests on.
     Likely,
 }
 
@@ -41,15 +48,31 @@ impl Carry {
 
 /// Returns why an answer stays true although code changed from `then` to `now`; `None` when a model must be asked.
 pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
-    let is_bold = carry == Carry::Likely;
-    if carry == Carry::Never || moved.whole || !moved.declared.is_empty() || (moved.used && !is_bold) {
+    if carry == Carry::Never || moved.whole || !moved.declared.is_empty() {
         return None;
     }
     let changed = Changed::between(then, now);
-    if changed.documentation || changed.members.iter().any(|name| churn_guard::is_odd(name)) {
+    let locals: Option<BTreeSet<&str>> = match moved.used || changed.documentation {
+        true => None,
+        false => changed
+            .bodies
+            .iter()
+            .try_fold(BTreeSet::new(), |all, (old, new)| Some(&all | &renamed_locals(old, new)?)),
+    };
+    let texts = || summaries.values().flat_map(BTreeMap::values);
+    if let Some(locals) = locals {
+        let holds = |text: &String| words(text).any(|word| locals.contains(word));
+        let what = if changed.bodies.is_empty() {
+            "the order of members"
+        } else {
+            "names of locals"
+        };
+        return (!texts().any(holds)).then(|| format!("only {what} moved"));
+    }
+    if carry != Carry::Likely || changed.documentation || changed.members.iter().any(|name| churn_guard::is_odd(name)) {
         return None;
     }
-    if changed.bodies.iter().any(|(old, new)| facts(old) != facts(new)) || (!is_bold && changed.names(0) != changed.names(1)) {
+    if changed.bodies.iter().any(|(old, new)| facts(old) != facts(new)) {
         return None;
     }
     let moved = Moved {
@@ -59,14 +82,16 @@ pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], s
     let names = Names::of(now);
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
-        let says_nothing = text.trim() == "- None.";
-        let is_bare = section != ROLE && !says_nothing && evidence::check(text, key, &names).kept.is_empty();
-        (is_bare && !is_bold) || churn_guard::rests_on_moved(text, key, &moved, &names) || holds_touched(text, &moved.touched)
+        // What is said of the type as a whole may rest on any of its members.
+        let is_about_all = section != ROLE && moved.own && evidence::check(text, key, &names).kept.contains(simple(key));
+        is_about_all
+            || churn_guard::rests_on_moved(text, key, &moved, &names)
+            || words(text).any(|word| is_name(word) && moved.touched.contains(word))
     };
-    let all = summaries
+    let mut all = summaries
         .iter()
         .flat_map(|(key, sections)| sections.iter().map(move |(section, text)| (key, section, text)));
-    if all.into_iter().any(|(key, section, text)| rests(key, section, text)) {
+    if all.any(|(key, section, text)| rests(key, section, text)) {
         return None;
     }
     let what = moved.members.iter().chain(&moved.dependencies);
@@ -85,8 +110,6 @@ struct Changed {
     bodies: Vec<(String, String)>,
     /// Whether documentation differs.
     documentation: bool,
-    /// The code, before and after.
-    code: [Vec<String>; 2],
 }
 
 impl Changed {
@@ -111,31 +134,61 @@ impl Changed {
                 }
                 changed.members.insert(name.split('(').next().unwrap_or(&name).to_owned());
             }
-            if place.0 == Kind::Code {
-                let texts = sides.map(|slot| slot.map(Slot::text).unwrap_or_default());
-                changed.code.iter_mut().zip(texts).for_each(|(all, text)| all.push(text));
-            }
         }
         changed
     }
+}
 
-    /// Returns the names, numbers and texts of one side of the code. Words in lower case are keywords and locals.
-    fn names(&self, side: usize) -> BTreeSet<&str> {
-        let all = self.code[side].iter().flat_map(|text| tokens(text));
-        all.filter(|token| token.kind == TokenKind::Text || (token.kind == TokenKind::Word && is_name(token.text)))
-            .map(|token| token.text)
-            .collect()
+/// Returns the locals and parameters, by old and new names, that make all of the difference between two texts of a member; `None` if there is more.
+fn renamed_locals<'t>(old: &'t str, new: &'t str) -> Option<BTreeSet<&'t str>> {
+    let (before, after) = (tokens(old), tokens(new));
+    if before.len() != after.len() {
+        return None;
     }
+    let (mut to, mut from) = (BTreeMap::new(), BTreeMap::new());
+    for (old, new) in before.iter().zip(&after) {
+        let is_word = old.kind == TokenKind::Word && new.kind == TokenKind::Word;
+        let is_equal = old.kind == new.kind && old.text == new.text;
+        if !(is_equal || is_word)
+            || *to.entry(old.text).or_insert(new.text) != new.text
+            || *from.entry(new.text).or_insert(old.text) != old.text
+        {
+            return None;
+        }
+    }
+    let renamed: Vec<(&str, &str)> = to.into_iter().filter(|(old, new)| old != new).collect();
+    let is_local = renamed
+        .iter()
+        .all(|(old_name, new_name)| declares(old, old_name) && declares(new, new_name));
+    is_local.then(|| renamed.into_iter().flat_map(|(old, new)| [old, new]).collect())
+}
+
+/// Whether a text declares a local or a parameter of this name, and uses the name for nothing else: no member is called so after a dot, and nothing
+/// is called by it.
+fn declares(text: &str, name: &str) -> bool {
+    let tokens = tokens(text);
+    let is_type = |at: usize| tokens[at].kind == TokenKind::Word && !BEFORE_VALUES.iter().any(|word| tokens[at].is(word));
+    let mut is_declared = false;
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.text == name) {
+        let next = tokens.get(at + 1);
+        let next_is = |marks: &[&str]| next.is_some_and(|next| marks.iter().any(|mark| next.is(mark)));
+        let after_dot = at > 0 && (tokens[at - 1].is(".") || tokens[at - 1].is("?."));
+        if after_dot || next_is(&["(", "<", ":"]) || token.kind != TokenKind::Word {
+            return false;
+        }
+        // Of a list or an array only where a value follows: `a > b;` compares.
+        let of_brackets = at > 0 && (tokens[at - 1].is(">") || tokens[at - 1].is("]")) && next_is(&["=", "in"]);
+        is_declared |= of_brackets || at > 0 && is_type(at - 1) && next_is(&["=", ";", "in", ",", ")"]);
+    }
+    is_declared
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
 
 fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_uppercase() || c.is_numeric() || matches!(c, '_' | '@'))
-}
-
-/// Whether a text holds a name or a number of changed lines.
-fn holds_touched(text: &str, touched: &BTreeSet<String>) -> bool {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .any(|word| is_name(word) && touched.contains(word))
 }
 
 #[cfg(test)]
@@ -176,34 +229,66 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_no_sentence_rests_on_is_carried_over() {
-        let elsewhere = "- Writes all at once [Save].";
+    fn new_names_of_locals_are_safe() {
+        let text = "- Writes all at once [Save].";
         for (now, expected, why) in [
             (THEN.replace("kept", "held"), (true, true), "a local"),
-            (THEN.replace("Log(kept);\n", ""), (false, true), "a name went"),
+            (THEN.replace("kept", "size2"), (true, true), "a local"),
+            (THEN.replace("kept", "Limit"), (false, true), "a local that hides another name"),
+            (THEN.replace("Log(kept);\n", ""), (false, true), "a call went"),
             (THEN.replace("Read(3)", "Read(4)"), (false, true), "a number"),
+            (THEN.replace("Log", "log"), (false, true), "a call of another method"),
+            (THEN.replace("return size", "return kept"), (false, true), "another local"),
             (THEN.replace("size > Limit", "size >= Limit"), (false, false), "when it throws"),
             (THEN.replace("return size", "return null"), (false, false), "a null result"),
         ] {
-            assert_eq!(carried(&[code(THEN)], &[code(&now)], elsewhere), expected, "{why}");
+            assert_eq!(carried(&[code(THEN)], &[code(&now)], text), expected, "{why}");
         }
+        let held = THEN.replace("kept", "held");
+        assert_eq!(
+            carried(&[code(THEN)], &[code(&held)], "- What is kept is written [Save]."),
+            (false, true)
+        );
+    }
+
+    #[test]
+    fn what_is_no_local_is_not_renamed_safely() {
+        for (old, new) in [
+            ("{ return a > size; }", "{ return a > count; }"),
+            ("{ Get(out size); }", "{ Get(out count); }"),
+            ("{ Foo size = new(); this.size = 1; }", "{ Foo count = new(); this.count = 1; }"),
+            ("{ stop(); }", "{ halt(); }"),
+            ("{ bool on = true; }", "{ bool on = false; }"),
+            ("{ var a = b - c; }", "{ var a = b + c; }"),
+            ("{ var a = x; var b = y; Use(a, b); }", "{ var b = x; var a = y; Use(a, b); }"),
+            ("{ lock (a) { } F(b); }", "{ lock (b) { } F(a); }"),
+            ("{ unchecked { } }", "{ checked { } }"),
+        ] {
+            assert_eq!(renamed_locals(old, new), None, "{old} | {new}");
+        }
+        let swapped = renamed_locals("{ var a = x; var b = y; Use(a, b); }", "{ var b = x; var a = y; Use(b, a); }");
+        assert_eq!(swapped, Some(BTreeSet::from(["a", "b"])), "each is the other throughout");
+        let list = renamed_locals(
+            "{ List<int> all = []; foreach (int one in all) { } }",
+            "{ List<int> some = []; foreach (int each in some) { } }",
+        );
+        assert_eq!(list.map(|names| names.len()), Some(4));
     }
 
     #[test]
     fn what_a_sentence_rests_on_is_asked_about() {
-        let renamed = THEN.replace("kept", "held");
         let slower = THEN.replace("Read(3)", "Read(4)");
-        for (now, text, expected) in [
-            (&renamed, "- Reads three times [Load].", (false, false)),
-            (&renamed, "- Load reads three times [Save].", (false, false)),
-            (&renamed, "- Holds what was read [Log].", (false, false)),
-            (&renamed, "- Throws beyond it [Limit].", (true, true)),
-            (&renamed, "- Reads three times.", (false, true)),
-            (&slower, "- Writes 3 bytes [Save].", (false, false)),
-            (&slower, "- Writes 5 bytes [Save].", (false, true)),
-            (&slower, "- Calls Read first [Save].", (false, false)),
+        for (text, expected) in [
+            ("- Reads three times [Load].", false),
+            ("- Load reads three times [Save].", false),
+            ("- Reads three times.", true),
+            ("- Writes 3 bytes [Save].", false),
+            ("- Writes 5 bytes [Save].", true),
+            ("- Calls Read first [Save].", false),
+            ("- Keeps all that it reads [Store].", false),
+            ("- Begins by loading [Open].", false),
         ] {
-            assert_eq!(carried(&[code(THEN)], &[code(now)], text), expected, "{text}");
+            assert_eq!(carried(&[code(THEN)], &[code(&slower)], text), (false, expected), "{text}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The churn guard: a section that a patch rewords needlessly keeps its old text.
 //!
-//! A rewording is needless if its section depends on nothing that changed (neither text names a changed member or dependency, or has evidence on a
-//! changed line), or if it says the same in other words: the same evidence, numbers, names and negations, and [`SAME_WORDS`] of the words.
+//! A rewording is needless if its section depends on nothing that changed (neither text names a changed member, a member whose code reaches one, or a
+//! changed dependency, or has evidence on a changed line), or if it says the same in other words: the same evidence, numbers, names and negations, and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
 use super::moved::Moved;
@@ -29,9 +29,12 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
         .then_some("it only words the same anew")
 }
 
-/// Whether a text names a changed member or dependency, or has evidence on a changed line.
+/// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
 pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names) -> bool {
-    let touched = |item: &String| evidence::is_lines(item) || moved.touched.contains(evidence::member(item));
+    let touched = |item: &String| {
+        let name = evidence::member(item);
+        evidence::is_lines(item) || moved.touched.contains(name) || moved.reached.contains(name)
+    };
     speaks_of(text, moved) || evidence::check(text, key, names).kept.iter().any(touched)
 }
 
@@ -41,10 +44,11 @@ pub(super) fn is_odd(name: &str) -> bool {
     name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Whether a text names a changed member or dependency.
+/// Whether a text names a changed member, a member whose code reaches one, or a changed dependency.
 fn speaks_of(text: &str, moved: &Moved) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let names = moved.names.iter().map(|name| evidence::member(name));
+    let names = names.chain(moved.reached.iter().map(String::as_str));
     let types = moved.dependencies.iter().map(|key| simple(key));
     names.chain(types).any(|name| words.contains(name))
 }

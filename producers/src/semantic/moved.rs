@@ -1,5 +1,6 @@
 //! The changes between the inputs of an earlier answer and the present ones: a unified diff of every text, the members in it, and the changed share.
 
+use super::evidence::member;
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
 use similar::{ChangeTag, TextDiff};
@@ -20,6 +21,8 @@ pub(super) struct Moved {
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
+    /// Names of members of the subject whose code reaches those members, themselves included.
+    pub(super) reached: BTreeSet<String>,
     /// Words on changed lines of the code, declarations or documentation of the subject.
     pub(super) touched: BTreeSet<String>,
     /// Dependencies with a change in their shown parts.
@@ -107,6 +110,10 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
             moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
         }
     }
+    moved.reached = reaching(
+        &moved.names,
+        now.values().chain(then.values()).filter(|slot| slot.kind == Kind::Code),
+    );
     moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
     moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
     moved
@@ -128,6 +135,27 @@ fn difference(old: Option<&Slot>, new: Option<&Slot>, old_text: &str, new_text: 
             .for_each(|change| text.push_str(&format!("{}{}", change.tag(), change.value())));
     }
     text
+}
+
+/// Returns the names of members whose code names one of `names`, or a member that does, however far; with `names`.
+fn reaching<'s>(names: &BTreeSet<String>, code: impl Iterator<Item = &'s Slot>) -> BTreeSet<String> {
+    let simple_name = |name: &str| member(name).to_owned();
+    let words_of = |text: &'s str| -> BTreeSet<&'s str> { text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect() };
+    let mut rest: Vec<(String, BTreeSet<&str>)> = code
+        .flat_map(|slot| &slot.pieces)
+        .map(|(name, text)| (simple_name(name), words_of(text)))
+        .collect();
+    let mut reached: BTreeSet<String> = names.iter().map(|name| simple_name(name)).collect();
+    loop {
+        let (found, others): (Vec<_>, Vec<_>) = rest
+            .into_iter()
+            .partition(|(_, words)| reached.iter().any(|name| words.contains(name.as_str())));
+        if found.is_empty() {
+            return reached;
+        }
+        reached.extend(found.into_iter().map(|(name, _)| name));
+        rest = others;
+    }
 }
 
 /// Counts the bytes of lines that only one of two texts has, in any position. Linear.

@@ -5,7 +5,7 @@ use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
 use crate::build::parts::ReportedCost;
 use crate::build::pools::Finished;
-use crate::build::remarks::Wait;
+use crate::build::remarks::{FailedTry, Wait};
 use crate::build::remote_costs::ProducerCost;
 use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};
@@ -393,7 +393,17 @@ impl Run<'_> {
                         let label = self.graph.node(id).label.clone();
                         self.spent(&label, Outcome::Rejected, spent, micros(took));
                     }
-                    self.fail_under(node, Some(work.key), rejected.why.clone(), rejected.raw.clone());
+                    // A limit or a signal between two answers says nothing about what the model is able to answer.
+                    let is_cut_off = rejected.why.code == ErrorCode::E_LIMIT || rejected.why.code == ErrorCode::E_CANCELLED;
+                    self.tell_failure(
+                        node,
+                        FailedTry {
+                            key: Some(work.key),
+                            why: rejected.why.clone(),
+                            times: u32::from(!is_cut_off),
+                            raw: rejected.raw.clone(),
+                        },
+                    );
                 }
                 Failure::Limit(why) => self.not_tried(node, why),
                 Failure::Deferred => {
