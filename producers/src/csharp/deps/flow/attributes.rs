@@ -47,7 +47,7 @@ impl<'f> Flow<'f, '_> {
             let TypeRef::Named(segments) = kind else { continue };
             let Some(name) = segments.last() else { continue };
             self.type_arguments(name);
-            self.named(&shape, name.word.place);
+            self.note_type_name(&shape, name.word.place);
             let is_assigned = |argument: &Argument| matches!(argument.value, Expression::Assign(..));
             let (given, assigned) = arguments.split_at(arguments.iter().position(is_assigned).unwrap_or(arguments.len()));
             self.construct(&shape, given, name.word.place);

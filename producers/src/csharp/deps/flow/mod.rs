@@ -357,7 +357,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Notes that a type is named at a place.
-    fn named(&mut self, shape: &Shape, place: u32) {
+    fn note_type_name(&mut self, shape: &Shape, place: u32) {
         note(&mut self.found.named, shape);
         if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
             uses.push(Use {

@@ -327,7 +327,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             if self.world.kind(&nested) != ' ' {
                 let all = outer_args.iter().cloned().chain(args).collect();
                 let shape = Shape::Named(nested.into(), all);
-                self.named(&shape, name.word.place);
+                self.note_type_name(&shape, name.word.place);
                 return Some(shape);
             }
         }
