@@ -83,6 +83,8 @@ const LEAST_STEP: usize = 20;
 /// Most drafts by such steps, and most in all.
 const STEPS: usize = 4;
 const TRIES: usize = 12;
+/// After a step, a draft is good enough if at most this fraction of the budget is unused.
+const GOOD: usize = 8;
 /// A draft is good enough if at most this fraction of the budget is unused.
 const NEAR: usize = 16;
 
@@ -357,11 +359,13 @@ impl Build {
             } else {
                 over = budget;
             }
-            if budget == 0 || over - least <= LEAST_STEP.max(most / NEAR) || best.is_some() && at < STEPS {
+            let is_good = at < STEPS && sent <= most && sent >= most - most / GOOD;
+            if is_good || over - least <= LEAST_STEP.max(most / NEAR) {
                 break;
             }
+            // Explanations of what is shown may be longer than the text: a step is at most three quarters.
             budget = match best.is_none() && at < STEPS - 1 {
-                true => budget.saturating_sub((sent - most).max(LEAST_STEP)),
+                true => budget.saturating_sub((sent - most).max(LEAST_STEP)).max(budget / 4),
                 false => usize::midpoint(least, over),
             };
         }

@@ -361,7 +361,7 @@ fn questions_wait_their_turn_and_limits_are_told_as_they_are() {
     assert!(!waits.contains("> And why?"), "{waits}");
     // The second question is asked, and shown, after the answer to the first.
     std::fs::write(&pipe, "").expect("written");
-    let shown = terminal.until_shown("all 1 calls that --max-calls allows are made");
+    let shown = terminal.until_shown("the one call that --max-calls allows is made");
     let (first, second) = (shown.find("It keeps four numbers"), shown.find("> And why?"));
     assert!(first.is_some() && first < second, "{shown}");
     terminal.send("\x04");

@@ -522,7 +522,7 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
         ("C", "public class C { public B Get() { return new B(); } }"),
     ]);
     let explained = |name: &str| bench.run(&["explain", &format!("{name}:semantic")]).out;
-    let blocked = "the last build did not try it: all 1 calls that --max-calls allows are made";
+    let blocked = "the last build did not try it: the one call that --max-calls allows is made";
     let waits = "it waits for //types/N.B:semantic, which has no output";
     assert_eq!(bench.run(&["build", "--max-calls", "1", ALL]).code, 9);
     for (name, why) in [("B", blocked), ("C", waits)] {

@@ -139,7 +139,7 @@ fn check_package(package: &str) -> Result<(), LabelError> {
 
 fn is_escape(text: &str) -> bool {
     text.get(..3)
-        .is_some_and(|code| ["%2A", "%3F", "%3A", "%25"].contains(&code) || is_control_escape(code))
+        .is_some_and(|code| ["%2A", "%3F", "%3A", "%25", "%23"].contains(&code) || is_control_escape(code))
 }
 
 fn is_control_escape(code: &str) -> bool {
@@ -170,7 +170,7 @@ fn check_target(target: &str) -> Result<(), LabelError> {
 /// Separator of two names in the last segment of a package: `types/NodeStore#Get(string)`.
 pub const JOIN: &str = "#";
 
-/// Splits joined names in a package, or in the part that a rule fills. The second follows the last `#` and has no `/`, for paths may contain `#`.
+/// Splits joined names in a package, or in the part that a rule fills. A `#` of a name itself is written as `%23` ([`escape`]).
 pub fn halves(value: &str) -> Option<(&str, &str)> {
     let (first, second) = value.rsplit_once(JOIN)?;
     (!first.is_empty() && !second.is_empty() && !second.contains('/')).then_some((first, second))
@@ -181,7 +181,7 @@ pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
-            '*' | '?' | ':' | '%' => escaped.push_str(&format!("%{:02X}", c as u32)),
+            '*' | '?' | ':' | '%' | '#' => escaped.push_str(&format!("%{:02X}", c as u32)),
             c if c.is_ascii_control() => escaped.push_str(&format!("%{:02X}", c as u32)),
             c => escaped.push(c),
         }

@@ -213,7 +213,13 @@ enum Limit {
 impl Limit {
     fn failure(&self, spent: Amount, most: Amount, currency: &str) -> Failure {
         let (flag, message) = match self {
-            Self::Calls(limit) => ("--max-calls", format!("all {limit} calls that --max-calls allows are made")),
+            Self::Calls(limit) => (
+                "--max-calls",
+                match limit {
+                    1 => "the one call that --max-calls allows is made".to_owned(),
+                    _ => format!("all {limit} calls that --max-calls allows are made"),
+                },
+            ),
             Self::Tokens(limit) => (
                 "--max-tokens",
                 format!(

@@ -27,7 +27,7 @@ const BY_CODE: f32 = 0.35;
 /// Scores that differ by less than this share count as equal.
 const ABOUT: f32 = 0.05;
 /// Least share of the best score: types below it are not chosen.
-const LEAST: f32 = 0.12;
+const LEAST: f32 = 0.09;
 
 /// The share of its earlier score that a type inherits from an earlier round, at most: the present question weighs more.
 const OF_ROUND: f32 = 0.5;
@@ -464,7 +464,7 @@ mod tests {
             choice.others.into_iter().map(|(.., why)| why).collect()
         };
         let full = passed(1, &WEIGHTS);
-        assert_eq!(full, [Passed::Full, Passed::Full, Passed::Little, Passed::Little, Passed::Nothing]);
+        assert_eq!(full, [Passed::Full, Passed::Full, Passed::Full, Passed::Full, Passed::Nothing]);
         assert!(!passed(100, &WEIGHTS).contains(&Passed::Full));
         let nothing = passed(
             100,
