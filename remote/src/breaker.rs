@@ -1,4 +1,5 @@
-//! Circuit breaker: after some failures in a row, or one that was not answered in time, it blocks requests for a while; then one request tests whether the server answers again.
+//! Circuit breaker: after some failures in a row, or one that was not answered in time, it blocks requests for a while; then one request tests
+//! whether the server answers again.
 
 use std::time::Duration;
 
@@ -46,7 +47,8 @@ impl Breaker {
         *self = Self::Untried;
     }
 
-    /// Notes that a request was not answered in time, or that the server cannot be reached: that blocks requests at once, because each would wait as long.
+    /// Notes that a request was not answered in time, or that the server cannot be reached: that blocks requests at once, because each would wait as
+    /// long.
     pub(crate) fn count_silence(&mut self, now: Duration) {
         *self = Self::Open(now);
     }

@@ -246,8 +246,8 @@ impl Inner {
 }
 
 impl Earlier {
-    /// Keeps the volumes most of whose results have one of these keys. One without results has the last outputs of the volume before it. If too many are
-    /// small, drops the small ones, to merge them.
+    /// Keeps the volumes most of whose results have one of these keys. One without results has the last outputs of the volume before it. If too many
+    /// are small, drops the small ones, to merge them.
     fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<VolumeIndex>)>, keys: &[ActionKey]) {
         let keys: HashSet<[u8; PREFIX]> = keys.iter().map(|key| prefix(&key.0)).collect();
         let len = |index: &VolumeIndex| index.keys.len() + index.outputs.len();

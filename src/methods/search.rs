@@ -18,7 +18,8 @@ use workbench::symbols::search::{Hit, Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 use workbench::symbols::state::{Empty, State};
 
-/// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing else.
+/// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing
+/// else.
 ///
 /// Types that were renamed are found by their former names, too.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]

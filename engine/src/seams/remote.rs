@@ -322,8 +322,8 @@ pub trait RemoteCache: Send + Sync {
     /// Reads the outputs of volumes, in the order of `addresses`. Leaves out outputs that do not match their digest.
     fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;
 
-    /// Reads the graph of a bundle, sorted by table and key; `None` if any part of it is missing or does not match its digest, or if `is_worth` denies
-    /// to read so many more bytes. Calls that before the first part and after some.
+    /// Reads the graph of a bundle, sorted by table and key; `None` if any part of it is missing or does not match its digest, or if `is_worth`
+    /// denies to read so many more bytes. Calls that before the first part and after some.
     fn read_graph(&self, address: &[u8], is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>>;
 
     /// Fetches blobs of results that were found, in the order of `wanted`; `None` is a miss.
@@ -342,8 +342,8 @@ pub trait RemoteCache: Send + Sync {
     /// Counts a volume whose outputs are built here, because that takes less time than fetching them.
     fn leave_volume(&self) {}
 
-    /// Returns the prefixes of those of these keys that a bundle under `names` needs no record of: volumes of an earlier bundle, found by `near`, have
-    /// them, and [`Self::offer_bundle`] keeps these.
+    /// Returns the prefixes of those of these keys that a bundle under `names` needs no record of: volumes of an earlier bundle, found by `near`,
+    /// have them, and [`Self::offer_bundle`] keeps these.
     fn kept_results(&self, _names: &[Digest], _near: &[Digest], _keys: &[ActionKey]) -> HashSet<[u8; PREFIX]> {
         HashSet::new()
     }

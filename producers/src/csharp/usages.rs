@@ -3,8 +3,8 @@
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value whose type is not known, `~KEY#Member` → uses of a member of an interface of .NET,
 //! for which types of the workspace may answer, `~!#Name` → names that mean nothing: no local, member or type, and no member of a type that is
-//! known with all its bases. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder
-//! works on canonical text; its tokens are laid over those of the type's lines to find the places.
+//! known with all its bases. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text.
+//! The binder works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
 use super::attribute_places;
 use super::code;

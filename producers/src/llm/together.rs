@@ -223,8 +223,15 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     parts.into_iter().zip(costs).map(share).collect()
 }
 
-/// Returns the text under each heading; `None` for a question whose answer is missing, empty, doubled, under another name, or cut.
+/// The answer to a patch that changes nothing.
+const NO_CHANGE: &str = "NO CHANGE";
+
+/// Returns the text under each heading, or [`NO_CHANGE`] for all if the answer is nothing else; `None` for a question whose answer is missing, empty,
+/// doubled, under another name, or cut.
 fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
+    if text.trim().eq_ignore_ascii_case(NO_CHANGE) && !is_cut {
+        return vec![Some(NO_CHANGE.to_owned()); labels.len()];
+    }
     let mut found: Vec<Option<String>> = vec![None; labels.len()];
     let mut spoilt = vec![false; labels.len()];
     let mut at: Option<usize> = None;
@@ -266,7 +273,11 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     if inner.len() == line.trim().len() {
         return None;
     }
-    let rest = inner.trim_start().strip_prefix("ANSWER ")?;
+    let inner = inner.trim_start();
+    let (word, rest) = inner.split_once(' ')?;
+    if !word.eq_ignore_ascii_case("ANSWER") {
+        return None;
+    }
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (number, name) = rest.split_at(digits);
     let name = name.trim_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
@@ -327,6 +338,9 @@ mod tests {
         let expected = [some("ROLE:\n- a\n"), some("NO CHANGE\n"), some("- c\n")];
         assert_eq!(read(whole), expected);
         assert_eq!(read(&format!("```\n{}```\n", &whole[14..])), expected, "in a fence");
+        assert_eq!(read(&whole.replace("ANSWER", "Answer")), expected, "in other letters");
+        let none = some(NO_CHANGE);
+        assert_eq!(read("No change\n"), [none.clone(), none.clone(), none]);
     }
 
     #[test]

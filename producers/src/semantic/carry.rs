@@ -1,9 +1,9 @@
 //! Carries an answer over a change of code that none of its sentences rests on: no model is asked.
 //!
-//! A change is safe if it renames locals and parameters and does nothing else. A change of bodies is likely to leave an answer true if no sentence rests
-//! on it: on members that changed or whose code reaches them, or on names and numbers of changed lines. What the built-in model reads from a body
-//! (what it throws and when, null results, catches, locks, waits) may be worth a sentence: where it changed, the model is asked. What the next question
-//! shows is the difference from what the model saw last, carried changes included.
+//! A change is safe if it renames locals and parameters and does nothing else. A change of bodies is likely to leave an answer true if no sentence
+//! rests on it: on members that changed or whose code reaches them, or on names and numbers of changed lines. What the built-in model reads from a
+//! body (what it throws and when, null results, catches, locks, waits) may be worth a sentence: where it changed, the model is asked. What the next
+//! question shows is the difference from what the model saw last, carried changes included.
 
 use super::answer::Summaries;
 use super::churn_guard;

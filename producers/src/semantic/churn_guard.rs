@@ -1,7 +1,8 @@
 //! The churn guard: a section that a patch rewords needlessly keeps its old text.
 //!
 //! A rewording is needless if its section depends on nothing that changed (neither text names a changed member, a member whose code reaches one, or a
-//! changed dependency, or has evidence on a changed line), or if it says the same in other words: the same evidence, numbers, names and negations, and [`SAME_WORDS`] of the words.
+//! changed dependency, or has evidence on a changed line), or if it says the same in other words: the same evidence, numbers, names and negations,
+//! and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
 use super::moved::Moved;

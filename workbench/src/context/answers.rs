@@ -1,8 +1,8 @@
 //! Chooses the parts of types that answer a query: their members that fit it best, as code, then neighbours in brief and in one line.
 //!
-//! Members get three fifths of a small room and more of a large one. Their order combines how well their own words fit the query (BM25, relative to the best member) and the
-//! value of their type: 0.6 for its score, 0.2 for nearness to the others, 0.1 if it can be shown whole, 0.1 for how often it was used (seed 003,
-//! budget).
+//! Members get three fifths of a small room and more of a large one. Their order combines how well their own words fit the query (BM25, relative to
+//! the best member) and the value of their type: 0.6 for its score, 0.2 for nearness to the others, 0.1 if it can be shown whole, 0.1 for how often
+//! it was used (seed 003, budget).
 
 use super::choose::Chosen;
 use super::compose::Draft;

@@ -1,7 +1,7 @@
 //! Renaming a type or a member everywhere: what has to change with it, where it stands, and whether what comes out means the same.
 //!
-//! A plan is made of what is known of the workspace, and refused where anything is in the way. Before it is saved it is looked at in an overlay: every
-//! place that used the symbol has to use it still, and no other place may.
+//! A plan is made of what is known of the workspace, and refused where anything is in the way. Before it is saved it is looked at in an overlay:
+//! every place that used the symbol has to use it still, and no other place may.
 
 mod crefs;
 mod deletion;

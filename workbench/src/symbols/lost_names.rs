@@ -1,5 +1,5 @@
-//! What an edit leaves without a meaning: names in its new text that mean nothing, and code elsewhere that names what the edit took away. It is looked
-//! for in the types that the edit touched and in those that name them, after the edit; whether it came with the edit is told by the texts.
+//! What an edit leaves without a meaning: names in its new text that mean nothing, and code elsewhere that names what the edit took away. It is
+//! looked for in the types that the edit touched and in those that name them, after the edit; whether it came with the edit is told by the texts.
 
 use super::distance::Word;
 use super::index::Symbols;

@@ -24,9 +24,10 @@ pub struct OutsideType {
 /// A line about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
-    /// `m` (`mq` of the workspace's private and protected ones, `mn` of internal ones), `o` (operators of the workspace), `x`, `p`, with `s` behind it for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members
-    /// of enums, `i` for those of interfaces and `r` for those that positional parameters make; behind `xs` `p` for properties of extension
-    /// blocks and `t` for what is named through the extended type.
+    /// `m` (`mq` of the workspace's private and protected ones, `mn` of internal ones), `o` (operators of the workspace), `x`, `p`, with `s` behind
+    /// it for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members of enums, `i` for those of interfaces
+    /// and `r` for those that positional parameters make; behind `xs` `p` for properties of extension blocks and `t` for what is named through the
+    /// extended type.
     pub flags: &'a str,
     /// Number of own type parameters.
     pub arity: u32,

@@ -2,7 +2,8 @@
 //!
 //! Text: first the type (key, kind letter, namespace, identifier, direct bases, of a class with extension methods the projects that
 //! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters, of
-//! what is called with arguments the names of these, what constrains its type parameters, and its priority among overloads; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
+//! what is called with arguments the names of these, what constrains its type parameters, and its priority among overloads; shapes as in
+//! [`super::shape`]. Bodies, comments and attributes are not in it.
 
 use super::index::NameIndex;
 use super::resolve::Resolver;
