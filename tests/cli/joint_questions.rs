@@ -49,7 +49,7 @@ fn patches_of_a_build_are_asked_as_one_and_first_answers_alone() {
     assert_eq!(expected().as_deref(), Some("2 patches: 1 call"));
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
     // A model that cannot answer in parts is asked in vain once, not once per joinable question.
-    write_model_file(&bench, "full", "NO CHANGE\n");
+    write_model_file(&bench, "full", "LIMITATIONS:\n- It counts nothing.\n");
     bench.change("A.cs", "int GetA() { return 3; }", "long GetA() { return 5; }");
     bench.change("B.cs", "int PutB() { return 4; }", "long PutB() { return 6; }");
     bench.change("C.cs", "return of.GetA()", "return 1 + (int)of.GetA()");
