@@ -142,31 +142,6 @@ fn what_a_reader_does_not_use_waits_for_its_next_edit() {
 }
 
 #[test]
-fn new_names_of_locals_ask_nothing_and_are_in_the_next_question() {
-    let calls = |params: &str| {
-        let desk = store(params);
-        desk.answers(|asked| Ok(whole(asked).replace(" in few words.", " in few words [Get].")));
-        desk.build(LABEL);
-        let other = edited(STORE, "int most) { while (_count > most", "int limit) { while (_count > limit");
-        desk.put("src/Store.cs", &other);
-        desk.answers(|_| Ok("NO CHANGE".to_owned()));
-        let first = desk.build(LABEL).asked.len();
-        let note = desk.note(LABEL, "why");
-        desk.put("src/Store.cs", &edited(&other, "Trim(16)", "Trim(32)"));
-        let then: Vec<String> = desk.build(LABEL).asked.iter().map(|asked| asked.user.clone()).collect();
-        (first, note, then)
-    };
-    let (first, note, then) = calls("");
-    assert_eq!((first, note.as_str()), (0, "only names of locals moved"));
-    assert!(
-        then.len() == 1 && then[0].contains("+Trim(32);") && then[0].contains("+while (_count > limit) {"),
-        "{then:?}"
-    );
-    assert_eq!(calls("params.carry = \"never\"").0, 1);
-    assert_eq!(calls("params.carry = \"likely\"").2.len(), 0);
-}
-
-#[test]
 fn what_a_model_is_not_shown_is_not_asked_about() {
     let desk = store("");
     desk.build(LABEL);

@@ -173,10 +173,10 @@ fn without_repository(entry: &Entry, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let (of_repository, mut said): (Vec<Diagnostic>, Vec<Diagnostic>) = said.into_iter().partition(is_of_repository);
     if !of_repository.is_empty() {
         let words = match of_repository.len() {
-            1 => "there is a remark".to_owned(),
-            several => format!("there are {several} remarks"),
+            1 => "1 remark".to_owned(),
+            several => format!("{several} remarks"),
         };
-        let message = format!("{words} about the repository: `status` with op doctor");
+        let message = format!("{words} about the repository as a whole: ask `status` with op = \"doctor\"");
         said.push(Diagnostic::new(Severity::Note, Why::N_INCOMPLETE, message));
     }
     said

@@ -29,7 +29,7 @@ const OUTPUT: &[u8] = b"claim\n";
 /// processes of one store apart.
 const HOLDER: &str = "holder";
 
-/// Returns the name under which a store holds the claim of a key: it tells nobody which claims are of one machine.
+/// Returns the name of a store in the claim of a key. It differs from key to key, so that others cannot see which claims are of one machine.
 fn holder(store: Option<String>, key: &ActionKey) -> String {
     let mut bytes = key.0.0.to_vec();
     bytes.extend_from_slice(store.unwrap_or_default().as_bytes());

@@ -115,20 +115,14 @@ struct Changed {
 impl Changed {
     fn between(then: &[Slot], now: &[Slot]) -> Self {
         let mut changed = Self::default();
-        let by = |slots: &[Slot]| -> BTreeMap<(Kind, String), Slot> {
-            slots.iter().map(|slot| ((slot.kind, slot.key.clone()), slot.clone())).collect()
-        };
-        let (then, now) = (by(then), by(now));
-        let places: BTreeSet<&(Kind, String)> = then.keys().chain(now.keys()).collect();
-        for place in places {
-            let sides = [then.get(place), now.get(place)];
+        for ((kind, _), sides) in moved::pairs(then, now) {
             let [old, new] = sides;
             if old == new {
                 continue;
             }
-            changed.documentation |= place.0 == Kind::Docs;
+            changed.documentation |= kind == Kind::Docs;
             for (name, _) in moved::changes(old, new) {
-                if place.0 == Kind::Code {
+                if kind == Kind::Code {
                     let [old, new] = sides.map(|slot| slot.map(|slot| slot.text_of(&name)).unwrap_or_default());
                     changed.bodies.push((old, new));
                 }
@@ -215,7 +209,7 @@ mod tests {
         Slot::new(kind, key, pieces.collect())
     }
 
-    fn said(edge_cases: &str) -> Summaries {
+    fn sections_with(edge_cases: &str) -> Summaries {
         let sections = [("ROLE", "- Keeps things."), ("EDGE_CASES", edge_cases), ("LIMITATIONS", "- None.")];
         let sections = sections.map(|(name, text)| (name.to_owned(), text.to_owned()));
         Summaries::from([("N.Store".to_owned(), sections.into())])
@@ -224,7 +218,7 @@ mod tests {
     /// Whether an answer is carried over a change when only safe changes are, and when likely ones are.
     fn carried(then: &[Slot], now: &[Slot], edge_cases: &str) -> (bool, bool) {
         let moved = compare_slots(then, now);
-        let reason = |carry| reason(carry, &moved, then, now, &said(edge_cases));
+        let reason = |carry| reason(carry, &moved, then, now, &sections_with(edge_cases));
         assert_eq!(reason(Carry::Never), None);
         (reason(Carry::Safe).is_some(), reason(Carry::Likely).is_some())
     }

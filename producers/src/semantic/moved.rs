@@ -50,24 +50,28 @@ impl Moved {
     }
 }
 
+/// Returns the earlier and the present text of each kind and type, in order.
+pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(Kind, &'s str), [Option<&'s Slot>; 2]> {
+    let mut pairs: BTreeMap<(Kind, &str), [Option<&Slot>; 2]> = BTreeMap::new();
+    for (side, slots) in [then, now].into_iter().enumerate() {
+        for slot in slots {
+            pairs.entry((slot.kind, &slot.key)).or_default()[side] = Some(slot);
+        }
+    }
+    pairs
+}
+
 /// Compares the earlier texts with the present ones.
 pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
-    let by = |slots: &[Slot]| -> BTreeMap<(Kind, String), Slot> {
-        slots.iter().map(|slot| ((slot.kind, slot.key.clone()), slot.clone())).collect()
-    };
-    let (then, now) = (by(then), by(now));
-    let places: BTreeSet<&(Kind, String)> = then.keys().chain(now.keys()).collect();
     let mut moved = Moved::default();
     let (mut changed, mut whole) = (0_usize, 0_usize);
     let mut members: BTreeMap<String, &str> = BTreeMap::new();
-    for place in places {
-        let (old, new) = (then.get(place), now.get(place));
+    for ((kind, key), [old, new]) in pairs(then, now) {
         let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::text).unwrap_or_default());
         whole += old_text.len() + new_text.len();
         if old_text == new_text {
             continue;
         }
-        let (kind, key) = (place.0, place.1.as_str());
         let bytes = changed_bytes(&old_text, &new_text);
         changed += bytes;
         if bytes == old_text.len() + new_text.len() && old.is_some() && new.is_some() && bytes > LONGEST {
@@ -110,10 +114,9 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
             moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
         }
     }
-    moved.reached = reaching(
-        &moved.names,
-        now.values().chain(then.values()).filter(|slot| slot.kind == Kind::Code),
-    );
+    if !moved.names.is_empty() {
+        moved.reached = reaching(&moved.names, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
+    }
     moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
     moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
     moved

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Wanted<'s> {
     /// Its name.
     pub(super) word: &'s str,
-    /// The parameters of a method of which one overload is meant.
+    /// The parameters of the overload that is looked for; `None` for all overloads, and for what is no method.
     pub(super) method: Option<&'s [ParameterRow]>,
     /// Whether it is a type.
     pub(super) is_type: bool,

@@ -12,13 +12,13 @@ use crate::values::event::Event;
 impl Run<'_> {
     /// Fails a node for a reason that is known before its key. Its former output stays in the graph, marked stale.
     pub(super) fn fail(&mut self, id: NodeId, why: Diagnostic) {
-        self.fail_under(id, None, why, Vec::new());
+        self.fail_under(id, None, why);
     }
 
     /// Fails a node whose production under `key` failed. `raw` is an unusable answer, if one was received.
-    pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic, raw: Vec<u8>) {
-        let times = 1;
-        self.tell_failure(id, FailedTry { key, why, times, raw });
+    pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic) {
+        let failed = FailedTry::once(why);
+        self.tell_failure(id, FailedTry { key, ..failed });
     }
 
     /// Fails a node, and reports and remembers it.

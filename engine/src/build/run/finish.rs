@@ -386,7 +386,7 @@ impl Run<'_> {
         for node in std::iter::once(id).chain(same_key) {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => {
-                    self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone(), Vec::new());
+                    self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone());
                 }
                 Failure::Rejected(rejected) => {
                     if let Some(spent) = rejected.spent.as_ref().filter(|_| node == id) {

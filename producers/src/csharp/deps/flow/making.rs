@@ -3,7 +3,7 @@
 use super::call::takes;
 use super::conversions::without_null;
 use super::overload::called_with;
-use super::{CONSTRUCTOR, Flow, NOWHERE, Use, UseKind};
+use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, Name, TypeRef};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
@@ -24,16 +24,7 @@ impl<'f> Flow<'f, '_> {
             None => {
                 let shape = target.map(without_null).cloned().unwrap_or_default();
                 self.touch(&shape);
-                if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
-                    uses.push(Use {
-                        place,
-                        owner: key.into(),
-                        member: None,
-                        certain: true,
-                        kind: UseKind::Name,
-                        call: None,
-                    });
-                }
+                self.add_type_use(&shape, place);
                 shape
             }
         };

@@ -359,6 +359,11 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes that a type is named at a place.
     fn note_type_name(&mut self, shape: &Shape, place: u32) {
         note(&mut self.found.named, shape);
+        self.add_type_use(shape, place);
+    }
+
+    /// Adds a certain use of a type at a place.
+    fn add_type_use(&mut self, shape: &Shape, place: u32) {
         if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
             uses.push(Use {
                 place,
