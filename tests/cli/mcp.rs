@@ -284,7 +284,10 @@ fn remarks_about_the_repository_take_one_line() {
     bench.write("src/Odd/Odd.csproj", project);
     let mut client = Client::start(&bench, false);
     let found = text(&client.call("search", json!({"query": "NodeStore"})));
-    assert!(found.contains("about the repository: `status` with op doctor"), "{found}");
+    assert!(
+        found.contains("about the repository as a whole: ask `status` with op = \"doctor\""),
+        "{found}"
+    );
     assert!(!found.contains("CS-"), "{found}");
     let doctor = text(&client.call("status", json!({"op": "doctor"})));
     assert!(doctor.contains("Gone.csproj"), "{doctor}");

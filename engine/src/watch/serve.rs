@@ -185,6 +185,8 @@ impl Service {
                 return;
             }
             self.serve();
+            // Asked before hearing: what git changed before it removed its lock belongs to the batch.
+            let ended = open.is_some_and(|(began, last)| Instant::now() >= self.ends(began, last));
             let (heard, now) = (self.watcher.hear(), Instant::now());
             if let Some(trouble) = self.watcher.trouble().cloned() {
                 if !blind || now - looked >= RESCAN {
@@ -209,6 +211,7 @@ impl Service {
                 moment = heard;
             }
             if let Some((began, last)) = open
+                && ended
                 && now >= self.ends(began, last)
             {
                 open = None;
