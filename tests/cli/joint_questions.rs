@@ -68,3 +68,27 @@ fn a_build_that_is_stopped_in_a_question_for_many_can_go_on() {
     write_model_file(&bench, "act", "");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
 }
+
+#[test]
+fn a_fresh_clone_that_starts_with_an_edit_asks_as_the_machine_that_asked_first() {
+    let share = tempfile::tempdir().expect("a folder");
+    let remote = format!("[remote]\nendpoint = \"dir:{}\"\nwrite = \"always\"\n", share.path().display());
+    let edited = PAIR.map(|(name, code)| (name, code.replace("return ", "return 10 + ")));
+    let first = workspace(&PAIR);
+    manifest(&first, &remote, "");
+    assert_eq!((first.run(&["build", ALL]).code, calls(&first)), (0, 2));
+    let clone = workspace(&edited.each_ref().map(|(name, code)| (*name, code.as_str())));
+    // One model for both: its command is part of the key.
+    let text = std::fs::read_to_string(first.root().join("cortex.toml")).expect("a manifest");
+    clone.write("cortex.toml", &text);
+    write_model_file(&first, "full", "# ANSWER 1\nNO CHANGE\n# ANSWER 2\nNO CHANGE\n");
+    let planned = clone.run(&["build", "--dry-run", ALL]).err;
+    assert!(planned.contains("2 patches: 1 call"), "{planned}");
+    assert_eq!((clone.run(&["build", ALL]).code, calls(&first)), (0, 1));
+    for (name, code) in &edited {
+        first.write(&format!("{name}.cs"), &format!("namespace N;\n{code}\n"));
+    }
+    let planned = first.run(&["build", "--dry-run", ALL]).err;
+    assert!(planned.contains("no model would be called"), "the clone's answers serve: {planned}");
+    assert_eq!((first.run(&["build", ALL]).code, calls(&first)), (0, 0));
+}

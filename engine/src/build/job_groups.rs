@@ -3,11 +3,13 @@
 //! One group runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. The limit of the pool for paid jobs
 //! bounds how many of them call a model at a time.
 
+use super::answers;
 use super::jobs::{Done, Job, Shared, Task};
 use super::pools::{Finished, From, Waiting};
 use crate::graph::NodeId;
 use crate::seams::job_group::JobGroup;
 use crate::seams::producer::{Failure, Grouping};
+use crate::seams::remote::Wanted;
 use crate::store::records::Class;
 use crossbeam_channel::Sender;
 use std::collections::BinaryHeap;
@@ -45,8 +47,9 @@ impl JobGroups {
     /// Takes all waiting jobs away if grouping them does not pay: see [`Grouping::AfterEdits`].
     pub(super) fn take_ungrouped(&mut self, shared: &Shared) -> BinaryHeap<Waiting> {
         let pays = |job: &Job| grouping(shared, job) == Grouping::Always || replaces_paid_result(shared, job);
+        let jobs = || self.waiting.iter().map(|waiting| &waiting.job);
         match self.waiting.len() {
-            2.. if self.waiting.iter().any(|waiting| pays(&waiting.job)) => BinaryHeap::new(),
+            2.. if jobs().any(pays) || others_answered(shared, jobs()) => BinaryHeap::new(),
             _ => std::mem::take(&mut self.waiting),
         }
     }
@@ -130,11 +133,40 @@ pub(super) fn grouping(shared: &Shared, job: &Job) -> Grouping {
     }
 }
 
-/// Whether a job replaces a result that was paid for.
+/// Whether another machine stored an answer to an earlier question of one of these jobs.
+fn others_answered<'j>(shared: &Shared, jobs: impl Iterator<Item = &'j Job>) -> bool {
+    let Some(sharing) = shared.sharing.as_ref().filter(|sharing| sharing.cache.reads()) else {
+        return false;
+    };
+    let latest = |job: &Job| {
+        let Task::Produce {
+            producer,
+            past: Some(past),
+            ..
+        } = &job.task
+        else {
+            return None;
+        };
+        let definition = &shared.manifest.producers[shared.manifest.rules[job.rule as usize].producer as usize];
+        let looks = past.previous.is_none() && producer.builds_on_previous(&definition.params);
+        looks.then(|| Wanted {
+            key: answers::latest_key(&producer.id(), &definition.params, &job.label),
+            producer: producer.id().to_string(),
+        })
+    };
+    let wanted: Vec<Wanted> = jobs.filter_map(latest).take(MOST_MEMBERS).collect();
+    !wanted.is_empty() && sharing.cache.find(&wanted).iter().any(Option::is_some)
+}
+
+/// Whether a job replaces a result that was paid for, under its present name or, in a build after renames, a former one.
 fn replaces_paid_result(shared: &Shared, job: &Job) -> bool {
     let Task::Produce { past: Some(past), .. } = &job.task else {
         return false;
     };
+    let has_renames = shared.former.get().is_some_and(|former| !former.is_empty());
+    if past.previous.is_none() && has_renames {
+        return true;
+    }
     let earlier = past.previous.and_then(|key| shared.blobs.action(&key).ok().flatten());
     earlier.is_some_and(|record| record.class == Class::Paid)
 }

@@ -20,7 +20,7 @@ impl Session {
     }
 
     pub(super) fn makes(request: &Request) -> bool {
-        !request.options.dry_run && !request.options.price
+        !request.options.dry_run
     }
 
     /// Stores results of other machines for the same or similar sources, if so much changed that a bundle pays, or if this checkout was built

@@ -55,6 +55,8 @@ pub struct JointPlan {
     pub size: QuestionSize,
     /// Cost of its rules, which are sent once for a group.
     pub rules: Spent,
+    /// Whether it replaces a paid answer.
+    pub is_edit: bool,
     /// Whether it is grouped only in builds that also replace a paid answer.
     pub needs_edit: bool,
 }
@@ -66,7 +68,7 @@ pub fn cost<'p>(plans: impl Iterator<Item = &'p Plan>) -> Spent {
     let mut is_edited = false;
     for plan in plans {
         all.add(&plan.cost);
-        is_edited |= plan.mode == "patch";
+        is_edited |= plan.joint.as_ref().is_some_and(|joint| joint.is_edit);
         joint.extend(plan.joint.as_ref().filter(|_| plan.cost.calls > 0));
     }
     joint.retain(|plan| is_edited || !plan.needs_edit);
@@ -108,6 +110,7 @@ mod tests {
                     rules: String::new(),
                 },
                 rules: cost(100),
+                is_edit: mode == "patch",
                 needs_edit,
             }),
             ..Plan::default()

@@ -126,6 +126,7 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
             micros: ask.price(inputs.settings, rules, 0, 0),
             ..Spent::default()
         },
+        is_edit: inputs.previous.is_some(),
         needs_edit: parameters::together(inputs.settings).is_none(),
     })
 }

@@ -101,6 +101,7 @@ impl Run<'_> {
             .filter(|node| matches!(self.slots[node.index()], Slot::Unknown { .. }))
             .count();
         let inputs = self.inputs(&work);
+        let ask = unknown == 0 && !self.is_fresh(id) && self.is_shared(work.rule, Pool::Paid);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
         let job = self.job(
@@ -118,7 +119,7 @@ impl Run<'_> {
                     previous: self.graph.node(id).result.map(|filed| filed.key),
                 }),
                 before: None,
-                ask: false,
+                ask,
             },
         );
         self.slow_ready.push((job, Pool::Cpu));
