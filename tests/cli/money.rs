@@ -333,6 +333,32 @@ fn a_rename_of_a_type_or_of_its_namespace_costs_nothing() {
 }
 
 #[test]
+fn a_rename_of_a_member_costs_its_readers_nothing() {
+    let gate = "public class Gate { public int Wait(int n) { while (n > 0) { n -= 2; } return n; } }";
+    let user =
+        |name: &str| format!("public class {name} {{ readonly Gate gate = new(); public int Go(int n) {{ return gate.Wait(n) + 1; }} }}");
+    let (one, two) = (user("One"), user("Two"));
+    let bench = workspace(&[("Gate", gate), ("One", &one), ("Two", &two)]);
+    write_model_file(&bench, "full", &FULL.replace("- Holds.", "- Its Wait counts down [Gate.Wait]."));
+    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 3));
+    let rename = |pairs: &[(&str, &str)]| {
+        for file in ["Gate.cs", "One.cs", "Two.cs"] {
+            let text = std::fs::read_to_string(bench.root().join(file)).expect("a source");
+            bench.write(file, &pairs.iter().fold(text, |text, (from, to)| text.replace(from, to)));
+        }
+        let built = bench.run(&["build", ALL]);
+        assert_eq!((built.code, calls(&bench)), (0, 0), "{pairs:?}: {built:?}");
+    };
+    rename(&[("Wait", "Pause")]);
+    let shown = bench.run(&["show", "//types/N.One:semantic"]).out;
+    assert!(shown.contains("- Its Pause counts down [Gate.Pause]."), "{shown}");
+    rename(&[("Gate", "Door"), ("Pause", "Stay")]);
+    rename(&[("namespace N", "namespace M"), ("Door", "Portal"), ("Stay", "Hold")]);
+    let shown = bench.run(&["show", "//types/M.One:semantic"]).out;
+    assert!(shown.contains("- Its Hold counts down [Portal.Hold]."), "{shown}");
+}
+
+#[test]
 fn a_template_that_is_wrong_is_told_once_and_asks_nothing() {
     let bench = workspace(&PAIR);
     manifest(&bench, "", "params.template = \"own.md\"");

@@ -5,6 +5,7 @@
 //! keeps aliases that History has dropped; deleting both loses the aliases and nothing else.
 
 use crate::last_good::{label, parts};
+use crate::renamed_members;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::lineage::{Lineage, Present};
@@ -194,20 +195,23 @@ impl Lineage for FormerTypes {
                 former.entry(key.clone()).or_default().push(FormerName { item, id });
             }
         }
+        // A hint: nothing depends on finding them.
+        let members = renamed_members::former(&states, keys.values(), &former).unwrap_or_default();
+        former.extend(members);
         former
     }
 }
 
 /// Versions of a target, oldest first: seconds since 1970 and output.
-type Versions = Vec<(u64, Digest)>;
+pub(crate) type Versions = Vec<(u64, Digest)>;
 
 /// A query of a store, or of a build.
-type Answers<'a, K, T> = Box<dyn Fn(&K) -> Result<T, StoreError> + 'a>;
+pub(crate) type Answers<'a, K, T> = Box<dyn Fn(&K) -> Result<T, StoreError> + 'a>;
 
 /// The source of earlier states.
-struct States<'a> {
-    versions: Answers<'a, str, Versions>,
-    bytes: Answers<'a, Digest, Option<Arc<[u8]>>>,
+pub(crate) struct States<'a> {
+    pub(crate) versions: Answers<'a, str, Versions>,
+    pub(crate) bytes: Answers<'a, Digest, Option<Arc<[u8]>>>,
 }
 
 impl<'a> States<'a> {

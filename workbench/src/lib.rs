@@ -44,6 +44,7 @@ pub mod paid;
 pub mod parsing;
 pub mod query;
 pub mod rename;
+mod renamed_members;
 pub mod report;
 pub mod scip_export;
 pub mod short_names;

@@ -2,8 +2,9 @@
 //!
 //! A removed type and an added type are the same type if their texts without names are equal. The comparisons run in this order: structure and
 //! implementation with an equal name within the namespace (another namespace); structure and implementation; the implementation alone (a new
-//! base or attribute); the structure alone (a new body). A match counts only if it pairs exactly one old and one new type. A nested type follows
-//! its enclosing type. A type too small to compare matches by its files too: equal text in files without another removed or added type.
+//! base or attribute); the structure alone (a new body); the implementation without names of members. A match counts only if it pairs exactly one
+//! old and one new type. A nested type follows its enclosing type. A type too small to compare matches by its files too: equal text in files
+//! without another removed or added type, or its name in its files. At last, types of one name match if half of their lines are equal.
 //! Pure: the caller provides the two states.
 
 use super::types::{TypeRow, symbol_of};
@@ -27,8 +28,12 @@ pub struct Identity {
     pub name: String,
     /// Digest of structure and implementation without names, also of a short text.
     pub text: String,
+    /// Digest of the implementation without names of the type and of its members; `None` if the text is too short.
+    pub members: Option<String>,
     /// Paths of its files, one per line.
     pub files: String,
+    /// Digests of the lines of structure and implementation without names.
+    pub lines: BTreeSet<String>,
 }
 
 /// Minimum bytes of a text that identifies a type.
@@ -45,7 +50,13 @@ pub fn identity(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8
         place: None,
         name: symbol_of(key).rsplit('.').next().unwrap_or(key).to_owned(),
         text: Digest::of(format!("{}\n{}{}", texts[0].len(), texts[0], texts[1]).as_bytes()).to_string(),
+        members: digest(&memberless(&texts)),
         files: row.files.join("\n"),
+        lines: texts
+            .iter()
+            .flat_map(|text| text.lines())
+            .map(|line| Digest::of(line.as_bytes()).short())
+            .collect(),
     }
 }
 
@@ -83,18 +94,39 @@ fn nameless(text: &str, symbol: &str) -> String {
             }
             _ => line.to_owned(),
         };
-        let mut word = String::new();
-        for c in line.chars().chain(['\n']) {
-            if c.is_alphanumeric() || c == '_' {
-                word.push(c);
-                continue;
-            }
-            out.push_str(if word == simple { "_" } else { &word });
-            word.clear();
-            out.push(c);
-        }
+        out.push_str(&masked(&line, |word| word == simple));
+        out.push('\n');
     }
     out
+}
+
+/// Returns a text with `_` in place of some words.
+pub(super) fn masked(text: &str, is_masked: impl Fn(&str) -> bool) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    for part in text.split_inclusive(|c| !is_word(c)) {
+        let word = part.trim_end_matches(|c| !is_word(c));
+        let is_replaced = !word.is_empty() && is_masked(word);
+        out.push_str(if is_replaced { "_" } else { word });
+        out.push_str(&part[word.len()..]);
+    }
+    out
+}
+
+/// Returns an implementation with `_` for the names of its members, its lines sorted.
+fn memberless([structure, implementation]: &[String; 2]) -> String {
+    let field = |line: &str, name: &str| -> Option<String> {
+        let (_, rest) = line.split_once(&format!("\"{name}\":\""))?;
+        Some(rest.split('"').next()?.to_owned())
+    };
+    let all = structure.lines().chain(implementation.lines());
+    let names: BTreeSet<String> = all.filter_map(|line| field(line, "name")).collect();
+    let mut lines: Vec<String> = implementation
+        .lines()
+        .map(|line| masked(line, |word| names.contains(word)))
+        .collect();
+    lines.sort_unstable();
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
 /// Maps the identifiers of removed types to those of the types that replace them. Both states are keyed as in `//index:types`.
@@ -111,7 +143,7 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
         .collect();
     let mut found = BTreeMap::new();
     type Print = fn(&Identity) -> Option<(Option<String>, Option<String>)>;
-    let prints: [Print; 6] = [
+    let prints: [Print; 8] = [
         |identity| Some((Some(format!("{}\n{}", identity.name, identity.files)), Some(identity.text.clone()))),
         |identity| Some((Some(identity.name.clone()), Some(identity.text.clone()))),
         |identity| {
@@ -120,7 +152,9 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
         },
         |identity| identity.implementation.clone().map(|digest| (None, Some(digest))),
         |identity| identity.structure.clone().map(|digest| (Some(digest), None)),
+        |identity| identity.members.clone().map(|digest| (None, Some(digest))),
         |identity| identity.place.clone().map(|digest| (Some(digest), None)),
+        |identity| Some((Some(identity.name.clone()), Some(identity.files.clone()))),
     ];
     for print in prints {
         let mut by_print: BTreeMap<_, (Vec<&Identity>, Vec<&Identity>)> = BTreeMap::new();
@@ -145,7 +179,35 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
         come.retain(|identity| !found.values().any(|id| *id == identity.id));
     }
     found.extend(nested(before, after, &found));
+    found.extend(similar(before, after, &found));
     found
+}
+
+/// Pairs the only removed and the only added type of a name, whatever its type parameters, if half of their lines are equal.
+fn similar(
+    before: &BTreeMap<String, Identity>,
+    after: &BTreeMap<String, Identity>,
+    found: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let known: BTreeSet<&String> = found.values().collect();
+    let by_name = |these: &BTreeMap<String, Identity>, others: &BTreeMap<String, Identity>| {
+        let mut names: BTreeMap<String, Vec<Identity>> = BTreeMap::new();
+        for (key, identity) in these.iter().filter(|(key, _)| !others.contains_key(*key)) {
+            let is_open = !found.contains_key(&identity.id) && !known.contains(&identity.id);
+            let bare = identity.name.split('`').next().unwrap_or(key).to_owned();
+            names.entry(bare).or_default().extend(is_open.then(|| identity.clone()));
+        }
+        names
+    };
+    let added = by_name(after, before);
+    let pair = |(name, removed): (String, Vec<Identity>)| {
+        let ([old], [new]) = (removed.as_slice(), added.get(&name)?.as_slice()) else {
+            return None;
+        };
+        let shared = old.lines.intersection(&new.lines).count();
+        (shared * 2 >= old.lines.len().max(new.lines.len())).then(|| (old.id.clone(), new.id.clone()))
+    };
+    by_name(before, after).into_iter().filter_map(pair).collect()
 }
 
 /// Pairs nested types whose enclosing type was renamed and whose text without names is unchanged.
@@ -280,6 +342,20 @@ mod tests {
         let moved: BTreeSet<(String, String)> = small(outer, &outer.replace("class B", "class Around")).into_iter().collect();
         let both = ["", "+In"].map(|name| (format!("N.B{name}"), format!("N.Around{name}")));
         assert_eq!(moved, both.into_iter().collect());
+    }
+
+    #[test]
+    fn a_type_is_recognised_when_its_members_change_too() {
+        let members = |text: &str| text.replace("Copy", "Clone").replace("Size", "Length");
+        let shelf = members(&BEFORE.replace("Store", "Shelf").replace("IShelf", "IStore"));
+        assert_eq!(renamed(&shelf), pair("N.Store", "N.Shelf"));
+        let moved: BTreeSet<(String, String)> = renamed(&members(BEFORE).replace("namespace N;", "namespace M;"))
+            .into_iter()
+            .collect();
+        let both = [pair("N.Other", "M.Other"), pair("N.Store", "M.Store")].concat();
+        assert_eq!(moved, both.into_iter().collect());
+        let generic = BEFORE.replace("class Other", "class Other<T>").replace("text + text", "text");
+        assert_eq!(renamed(&generic), pair("N.Other", "N.Other`1"));
     }
 
     #[test]

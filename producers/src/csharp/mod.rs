@@ -60,6 +60,7 @@ pub mod parse;
 pub mod preprocess;
 pub mod priority;
 pub mod project;
+pub mod renamed_members;
 pub mod render;
 pub mod structure;
 pub mod symbols;

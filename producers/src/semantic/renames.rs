@@ -1,7 +1,8 @@
 //! Renames: puts an earlier answer and its texts into present names, so that a change of names only asks no model.
 //!
-//! Renamed types are a hint of the workspace ([`engine::seams::paid::FormerNames`]). Texts count as equal only if every word is equal, or an old name
-//! with its new one in its place. A member counts as renamed if one was removed, one was added, and their code is equal.
+//! Renamed types, and renamed members of other types, are a hint of the workspace ([`engine::seams::paid::FormerNames`]). Texts count as equal only if
+//! every word is equal, or an old name with its new one in its place. A member of the subject counts as renamed if one was removed, one was added, and
+//! their code is equal.
 
 use super::answer::Summaries;
 use super::slots::{Kind, Slot, simple};
@@ -103,6 +104,8 @@ pub(super) struct Renames {
     words: Words,
     /// Whole names with dots: former to present.
     dotted: BTreeMap<String, String>,
+    /// Renamed members by present key of their type: former and present key in it.
+    members: BTreeMap<String, Vec<(String, String)>>,
 }
 
 /// Earlier texts under present names.
@@ -112,6 +115,8 @@ pub(super) struct Carried {
     pub(super) slots: Vec<Slot>,
     /// Old words that are replaced throughout, with their new ones.
     pub(super) words: BTreeMap<String, String>,
+    /// Old words that also stayed somewhere.
+    kept: BTreeSet<String>,
 }
 
 impl Renames {
@@ -120,7 +125,13 @@ impl Renames {
         let mut renames = Self::default();
         for (new, names) in former {
             for old in names {
-                renames.add(&old.item, new);
+                match (new.split_once('#'), old.item.split_once('#')) {
+                    (Some((of, new)), Some((_, old))) => {
+                        let members = renames.members.entry(of.to_owned()).or_default();
+                        members.push((old.to_owned(), new.to_owned()));
+                    }
+                    _ => renames.add(&old.item, new),
+                }
             }
         }
         renames
@@ -156,27 +167,43 @@ impl Renames {
     /// Returns the present key of a type or of a member.
     pub(super) fn key(&self, key: &str) -> String {
         let of = type_key(key);
-        match self.keys.get(of) {
-            Some(now) => format!("{now}{}", &key[of.len()..]),
-            None => key.to_owned(),
+        let now = self.keys.get(of).map_or(of, String::as_str);
+        match key.split_once('#') {
+            Some((_, member)) => format!("{now}#{}", self.member(now, member)),
+            None => now.to_owned(),
         }
+    }
+
+    /// Returns the present key of a member of a type, whose key is a present one.
+    fn member<'k>(&'k self, of: &str, member: &'k str) -> &'k str {
+        let renamed = self.members.get(of).into_iter().flatten().find(|(old, _)| old == member);
+        renamed.map_or(member, |(_, new)| new)
     }
 
     /// Whether a key is a former one.
     pub(super) fn is_former(&self, key: &str) -> bool {
-        self.keys.contains_key(type_key(key))
+        self.key(key) != key
     }
 
     /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays a difference.
     pub(super) fn carry(&self, then: &[Slot], now: &[Slot], said: &Summaries) -> Carried {
         let mut words = self.words.clone();
-        for (old, new) in self.members(then, now, &words) {
+        for (old, new) in self.own_members(then, now, &words) {
+            words.entry(old).or_default().insert(new, true);
+        }
+        let mut used = BTreeSet::new();
+        for (old, new) in now.iter().filter_map(|slot| self.members.get(&slot.key)).flatten() {
+            let [old, new] = [old, new].map(|key| member_name(key).to_owned());
+            used.insert(old.clone());
             words.entry(old).or_default().insert(new, true);
         }
         let mut carried = self.with(&words, then, now);
-        let explained: Vec<String> = carried.words.keys().filter(|old| explains(said, old)).cloned().collect();
-        if !explained.is_empty() {
-            words.retain(|old, _| !explained.contains(old));
+        // The name may stay as that of another type's member: a sentence can be about either.
+        let ambiguous = carried.kept.intersection(&used);
+        let explained = carried.words.keys().filter(|old| explains(said, old));
+        let open: Vec<String> = explained.chain(ambiguous).cloned().collect();
+        if !open.is_empty() {
+            words.retain(|old, _| !open.contains(old));
             carried = self.with(&words, then, now);
         }
         carried
@@ -186,7 +213,7 @@ impl Renames {
         if words.is_empty() && self.dotted.is_empty() {
             return Carried {
                 slots: then.to_vec(),
-                words: BTreeMap::new(),
+                ..Carried::default()
             };
         }
         let mut seen = Seen::default();
@@ -199,7 +226,11 @@ impl Renames {
                 *piece = (self.text(&piece.0, &carried), self.text(&piece.1, &carried));
             }
         }
-        Carried { slots, words: carried }
+        Carried {
+            slots,
+            words: carried,
+            kept: seen.kept,
+        }
     }
 
     /// Replaces the pieces of a text that differ in names only by the present ones, in the present order if these are all.
@@ -238,7 +269,7 @@ impl Renames {
     }
 
     /// Returns the renamed members: one of the code was removed, and one was added.
-    fn members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
+    fn own_members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for old in then.iter().filter(|slot| slot.kind == Kind::Code) {
             let Some(new) = now.iter().find(|slot| (slot.kind, &slot.key) == (old.kind, &old.key)) else {
@@ -459,9 +490,13 @@ mod tests {
     }
 
     fn code(pieces: &[(&str, &str)]) -> Slot {
+        code_of("N.User", pieces)
+    }
+
+    fn code_of(key: &str, pieces: &[(&str, &str)]) -> Slot {
         Slot {
             kind: Kind::Code,
-            key: "N.User".into(),
+            key: key.into(),
             pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
         }
     }
@@ -549,6 +584,37 @@ mod tests {
         assert!(!carried(&[], &two, &now[..1], "").0);
         assert!(!carried(&[], &[("A", "int A")], &[("B", "int B")], "").0);
         assert!(!carried(&[], &then, &now, "- Sum does what its name says [Sum].").0);
+    }
+
+    #[test]
+    fn a_renamed_member_of_another_type_is_carried_over() {
+        let used = |name: &str, code: &str| {
+            let own = code_of("N.User", &[("Go()", code)]);
+            let declaration = format!("int {name}(int n)");
+            [
+                own,
+                Slot {
+                    kind: Kind::Signatures,
+                    ..code_of("N.Store", &[(&format!("{name}(int)"), &declaration)])
+                },
+            ]
+        };
+        let renames = renames(&[("N.Store#Sum(int)", "N.Store#Total(int)")]);
+        let carry = |then: &str, now: &str| renames.carry(&used("Sum", then), &used("Total", now), &said("Calls Sum."));
+        let carried = carry("Go() { s.Sum(1); }", "Go() { s.Total(1); }");
+        assert_eq!(carried.slots, used("Total", "Go() { s.Total(1); }"));
+        assert_eq!(carried.words, BTreeMap::from([("Sum".to_owned(), "Total".to_owned())]));
+        let other = "Go() { s.Total(1); o.Sum(2); }";
+        assert_ne!(
+            carry("Go() { s.Sum(1); o.Sum(2); }", other).slots,
+            used("Total", other),
+            "another type's Sum stays"
+        );
+        assert_ne!(
+            carry("Go() { s.Sum(1); }", "Go() { s.Total(2); }").slots,
+            used("Total", "Go() { s.Total(2); }")
+        );
+        assert_eq!(renames.key("N.Store#Sum(int)"), "N.Store#Total(int)");
     }
 
     proptest! {

@@ -11,7 +11,7 @@ use crate::csharp::ids::group_id;
 use crate::csharp::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::digest::Digest;
-use engine::values::label::escape;
+use engine::values::label::{escape, unescape};
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,11 +147,16 @@ pub(super) fn type_key(key: &str) -> &str {
     key.split('#').next().unwrap_or(key)
 }
 
-/// Returns the labels that a summary may have had before its types were renamed.
+/// Returns the labels that a summary may have had before its types or its member were renamed.
 pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     let Ok(rows) = rows(inputs) else { return Vec::new() };
     if !inputs.label.starts_with("//groups/") {
-        let former = rows.first().and_then(|(key, _)| inputs.former.get(key)).into_iter().flatten();
+        let member = member_of(inputs.label);
+        let keys = rows.first().into_iter().flat_map(|(key, _)| {
+            let member = member.as_ref().map(|member| format!("{key}#{member}"));
+            member.into_iter().chain([key.clone()])
+        });
+        let former = keys.filter_map(|key| inputs.former.get(&key)).flatten();
         return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
     }
     // The label of a group depends on the identifiers of its types.
@@ -174,11 +179,22 @@ pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     (0..most).map(group).collect()
 }
 
-/// Returns the label of a target of a type, or of a member, under another key of the type.
+/// Returns the label of a target of a type, or of a member, under another key of the type or of the member.
 fn label_of(label: &str, key: &str) -> Option<String> {
     let (package, target) = label.rsplit_once(':')?;
-    let member = package.split_once('#').map(|(_, member)| format!("#{member}"));
-    Some(format!("//types/{}{}:{target}", escape(key), member.unwrap_or_default()))
+    let member = package.split_once('#').map(|(_, member)| member.to_owned());
+    let (of, member) = match key.split_once('#') {
+        Some((of, former)) => (of, Some(escape(former))),
+        None => (key, member),
+    };
+    let member = member.map(|member| format!("#{member}")).unwrap_or_default();
+    Some(format!("//types/{}{member}:{target}", escape(of)))
+}
+
+/// Returns the key of the member that a label names.
+fn member_of(label: &str) -> Option<String> {
+    let (package, _) = label.rsplit_once(':')?;
+    package.split_once('#').map(|(_, member)| unescape(member))
 }
 
 /// Returns the template: the user's, or the built-in one.

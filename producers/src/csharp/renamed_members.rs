@@ -1,0 +1,96 @@
+//! Renamed members: finds members of a type that only got another name, by their code. Pure: the caller provides both states of the type.
+
+use super::aliases::masked;
+use super::implementation::{self, ImplMember};
+use std::collections::BTreeMap;
+
+/// Least number of words in the body of a member that is recognised under another name.
+const FEWEST_WORDS: usize = 6;
+
+/// Limit of pairs of removed and added members.
+const MOST_PAIRS: usize = 2_500;
+
+/// Returns former and present keys of renamed members, from two outputs of `csharp/impl`: one member was removed, one was added, and all but the name
+/// is equal. Empty if an output cannot be read.
+pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
+    let (Ok((_, then)), Ok((_, now))) = (implementation::parse(then), implementation::parse(now)) else {
+        return Vec::new();
+    };
+    let (removed, added) = (missing(&then, &now), missing(&now, &then));
+    if removed.len() * added.len() > MOST_PAIRS {
+        return Vec::new();
+    }
+    let pairs: Vec<(&ImplMember, &ImplMember)> = removed
+        .iter()
+        .flat_map(|old| added.iter().map(|new| (*old, *new)))
+        .filter(|(old, new)| is_renamed(old, new))
+        .collect();
+    let is_only = |(old, new): &&(&ImplMember, &ImplMember)| {
+        let others = pairs.iter().filter(|pair| pair.0.key == old.key || pair.1.key == new.key);
+        others.count() == 1
+    };
+    pairs
+        .iter()
+        .filter(is_only)
+        .map(|(old, new)| (old.key.clone(), new.key.clone()))
+        .collect()
+}
+
+/// Returns the members of `these` whose keys are not in `others`; of several with one key, none.
+fn missing<'m>(these: &'m [ImplMember], others: &[ImplMember]) -> Vec<&'m ImplMember> {
+    let mut by_key: BTreeMap<&str, Vec<&ImplMember>> = BTreeMap::new();
+    for member in these {
+        by_key.entry(&member.key).or_default().push(member);
+    }
+    let is_there = |key: &str| others.iter().any(|other| other.key == key);
+    by_key
+        .into_iter()
+        .filter(|(key, members)| members.len() == 1 && !is_there(key))
+        .flat_map(|(_, members)| members)
+        .collect()
+}
+
+fn is_renamed(old: &ImplMember, new: &ImplMember) -> bool {
+    let nameless = |member: &ImplMember| {
+        let text = |text: &str| masked(text, |word| word == member.name);
+        ImplMember {
+            key: text(&member.key),
+            signature: text(&member.signature),
+            body: text(&member.body),
+            name: String::new(),
+            ..member.clone()
+        }
+    };
+    let is_separator = |c: char| !(c.is_alphanumeric() || c == '_');
+    let words = old.body.split(is_separator).filter(|word| !word.is_empty()).count();
+    old.name != new.name && words >= FEWEST_WORDS && nameless(old) == nameless(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::World;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn renamed(then: &str, now: &str) -> Vec<(String, String)> {
+        let [then, now] = [then, now].map(|members| {
+            let (syntax, _) = super::super::parse::read(&format!("class T {{ {members} }}"), &BTreeSet::new(), "a.cs");
+            World::new(&[("a.cs", syntax)], &[]).output("impl", "T").bytes
+        });
+        renamed_members(&then, &now)
+    }
+
+    #[test]
+    fn a_member_is_recognised_by_all_but_its_name() {
+        let sum = "int Sum(int n) { if (n == 0) { return total; } return n + Sum(n - 1); }";
+        let pair = |old: &str, new: &str| vec![(old.to_owned(), new.to_owned())];
+        assert_eq!(renamed(sum, &sum.replace("Sum", "Total")), pair("Sum(int)", "Total(int)"));
+        assert_eq!(renamed(sum, &sum.replace("Sum(int", "Total(int")), [], "it calls another member");
+        assert_eq!(renamed(sum, &sum.replace("Sum", "Total").replace("== 0", "== 1")), []);
+        assert_eq!(renamed(sum, &sum.replace("Sum", "Total").replace("int n", "long n")), []);
+        assert_eq!(renamed("int A() => 1;", "int B() => 1;"), [], "too little code");
+        let twice = format!("{sum} {}", sum.replace("Sum", "Other"));
+        assert_eq!(renamed(&twice, &sum.replace("Sum", "Total")), [], "two members have this code");
+        assert_eq!(renamed_members(b"x", b"{}"), []);
+    }
+}

@@ -1,0 +1,86 @@
+//! Former names of members, from the History of this checkout: members of a type whose code is equal but for a name.
+
+use crate::aliases::States;
+use crate::last_good::label;
+use engine::seams::paid::{FormerName, FormerNames};
+use engine::store::StoreError;
+use engine::values::digest::Digest;
+use producers::csharp::renamed_members::renamed_members;
+
+/// Limit of earlier versions of a type's code that are compared with its present one.
+const MOST_VERSIONS: usize = 4;
+
+/// Limit of types whose code is compared: those that changed last.
+const MOST_TYPES: usize = 200;
+
+/// A type whose code changed.
+struct ChangedType<'t> {
+    key: &'t str,
+    /// Its former key, or the present one.
+    then: &'t str,
+    /// The time of its last change, in seconds since 1970.
+    at: u64,
+    now: Digest,
+    earlier: Vec<Digest>,
+}
+
+/// Returns former names of members by present name, both written as `TYPE#MEMBER`, by the present types and their former names.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn former<'t>(
+    states: &States<'_>,
+    types: impl Iterator<Item = &'t String>,
+    former_types: &FormerNames,
+) -> Result<FormerNames, StoreError> {
+    let mut changed = Vec::new();
+    for key in types {
+        let former = former_types.get(key).into_iter().flatten().map(|name| name.item.as_str());
+        for then in former.chain([key.as_str()]) {
+            changed.extend(changed_type(states, key, then)?);
+        }
+    }
+    changed.sort_by_key(|of| std::cmp::Reverse(of.at));
+    changed.truncate(MOST_TYPES);
+    let mut found = FormerNames::new();
+    for ChangedType {
+        key, then, now, earlier, ..
+    } in changed
+    {
+        let Some(now) = (states.bytes)(&now)? else { continue };
+        for digest in earlier {
+            let Some(earlier) = (states.bytes)(&digest)? else { continue };
+            for (old, new) in renamed_members(&earlier, &now) {
+                let names = found.entry(format!("{key}#{new}")).or_default();
+                let item = format!("{then}#{old}");
+                if names.iter().all(|name| name.item != item) {
+                    names.push(FormerName { item, id: String::new() });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn changed_type<'t>(states: &States<'_>, key: &'t str, then: &'t str) -> Result<Option<ChangedType<'t>>, StoreError> {
+    let versions = (states.versions)(&label(key, ":impl"))?;
+    let Some(&(at, now)) = versions.last() else { return Ok(None) };
+    let earlier = match then == key {
+        true => versions,
+        false => (states.versions)(&label(then, ":impl"))?,
+    };
+    let mut earlier: Vec<Digest> = earlier
+        .into_iter()
+        .map(|(_, output)| output)
+        .filter(|output| *output != now)
+        .collect();
+    earlier.dedup();
+    let earlier = earlier.split_off(earlier.len().saturating_sub(MOST_VERSIONS));
+    Ok((!earlier.is_empty()).then_some(ChangedType {
+        key,
+        then,
+        at,
+        now,
+        earlier,
+    }))
+}
