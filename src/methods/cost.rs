@@ -46,6 +46,9 @@ pub struct Cost {
     pub since: u64,
     /// The currency of what has no other.
     pub currency: Option<String>,
+    /// What the groups are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
     /// What was asked for by `by`: `name`, `spent`, `saved`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
@@ -73,6 +76,7 @@ impl Method for CostOf {
         let groups = self.by.map(|by| groups(&workspace.root, session, since, by)).transpose()?;
         Ok(Cost {
             since,
+            by: self.by,
             groups: groups.unwrap_or_default(),
             currency: workbench::paid::currency(session),
             spending: spending(session, since)?,
@@ -106,6 +110,38 @@ fn money(sum: &Sum) -> String {
         return "nothing".to_owned();
     }
     all.join(" and ")
+}
+
+/// Returns what the same changes would have cost if each had been asked for as a new answer.
+fn against_new_answers(found: &Spending) -> Option<String> {
+    let mut kept = Sum::default();
+    for outcome in [Became::Patch, Became::Unchanged] {
+        let sum = found.by_outcome.get(&outcome).cloned().unwrap_or_default();
+        kept.times += sum.times;
+        kept.spent.add(&sum.spent);
+    }
+    let tokens = kept.spent.input_tokens + kept.spent.output_tokens;
+    let times = |whole: u64, part: u64| match part {
+        0 => String::new(),
+        part => format!(" ({:.1}×)", whole as f64 / part as f64),
+    };
+    (kept.spent.whole_tokens > 0).then(|| {
+        format!(
+            "as new answers {:>19} calls{}, about {} tokens{}",
+            count(kept.times),
+            times(kept.times, u64::from(kept.spent.calls)),
+            count(kept.spent.whole_tokens),
+            times(kept.spent.whole_tokens, tokens),
+        )
+    })
+}
+
+/// Returns the name of a group as people read it: of a commit, its first digits.
+fn short(name: &str, by: Option<By>) -> &str {
+    match by {
+        Some(By::Commit) => name.get(..12).unwrap_or(name),
+        _ => name,
+    }
 }
 
 fn text(answer: &Cost, style: Style) -> String {
@@ -151,12 +187,13 @@ fn text(answer: &Cost, style: Style) -> String {
             })
         ));
     }
+    text.extend(against_new_answers(found).map(|line| format!("  {line}\n")));
     for group in &answer.groups {
         let saved = match group.saved.times {
             0 => String::new(),
             times => format!("; {} filed answers saved {}", count(times), money(&group.saved)),
         };
-        let name = printable(&group.name);
+        let name = printable(short(&group.name, answer.by));
         text.push_str(&format!(
             "{}  {} × {}{saved}\n",
             style.cyan(&name),
@@ -187,6 +224,7 @@ mod tests {
         found.by_outcome.insert(Became::Saved, Sum::default());
         let answer = Cost {
             since: 0,
+            by: None,
             currency: None,
             groups: Vec::new(),
             spending: found,

@@ -95,7 +95,9 @@ impl Share {
         self.actions += 1;
         self.raw_bytes += record.len;
         self.took_us = self.took_us.saturating_add(record.took_us);
-        self.micros += record.spent.as_ref().and_then(|spent| spent.micros).unwrap_or(0);
+        self.micros = self
+            .micros
+            .saturating_add(record.spent.as_ref().and_then(|spent| spent.micros).unwrap_or(0));
     }
 }
 

@@ -40,20 +40,23 @@ pub struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn add(&mut self, entry: &LedgerEntry, currency: &str) {
+    pub(crate) fn add(&mut self, entry: &LedgerEntry) {
         self.times += 1;
         self.took_us = self.took_us.saturating_add(entry.took_us);
         match entry.spent.micros {
+            None if entry.spent.calls == 0 && entry.spent.agent.is_none() => {}
             None if entry.spent.agent.is_some() => self.agents += 1,
             None => self.unpriced += 1,
             Some(micros) => {
-                let sum = self.money.entry(currency.to_owned()).or_default();
+                let sum = self.money.entry(entry.spent.currency.clone()).or_default();
                 *sum = sum.saturating_add(micros);
             }
         }
         self.spent.add(&entry.spent);
         self.spent.model.clear();
-        self.spent.micros = self.money.values().next().copied().filter(|_| self.money.len() == 1);
+        let only = self.money.first_key_value().filter(|_| self.money.len() == 1);
+        self.spent.micros = only.map(|(_, micros)| *micros);
+        self.spent.currency = only.map(|(currency, _)| currency.clone()).unwrap_or_default();
     }
 }
 
@@ -64,56 +67,19 @@ impl Sum {
 pub fn spending(session: &Session, since: u64) -> Result<Spending, StoreError> {
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
     let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);
-    Ok(sum(entries, &Currencies::of(session)))
+    Ok(sum(entries))
 }
 
-/// Currencies of models, from the present manifest: the ledger has only model names.
-#[derive(Default)]
-pub(crate) struct Currencies {
-    by_model: BTreeMap<String, String>,
-    /// For models that are not in the manifest any more.
-    other: String,
-}
-
-impl Currencies {
-    pub(crate) fn of(session: &Session) -> Self {
-        let mut found = Self {
-            other: crate::paid::currency(session).unwrap_or_default(),
-            ..Self::default()
-        };
-        for model in session.rules.manifest().models.values() {
-            let name = model.get("name").and_then(|name| name.as_str());
-            let price = model.get("price").and_then(|price| price.as_object());
-            if let (Some(name), Some(price)) = (name, price) {
-                let currency = price.get("currency").and_then(|currency| currency.as_str()).unwrap_or("USD");
-                for name in [name.to_owned(), format!("{name} (replay)")] {
-                    found.by_model.insert(name, currency.to_owned());
-                }
-            }
-        }
-        found
-    }
-
-    pub(crate) fn of_model(&self, model: &str) -> &str {
-        self.by_model.get(model).unwrap_or(&self.other)
-    }
-}
-
-fn sum(entries: impl Iterator<Item = LedgerEntry>, currencies: &Currencies) -> Spending {
+fn sum(entries: impl Iterator<Item = LedgerEntry>) -> Spending {
     let mut spending = Spending::default();
     let mut by_label: BTreeMap<String, Sum> = BTreeMap::new();
     for entry in entries {
         spending.first = Some(spending.first.unwrap_or(entry.at).min(entry.at));
-        let currency = currencies.of_model(&entry.spent.model);
-        spending.by_outcome.entry(entry.outcome).or_default().add(&entry, currency);
+        spending.by_outcome.entry(entry.outcome).or_default().add(&entry);
         if entry.outcome != Outcome::Saved {
-            spending
-                .by_model
-                .entry(entry.spent.model.clone())
-                .or_default()
-                .add(&entry, currency);
-            by_label.entry(entry.label.clone()).or_default().add(&entry, currency);
-            spending.spent.add(&entry, currency);
+            spending.by_model.entry(entry.spent.model.clone()).or_default().add(&entry);
+            by_label.entry(entry.label.clone()).or_default().add(&entry);
+            spending.spent.add(&entry);
         }
     }
     let mut targets: Vec<(String, Sum)> = by_label.into_iter().collect();
@@ -152,7 +118,7 @@ mod tests {
             entry("//b:s", Outcome::Patch, None),
             entry("//b:s", Outcome::Rejected, Some(1)),
         ];
-        let found = sum(entries.into_iter(), &Currencies::default());
+        let found = sum(entries.into_iter());
         assert_eq!(
             (found.spent.times, found.spent.unpriced, found.spent.spent.micros),
             (3, 1, Some(31))
@@ -165,18 +131,17 @@ mod tests {
 
     #[test]
     fn currencies_are_not_added() {
-        let currencies = Currencies {
-            by_model: BTreeMap::from([("m".to_owned(), "EUR".to_owned())]),
-            other: "USD".to_owned(),
+        let of = |model: &str, currency: &str, outcome, micros| {
+            let mut entry = entry("//a:s", outcome, Some(micros));
+            (entry.spent.model, entry.spent.currency) = (model.to_owned(), currency.to_owned());
+            entry
         };
-        let mut other = entry("//b:s", Outcome::Full, Some(5));
-        other.spent.model = "n".to_owned();
         let entries = [
-            entry("//a:s", Outcome::Full, Some(30)),
-            other,
-            entry("//a:s", Outcome::Patch, Some(1)),
+            of("m", "EUR", Outcome::Full, 30),
+            of("n", "USD", Outcome::Full, 5),
+            of("m", "EUR", Outcome::Patch, 1),
         ];
-        let found = sum(entries.into_iter(), &currencies);
+        let found = sum(entries.into_iter());
         let money: Vec<(&str, u64)> = found
             .spent
             .money

@@ -1,6 +1,6 @@
 //! Money spent and saved, grouped by commit, author, producer or month.
 
-use crate::spending::{Currencies, Sum};
+use crate::spending::Sum;
 use crate::{builds, git};
 use engine::build::session::Session;
 use engine::store::builds::BuildRecord;
@@ -64,14 +64,10 @@ pub fn groups(root: &Path, session: &Session, since: u64, by: By) -> Result<Vec<
                 .clone(),
         },
     };
-    Ok(grouped(entries, &Currencies::of(session), name))
+    Ok(grouped(entries, name))
 }
 
-fn grouped(
-    entries: impl Iterator<Item = LedgerEntry>,
-    currencies: &Currencies,
-    mut name: impl FnMut(&LedgerEntry) -> String,
-) -> Vec<Group> {
+fn grouped(entries: impl Iterator<Item = LedgerEntry>, mut name: impl FnMut(&LedgerEntry) -> String) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for entry in entries {
@@ -84,17 +80,20 @@ fn grouped(
             Outcome::Saved => &mut groups[at].saved,
             _ => &mut groups[at].spent,
         };
-        sum.add(&entry, currencies.of_model(&entry.spent.model));
+        sum.add(&entry);
     }
     groups
 }
 
-/// Returns the commit of the build that ran at a moment; `None` when the log no longer has that build.
+/// Returns the commit of the build that entered a line at a moment; `None` when the log no longer has that build.
 fn commit_at(builds: &[BuildRecord], at: u64) -> Option<&str> {
-    let begun = builds.partition_point(|build| build.at <= at);
-    // Times are whole seconds: a line may be entered a second after the build's last commit.
-    let last = builds[..begun].iter().rfind(|build| at <= build.end_seconds() + 1)?;
-    last.commit.as_deref()
+    let begun = &builds[..builds.partition_point(|build| build.at <= at)];
+    // Lines have the second in which their build began; a build that gave the checkout back enters some later. Of two builds of one second, only one
+    // usually asked.
+    let of_second = &begun[begun.partition_point(|build| build.at < at)..];
+    let asked = of_second.iter().rfind(|build| build.spent.is_some() || build.saved.is_some());
+    let running = || begun.iter().rfind(|build| at <= build.end_seconds() + 1);
+    asked.or_else(running)?.commit.as_deref()
 }
 
 fn producer(session: &Session, label: &str) -> Option<String> {
@@ -137,7 +136,7 @@ mod tests {
             entry(1_764_547_201, Outcome::Saved, 7),
             entry(1_764_201_601, Outcome::Rejected, 2),
         ];
-        let found = grouped(entries.into_iter(), &Currencies::default(), |entry| month(entry.at));
+        let found = grouped(entries.into_iter(), |entry| month(entry.at));
         let told: Vec<(&str, u64, Option<u64>, Option<u64>)> = found
             .iter()
             .map(|group| {

@@ -45,6 +45,16 @@ pub struct Spent {
     #[n(7)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The currency of `micros`; empty when there is no price.
+    #[n(8)]
+    #[cbor(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub currency: String,
+    /// Tokens, sent and received, that a new answer in place of this one would have taken, estimated; 0 if unknown.
+    #[n(9)]
+    #[cbor(default)]
+    #[serde(default)]
+    pub whole_tokens: u64,
 }
 
 impl Spent {
@@ -52,18 +62,17 @@ impl Spent {
     #[must_use]
     pub fn less(&self, part: &Self) -> Self {
         Self {
-            model: self.model.clone(),
             calls: self.calls.saturating_sub(part.calls),
             input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
             cached_tokens: self.cached_tokens.saturating_sub(part.cached_tokens),
             output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
             micros: self.micros.map(|all| all.saturating_sub(part.micros.unwrap_or(0))),
-            estimated: self.estimated,
-            agent: self.agent.clone(),
+            whole_tokens: self.whole_tokens.saturating_sub(part.whole_tokens),
+            ..self.clone()
         }
     }
 
-    /// Adds the cost of another call.
+    /// Adds the cost of another call. Money of two currencies is not added: the sum has none.
     pub fn add(&mut self, other: &Self) {
         if *other == Self::default() {
             return;
@@ -78,15 +87,19 @@ impl Spent {
         } else {
             None
         };
+        let is_one_currency = is_first || self.currency == other.currency;
         self.micros = if is_first {
             other.micros
         } else {
-            self.micros.zip(other.micros).map(|(mine, theirs)| mine.saturating_add(theirs))
+            let both = self.micros.zip(other.micros).filter(|_| is_one_currency);
+            both.map(|(mine, theirs)| mine.saturating_add(theirs))
         };
-        self.calls += other.calls;
-        self.input_tokens += other.input_tokens;
-        self.cached_tokens += other.cached_tokens;
-        self.output_tokens += other.output_tokens;
+        self.currency = if is_one_currency { other.currency.clone() } else { String::new() };
+        self.whole_tokens = self.whole_tokens.saturating_add(other.whole_tokens);
+        self.calls = self.calls.saturating_add(other.calls);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.estimated |= other.estimated;
     }
 }

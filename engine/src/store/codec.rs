@@ -468,13 +468,16 @@ pub(super) mod tests {
         (
             ".{0,9}",
             any::<u32>(),
-            any::<[u64; 3]>(),
+            any::<[u64; 4]>(),
             any::<Option<u64>>(),
             any::<bool>(),
             agent,
+            ".{0,3}",
         )
             .prop_map(
-                |(model, calls, [input_tokens, cached_tokens, output_tokens], micros, estimated, agent)| Spent {
+                |(model, calls, [input_tokens, cached_tokens, output_tokens, whole_tokens], micros, estimated, agent, currency)| Spent {
+                    currency,
+                    whole_tokens,
                     model,
                     calls,
                     input_tokens,

@@ -506,7 +506,8 @@ impl PreparedQuestion<'_> {
             output_tokens: usage.output,
             micros: self.price.as_ref().map(|price| price.micros(usage, batch)),
             estimated,
-            agent: None,
+            currency: self.price.as_ref().map(|price| price.currency.clone()).unwrap_or_default(),
+            ..Spent::default()
         }
     }
 

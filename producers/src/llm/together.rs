@@ -140,7 +140,7 @@ fn submitted_groups(submissions: &Submissions) -> Vec<Vec<(usize, &JointQuestion
     joint::groups(&sizes).into_iter().map(members).collect()
 }
 
-/// Asks the questions of a group as one and delivers each share.
+/// Asks the questions of a group as one and delivers each share. If the limits of the run do not cover them, asks each half of them as one.
 fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(usize, &JointQuestion)], cancel: &Cancel) {
     let turns = joined(group);
     let why = format!("{} questions are asked as one", group.len());
@@ -167,6 +167,11 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
             shares
         }
         Err(Failure::Cancelled) => group.iter().map(|_| Share::Failed(Failure::Cancelled)).collect(),
+        Err(Failure::Limit(_)) if group.len() > 2 => {
+            let (one, other) = group.split_at(group.len() / 2);
+            lead(ask, question, member, one, cancel);
+            return lead(ask, question, member, other, cancel);
+        }
         Err(failure) => {
             // Report the cost once. A joint question that is too large says nothing about a single one.
             let mut first = matches!(failure, Failure::Rejected(_)).then_some(failure);

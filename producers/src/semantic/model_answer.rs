@@ -17,7 +17,7 @@ use super::shrink;
 use super::slots::Slot;
 use super::subject::{self, Subject, Withholding, note_digest, type_key};
 use crate::llm::Ask;
-use engine::seams::paid::Notes;
+use engine::seams::paid::{Notes, Spent};
 use engine::seams::producer::{Failure, Inputs, Output};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -77,12 +77,18 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics
             .push(Diagnostic::warning(ErrorCode::W_CONTEXT, message).hint("raise context_tokens of the model, or use a model with more"));
     }
+    let text = write(subject, &made.summaries, wishes);
+    let whole_tokens = [&prompt, &text].map(|text| ask.count(&wishes.model, text).tokens).iter().sum();
+    let spent = talk.spent.unwrap_or_else(|| Spent {
+        model: wishes.model_name().to_owned(),
+        ..Spent::default()
+    });
     Ok(Output {
         diagnostics,
-        spent: talk.spent,
+        spent: Some(Spent { whole_tokens, ..spent }),
         notes,
         memo: shown::write(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
-        ..Output::new(write(subject, &made.summaries, wishes))
+        ..Output::new(text)
     })
 }
 

@@ -440,14 +440,14 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
             if candidate.rank == Rank::Paid {
                 plan.paid.actions += 1;
                 plan.paid.paid += 1;
-                plan.paid.micros += candidate.micros;
+                plan.paid.micros = plan.paid.micros.saturating_add(candidate.micros);
                 plan.paid.bytes += candidate.bytes;
             }
             continue;
         }
         plan.taken.actions += 1;
         plan.taken.paid += u64::from(candidate.rank == Rank::Paid);
-        plan.taken.micros += candidate.micros;
+        plan.taken.micros = plan.taken.micros.saturating_add(candidate.micros);
         plan.taken.bytes += candidate.bytes;
         freed += candidate.bytes + WITH_ACTION;
         if candidate.rank == Rank::Version {
