@@ -23,6 +23,7 @@ mod moved;
 mod parameters;
 mod plan;
 mod prompt;
+mod prose;
 mod renames;
 mod room;
 mod secrets;

@@ -5,6 +5,7 @@
 //! their code is equal.
 
 use super::answer::Summaries;
+use super::prose::{explains, is_verb, is_word};
 use super::slots::{Kind, Slot, simple};
 use super::subject::type_key;
 use engine::seams::paid::FormerNames;
@@ -18,80 +19,6 @@ const MOST_PIECES: usize = 4_000;
 
 /// Limit of pairs of removed and added members.
 const MOST_PAIRS: usize = 2_500;
-
-/// Words of sentences that are about a name.
-const NAMING: [&str; 6] = ["name", "names", "named", "naming", "called", "suggests"];
-
-/// Verbs that are also names of types, and verbs that begin sentences about a type.
-const VERBS: [&str; 62] = [
-    "accept",
-    "add",
-    "allow",
-    "build",
-    "cache",
-    "call",
-    "check",
-    "close",
-    "contain",
-    "copy",
-    "create",
-    "dispose",
-    "document",
-    "expose",
-    "filter",
-    "format",
-    "get",
-    "give",
-    "group",
-    "handle",
-    "hold",
-    "index",
-    "keep",
-    "link",
-    "load",
-    "lock",
-    "log",
-    "make",
-    "map",
-    "match",
-    "monitor",
-    "move",
-    "need",
-    "open",
-    "order",
-    "own",
-    "parse",
-    "process",
-    "provide",
-    "query",
-    "read",
-    "register",
-    "remove",
-    "report",
-    "represent",
-    "request",
-    "return",
-    "run",
-    "send",
-    "set",
-    "signal",
-    "sort",
-    "start",
-    "stop",
-    "store",
-    "take",
-    "test",
-    "throw",
-    "trace",
-    "use",
-    "watch",
-    "write",
-];
-
-/// Words after which the first word of a sentence is a name, not a verb.
-const AUXILIARIES: [&str; 12] = [
-    "is", "was", "has", "does", "can", "cannot", "may", "must", "will", "itself", "and", "or",
-];
 
 /// New words by old word; the flag tells whether the old word is a name by itself (a part of a namespace is not).
 type Words = BTreeMap<String, BTreeMap<String, bool>>;
@@ -423,36 +350,6 @@ fn member_name(key: &str) -> &str {
     key.split(['(', '<', '`']).next().unwrap_or(key)
 }
 
-/// Whether a sentence of an answer explains a name.
-fn explains(said: &Summaries, name: &str) -> bool {
-    let lines = said.values().flat_map(|sections| sections.values()).flat_map(|text| text.lines());
-    lines.into_iter().any(|line| {
-        let words: BTreeSet<&str> = line.split(|c| !is_word(c)).collect();
-        words.contains(name) && NAMING.iter().any(|naming| words.contains(naming))
-    })
-}
-
-/// Whether the first word of a sentence is more likely its verb than a name: `Store nodes …`, not `Store keeps …`.
-fn is_verb(before: &str, word: &str, behind: &str) -> bool {
-    let is_verb = |word: &str| VERBS.binary_search(&word).is_ok();
-    let begins = before
-        .trim_end_matches([' ', '*', '"'])
-        .chars()
-        .next_back()
-        .is_none_or(|c| matches!(c, '-' | '.' | ':' | '\n' | '!' | '?'));
-    if !begins || !is_verb(&word.to_lowercase()) {
-        return false;
-    }
-    let next = behind.strip_prefix(' ').unwrap_or_default();
-    let next = next.split(|c| !is_word(c)).next().unwrap_or_default();
-    let third_person = ["s", "es"].iter().filter_map(|end| next.strip_suffix(end)).any(is_verb);
-    !(next.is_empty() || third_person || AUXILIARIES.contains(&next))
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
 /// Returns the first word, or the first other character, of a text.
 fn token(text: &str) -> Option<&str> {
     let first = text.chars().next()?;
@@ -511,11 +408,6 @@ mod tests {
         let carried = renames.carry(&[code(then)], &now, &said(text));
         let said = renames.summaries(&said(text), &carried.words, &BTreeSet::new());
         (carried.slots == now, said["N.User"]["ROLE"].clone())
-    }
-
-    #[test]
-    fn verbs_are_sorted() {
-        assert!(VERBS.is_sorted());
     }
 
     #[test]
