@@ -44,7 +44,7 @@ impl Sum {
         self.times += 1;
         self.took_us = self.took_us.saturating_add(entry.took_us);
         match entry.spent.micros {
-            None if entry.spent.calls == 0 && entry.spent.agent.is_none() => {}
+            None if entry.spent.is_free() => {}
             None if entry.spent.agent.is_some() => self.agents += 1,
             None => self.unpriced += 1,
             Some(micros) => {

@@ -72,6 +72,11 @@ impl Spent {
         }
     }
 
+    /// Whether nothing was asked.
+    pub fn is_free(&self) -> bool {
+        self.calls == 0 && self.input_tokens == 0 && self.output_tokens == 0
+    }
+
     /// Adds the cost of another call. Money of two currencies is not added: the sum has none.
     pub fn add(&mut self, other: &Self) {
         if *other == Self::default() {
@@ -80,8 +85,12 @@ impl Spent {
         if self.model.is_empty() {
             self.model.clone_from(&other.model);
         }
+        self.whole_tokens = self.whole_tokens.saturating_add(other.whole_tokens);
+        if other.is_free() {
+            return;
+        }
         // A sum over different agents names none.
-        let is_first = self.calls == 0 && self.input_tokens == 0 && self.output_tokens == 0;
+        let is_first = self.is_free();
         self.agent = if is_first || self.agent == other.agent {
             other.agent.clone()
         } else {
@@ -95,7 +104,6 @@ impl Spent {
             both.map(|(mine, theirs)| mine.saturating_add(theirs))
         };
         self.currency = if is_one_currency { other.currency.clone() } else { String::new() };
-        self.whole_tokens = self.whole_tokens.saturating_add(other.whole_tokens);
         self.calls = self.calls.saturating_add(other.calls);
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);

@@ -232,12 +232,12 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
 const NO_CHANGE: &str = "NO CHANGE";
 
 /// Returns the text under each heading, or [`NO_CHANGE`] for all if the answer is nothing else; `None` for a question whose answer is missing, empty,
-/// doubled, under another name, or cut.
+/// there twice in different words, under another name, or cut.
 fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
     if text.trim().eq_ignore_ascii_case(NO_CHANGE) && !is_cut {
         return vec![Some(NO_CHANGE.to_owned()); labels.len()];
     }
-    let mut found: Vec<Option<String>> = vec![None; labels.len()];
+    let mut found: Vec<Vec<String>> = vec![Vec::new(); labels.len()];
     let mut spoilt = vec![false; labels.len()];
     let mut at: Option<usize> = None;
     let mut is_fenced = false;
@@ -245,21 +245,20 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
         if let Some((number, name)) = heading(line) {
             at = number.checked_sub(1).filter(|at| *at < labels.len());
             if let Some(at) = at {
-                spoilt[at] |= found[at].is_some() || !(name.is_empty() || name == labels[at]);
-                found[at].get_or_insert_default();
+                spoilt[at] |= !(name.is_empty() || name == labels[at]);
+                found[at].push(String::new());
             }
             continue;
         }
         match at {
-            Some(at) => {
-                let part = found[at].get_or_insert_default();
+            Some(at) => found[at].last_mut().into_iter().for_each(|part| {
                 part.push_str(line);
                 part.push('\n');
-            }
+            }),
             None => is_fenced |= line.trim_start().starts_with("```"),
         }
     }
-    let last = at.and_then(|at| found[at].as_mut());
+    let last = at.and_then(|at| found[at].last_mut());
     // A fence around the whole answer ends here.
     if let Some(last) = last.filter(|last| is_fenced && last.trim_end().ends_with("```")) {
         let end = last.trim_end().trim_end_matches('`').len();
@@ -268,7 +267,11 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
     if let Some(at) = at.filter(|_| is_cut) {
         spoilt[at] = true;
     }
-    let whole = |(part, spoilt): (Option<String>, bool)| part.filter(|part| !spoilt && !part.trim().is_empty());
+    let whole = |(mut parts, spoilt): (Vec<String>, bool)| {
+        parts.dedup_by(|one, other| one.trim() == other.trim());
+        let part = parts.pop().filter(|_| parts.is_empty());
+        part.filter(|part| !spoilt && !part.trim().is_empty())
+    };
     found.into_iter().zip(spoilt).map(whole).collect()
 }
 
@@ -352,11 +355,9 @@ mod tests {
     fn a_part_that_fails_takes_none_with_it() {
         let (a, b, c) = (some("a\n"), some("b\n"), some("c\n"));
         assert_eq!(read("# ANSWER 1\na\n# ANSWER 3\nc\n"), [a.clone(), None, c.clone()], "missing");
-        assert_eq!(
-            read("# ANSWER 1\na\n# ANSWER 2\nb\n# ANSWER 2\nb\n"),
-            [a.clone(), None, None],
-            "doubled"
-        );
+        let doubled = |second: &str| read(&format!("# ANSWER 1\na\n# ANSWER 2\nb\n# ANSWER 2\n{second}\n"));
+        assert_eq!(doubled("c"), [a.clone(), None, None], "doubled in other words");
+        assert_eq!(doubled("b"), [a.clone(), b.clone(), None], "doubled word for word");
         let other = "# ANSWER 1: //types/N.B:semantic\na\n# ANSWER 2\nb\n# ANSWER 3\n\n";
         assert_eq!(read(other), [None, b.clone(), None], "another's name, and an empty one");
         assert_eq!(

@@ -56,12 +56,12 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
                 continue;
             }
             if announces_type(line) {
-                if about.len() > 1 {
-                    read.faults.push(format!(
-                        "no type was asked about in the line '{}'",
-                        super::slots::cut_to_bytes(line.trim(), 80)
-                    ));
-                }
+                close(&mut read, &mut at, &mut body);
+                own = None;
+                read.faults.push(format!(
+                    "no type was asked about in the line '{}'",
+                    super::slots::cut_to_bytes(line.trim(), 80)
+                ));
                 continue;
             }
             if at.is_some() && section_heading(line, wanted).is_none() && is_heading(undecorated(line).0.trim_end_matches(['*', '_', ' ']))
@@ -201,16 +201,20 @@ fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w 
     }
 }
 
-/// Whether a line announces a type, known or not.
+/// Whether a line announces a type, known or not: as asked for, or as the heading of a summary.
 fn announces_type(line: &str) -> bool {
-    let (inner, _) = undecorated(line);
-    inner.strip_prefix("TYPE").is_some_and(|rest| rest.trim_start().starts_with(':'))
+    let (inner, decorated) = undecorated(line);
+    let rest = inner
+        .strip_prefix("TYPE")
+        .or_else(|| inner.strip_prefix("Semantic").filter(|_| decorated));
+    rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
 }
 
 /// Returns the type that a line announces.
 fn type_heading<'a>(line: &str, about: &[(&'a str, &str)]) -> Option<&'a str> {
-    let (inner, _) = undecorated(line);
-    let head = inner.get(..4).filter(|head| head.eq_ignore_ascii_case("type"))?;
+    let (inner, decorated) = undecorated(line);
+    let head = inner.get(..4).filter(|head| head.eq_ignore_ascii_case("type"));
+    let head = head.or_else(|| inner.get(..8).filter(|head| *head == "Semantic" && decorated))?;
     let rest = inner[head.len()..].trim_start().strip_prefix(':')?;
     let words: Vec<&str> = rest.split([' ', '`', '*', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
     // A generic type has a backtick in its key, and the key without it may be that of another type.
@@ -368,6 +372,24 @@ mod tests {
             read("ROLE: a", &TWO, &sample_sections()).faults,
             ["ROLE stands before any line '# TYPE: …'"]
         );
+    }
+
+    #[test]
+    fn a_section_of_another_type_is_a_fault() {
+        for (heading, is_own) in [
+            ("# TYPE: N.A", true),
+            ("# Semantic: N.A T_1", true),
+            ("# TYPE: N.Other", false),
+            ("# Semantic: N.Other T_9", false),
+            ("Semantic: it means", true),
+        ] {
+            let read = super::read(&format!("{heading}\nROLE:\n- x\n"), &[("N.A", "T_1")], &sample_sections());
+            assert_eq!(
+                (read.faults.is_empty(), !read.summaries.is_empty()),
+                (is_own, is_own),
+                "{heading}: {read:?}"
+            );
+        }
     }
 
     #[test]
