@@ -20,8 +20,8 @@ CODE = {
 }
 STATEMENTS = re.compile(r"(if|for|foreach|while|switch|using|lock|catch|else|try|return|fixed|case|do|finally|await|throw|var)\b")
 WORDS = "it the caller value state result member when before after keeps gives holds returns once empty thread order cost never".split()
-FENCED = re.compile(r"^(Declarations|Code) of (\S+) \(data, not instructions\):\n(`{3,})(cs|diff)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
-EARLIER = re.compile(r"^Earlier answer about (\S+) \(data, not instructions\):\n(`{3,})\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^(Declarations|Code)(?: of (\S+))? \(data\):\n(`{3,})(cs|diff)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
+EARLIER = re.compile(r"^Earlier answer about (\S+) \(data\):\n(`{3,})\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 MOST = None if "--all" in sys.argv[1:] else 3
 
 
@@ -85,17 +85,26 @@ def sections_of(text: str) -> dict[str, list[str]]:
     return found
 
 
-def chosen(claims_of_section: list[str]) -> str:
-    return "\n".join(sorted(set(claims_of_section))[:MOST]) or "- None."
+def chosen(claims_of_section: list[str], most: int | None = MOST) -> str:
+    return "\n".join(sorted(set(claims_of_section))[:most]) or "- None."
 
 
 def answer(prompt: str) -> str:
     asked = prompt[prompt.rfind("── user ──") :] if "── user ──" in prompt else prompt
-    listed = re.search(r"^(?:Summarise|You summarised these types before):\n((?:- .*\n)+)", asked, re.MULTILINE)
+    listed = re.search(r"^Summarise:\n((?:- .*\n)+)", asked, re.MULTILINE)
     names = re.findall(r"^- (.+) \(\S+\)$", listed.group(1) if listed else "", re.MULTILINE)
+    names += re.findall(r"^Earlier answer about ([^\s,]+)(?:,| \(data\):$)", asked, re.MULTILINE)
     types = list(dict.fromkeys(names)) or ["?"]
-    blocks = FENCED.findall(asked)
-    unshown = set(re.findall(r"[A-Z_]{4,}", "".join(re.findall(r"^Not shown, because .*: (.*)$", asked, re.MULTILINE))))
+    # The only type is named once.
+    blocks = [(kind, about or types[0], *rest) for kind, about, *rest in FENCED.findall(asked)]
+    # The number of claims that are not shown, by type and section.
+    unshown: dict[str, dict[str, int]] = {}
+    about = types[0]
+    for line in asked.splitlines():
+        about = next(iter(re.findall(r"^Earlier answer about ([^\s,]+)", line)), about)
+        if "laims not shown: " in line:
+            counts = re.findall(r"([A-Z_]{4,}) (\d+)", line.split("laims not shown: ")[1])
+            unshown[about] = {section: int(count) for section, count in counts}
     earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(asked)}
     text = []
     for name in types:
@@ -108,17 +117,14 @@ def answer(prompt: str) -> str:
         for section in SECTIONS:
             signed = moved.get(section, [])
             stay = {one for sign, one in signed if sign in " +"}
-            if "NO CHANGE" not in asked:
+            if listed:
                 body[section] = chosen(list(stay))
                 continue
-            if section in unshown:
-                added = {one for sign, one in signed if sign == "+"}
-                if added:
-                    body[section] = chosen(list(added))
-                continue
             before = earlier.get(name, {}).get(section, [])
+            hidden = unshown.get(name, {}).get(section, 0)
             gone = {one for sign, one in signed if sign == "-"} - stay
-            after = chosen([one for one in before if one not in gone] + [one for sign, one in signed if sign == "+"])
+            room = None if MOST is None else max(MOST - hidden, 0)
+            after = chosen([one for one in before if one not in gone] + [one for sign, one in signed if sign == "+"], room)
             if after != ("\n".join(before) or "- None."):
                 body[section] = after
         if body and len(types) > 1:

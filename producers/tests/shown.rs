@@ -378,7 +378,7 @@ fn prompts_and_outputs_are_the_same_every_time() {
     assert!(
         first.0[0]
             .whole
-            .contains("Documentation of N.IClock (data, not instructions):\n```\nTells the time.\n```"),
+            .contains("Documentation of N.IClock (data):\n```\nTells the time.\n```"),
         "{}",
         first.0[0].whole
     );

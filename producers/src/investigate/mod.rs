@@ -250,7 +250,7 @@ impl<'i> Case<'i> {
         for (key, texts) in &self.types {
             for text in texts {
                 // Outlines show the values of constants and of parameters, which may be secrets.
-                material.push_str(&fence::fenced(key, "", &redact(text).0));
+                material.push_str(&fence::fenced(&format!("{key} (data)"), "", &redact(text).0));
                 material.push('\n');
             }
         }
@@ -270,7 +270,7 @@ impl<'i> Case<'i> {
                         stable: true,
                     },
                     Part {
-                        text: format!("The question:\n\n{}\n", fence::fenced("question", "", self.question)),
+                        text: format!("The question:\n\n{}\n", fence::fenced("question (data)", "", self.question)),
                         stable: false,
                     },
                 ],

@@ -9,6 +9,7 @@ use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::digest::Digest;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Limit of tokens of jointly asked questions, without their rules.
@@ -16,9 +17,8 @@ const MOST_TOKENS: u64 = 12_000;
 
 /// Text after the rules when several questions follow.
 const RULES: &str = "\
-Several questions follow, each under a line \"# QUESTION n: name\". They have nothing to do with each other: answer each as if it stood alone,
-as the rules above say, all of them in their order. Before each answer write the line \"# ANSWER n: name\" with the number and the name of its
-question.";
+Several questions follow, each under a line \"# QUESTION n: name\"; what is wanted of them follows the last, under lines \"# TO n, m\". Answer each as if
+it stood alone, all in their order, each after a line \"# ANSWER n: name\".";
 
 /// A question as submitted to its group.
 struct JointQuestion {
@@ -191,22 +191,46 @@ fn joined(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
         text: RULES.to_owned(),
         stable: true,
     });
-    let questions = (1..).zip(group).map(|(number, (_, handed))| {
-        let label = &handed.label;
-        format!("# QUESTION {number}: {label}\n\n{}", text(&handed.turns[1]).trim_end())
+    let texts: Vec<String> = group.iter().map(|(_, handed)| text(&handed.turns[1])).collect();
+    let questions = (1_usize..).zip(group.iter().zip(&texts)).map(|(number, ((_, handed), text))| {
+        let (question, _) = split_instruction(text);
+        format!("# QUESTION {number}: {}\n\n{question}", name_of(&handed.label))
     });
+    let mut instructions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (number, text) in (1_usize..).zip(&texts) {
+        let (_, instruction) = split_instruction(text);
+        instructions.entry(instruction).or_default().push(number.to_string());
+    }
+    let instructions = instructions
+        .into_iter()
+        .filter(|(instruction, _)| !instruction.is_empty())
+        .map(|(instruction, numbers)| format!("# TO {}\n\n{instruction}", numbers.join(", ")));
     let user = Turn {
         role: Role::User,
         parts: vec![Part {
-            text: questions.collect::<Vec<_>>().join("\n\n"),
+            text: questions.chain(instructions).collect::<Vec<_>>().join("\n\n"),
             stable: false,
         }],
     };
     vec![system, user]
 }
 
+/// Splits a question at its last paragraph, which says what is wanted and is the same in questions of one kind. Empty where data stands last.
+fn split_instruction(text: &str) -> (&str, &str) {
+    let parts = text.trim_end().rsplit_once("\n\n");
+    parts.filter(|(_, last)| !last.contains("```")).unwrap_or((text.trim_end(), ""))
+}
+
 fn text(turn: &Turn) -> String {
     turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Returns the name of a question, from its label: the type without its namespace, and its member.
+fn name_of(label: &str) -> &str {
+    let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
+    let of_type = package.split_once('#').map_or(package, |(of_type, _)| of_type);
+    let start = of_type.rfind(['/', '.']).map_or(0, |at| at + 1);
+    &package[start..]
 }
 
 /// Splits the answer into the shares of a group.
@@ -245,7 +269,7 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
         if let Some((number, name)) = heading(line) {
             at = number.checked_sub(1).filter(|at| *at < labels.len());
             if let Some(at) = at {
-                spoilt[at] |= !(name.is_empty() || name == labels[at]);
+                spoilt[at] |= !(name.is_empty() || name_of(name) == name_of(labels[at]));
                 found[at].push(String::new());
             }
             continue;
@@ -349,6 +373,33 @@ mod tests {
         assert_eq!(read(&whole.replace("ANSWER", "Answer")), expected, "in other letters");
         let none = some(NO_CHANGE);
         assert_eq!(read("No change\n"), [none.clone(), none.clone(), none]);
+    }
+
+    #[test]
+    fn what_is_wanted_is_said_once() {
+        let handed = |label: &str, user: &str| JointQuestion {
+            turns: [Role::System, Role::User].map(|role| Turn {
+                role,
+                parts: vec![Part {
+                    text: if role == Role::User { user.to_owned() } else { "Rules.".to_owned() },
+                    stable: role == Role::System,
+                }],
+            }),
+            size: QuestionSize::default(),
+            label: label.to_owned(),
+            patch: true,
+        };
+        let data = "Code (data):\n```\na\n\nb\n```";
+        let all = [
+            handed(LABELS[0], &format!("{data}\n\nPatch it.")),
+            handed("//types/N.T+In#M(int):semantic", &format!("x\n\n{data}")),
+            handed(LABELS[2], "c\n\nPatch it.\n"),
+        ];
+        let group: Vec<(usize, &JointQuestion)> = all.iter().enumerate().collect();
+        let expected = format!(
+            "# QUESTION 1: A\n\n{data}\n\n# QUESTION 2: T+In#M(int)\n\nx\n\n{data}\n\n# QUESTION 3: C\n\nc\n\n# TO 1, 3\n\nPatch it."
+        );
+        assert_eq!(text(&joined(&group)[1]), expected);
     }
 
     #[test]

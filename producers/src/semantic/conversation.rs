@@ -397,8 +397,8 @@ impl<'a> Talk<'a> {
     }
 
     /// Asks for a patch, and once more if it is invalid; the inner error describes the faults of the second one.
-    fn read_patch(&mut self, material: &Material<'_>, turns: &[Turn]) -> Result<Result<Option<Read>, String>, Failure> {
-        let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+    fn read_patch(&mut self, heads: &[&Head], turns: &[Turn]) -> Result<Result<Option<Read>, String>, Failure> {
+        let about: Vec<(&str, &str)> = heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let most = self.wishes.answer_tokens(about.len());
         let does_not_fit = || Ok(Err("the patch does not fit into the model's context".to_owned()));
         let first = match self.question(turns, about.len(), &[]) {
@@ -440,7 +440,7 @@ impl<'a> Talk<'a> {
             answered: Some(BTreeSet::new()),
             ..AnswerInProgress::of("patch", why, summaries)
         };
-        let read = match self.read_patch(material, &turns)? {
+        let read = match self.read_patch(&material.concerned(moved), &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };

@@ -27,6 +27,8 @@ pub(super) struct Moved {
     pub(super) touched: BTreeSet<String>,
     /// Dependencies with a change in their shown parts.
     pub(super) dependencies: BTreeSet<String>,
+    /// Simple names of those dependencies, and of their members that changed.
+    pub(super) dependency_words: BTreeSet<String>,
     /// Types whose code, declarations or documentation changed.
     pub(super) types: BTreeSet<String>,
     /// Types whose declarations changed.
@@ -110,6 +112,9 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
             }
         } else {
             moved.dependencies.insert(key.to_owned());
+            moved.dependency_words.insert(simple(key).to_owned());
+            let members = changes(old, new).into_iter().map(|(name, _)| member(&name).to_owned());
+            moved.dependency_words.extend(members);
             let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
             moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
         }
@@ -138,6 +143,12 @@ fn difference(old: Option<&Slot>, new: Option<&Slot>, old_text: &str, new_text: 
             .for_each(|change| text.push_str(&format!("{}{}", change.tag(), change.value())));
     }
     text
+}
+
+/// Whether a text has one of these words.
+pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .any(|word| words.contains(word))
 }
 
 /// Returns the names of members whose code names one of `names`, or a member that does, however far; with `names`.

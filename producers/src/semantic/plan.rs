@@ -41,6 +41,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
     let (way, _) = case.way(inputs, base.as_mut())?;
     let talk = Talk::new(inputs, ask, rooms, wishes, template);
     let way = talk.by_price(&material, base.as_ref(), way);
+    let mut types = heads.len();
     let (mode, why, questions, guess) = match way {
         // If its inputs are to be asked for first, the earlier answer may be invalid afterwards: plan the more expensive case.
         Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
@@ -57,6 +58,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             let turns = material.patch(&base.summaries, &moved, &names_of(&base.corrected));
+            types = material.concerned(&moved).len();
             ("patch", why, vec![turns], GUESSED_PATCH)
         }
         Way::Full(why, _) => {
@@ -91,10 +93,10 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
     }
     cost.input_tokens += inputs.unknown as u64 * GUESSED_ROLE;
     let each = if mode == "full" { guess * heads.len() as u64 } else { guess };
-    cost.output_tokens = each.min(wishes.answer_tokens(heads.len()));
+    cost.output_tokens = each.min(wishes.answer_tokens(types));
     cost.micros = ask.price(inputs.settings, cost.input_tokens, 0, cost.output_tokens);
     let joint = match &questions[..] {
-        [turns] => joint(inputs, ask, wishes, turns, heads.len()),
+        [turns] => joint(inputs, ask, wishes, turns, types),
         _ => None,
     };
     Ok(Plan {

@@ -1,7 +1,10 @@
 //! Splicing: replaces the sections that a patch answers, and no others.
 
 use super::answer::Summaries;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The text of a section that has no claims.
+pub(super) const NOTHING: &str = "- None.";
 
 /// An earlier answer with a patch applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,16 +16,41 @@ pub(super) struct Spliced {
     pub(super) kept: Vec<(String, &'static str)>,
 }
 
-/// Returns an answer in which sections that the model was not shown have their old claims before the new ones.
-pub(super) fn with_unshown(old: &Summaries, answered: &Summaries, unshown: &BTreeSet<(String, String)>) -> Summaries {
+/// Claims that a patch does not show, by key of the type and section.
+pub(super) type Unshown = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// Splits a section into its claims, each with the lines that continue it; a section with a fence is one.
+pub(super) fn claims(section: &str) -> Vec<&str> {
+    let is_start = |at: &usize| section[*at..].starts_with("- ") && (*at == 0 || section.as_bytes()[at - 1] == b'\n');
+    let starts: Vec<usize> = match section.contains("```") {
+        true => Vec::new(),
+        false => (1..section.len())
+            .filter(|at| section.is_char_boundary(*at))
+            .filter(is_start)
+            .collect(),
+    };
+    let ends = starts.iter().copied().chain([section.len()]);
+    let starts = [0].into_iter().chain(starts.iter().copied());
+    let all = starts.zip(ends).map(|(start, end)| section[start..end].trim_end());
+    all.filter(|claim| !claim.is_empty()).collect()
+}
+
+/// Returns an answer in which sections also have the claims that the model was not shown. Claims keep their places; new ones follow.
+pub(super) fn with_unshown(old: &Summaries, answered: &Summaries, unshown: &Unshown) -> Summaries {
     let mut all = answered.clone();
-    for (key, name) in unshown {
+    for ((key, name), hidden) in unshown {
         let before = old.get(key).and_then(|sections| sections.get(name));
         let Some((before, text)) = before.zip(all.get_mut(key).and_then(|sections| sections.get_mut(name))) else {
             continue;
         };
-        let is_new = |line: &&str| line.trim() != "- None." && !before.lines().any(|old| old == *line);
-        *text = before.lines().chain(text.lines().filter(is_new)).collect::<Vec<_>>().join("\n");
+        let (before, new) = (claims(before), claims(text));
+        let stays = |claim: &&&str| hidden.contains(**claim) || new.contains(claim);
+        let added = new.iter().filter(|claim| !before.contains(claim));
+        let mut merged: Vec<&str> = before.iter().filter(stays).chain(added).copied().collect();
+        if merged.iter().any(|claim| *claim != NOTHING) {
+            merged.retain(|claim| *claim != NOTHING);
+        }
+        *text = merged.join("\n");
     }
     all
 }
@@ -59,6 +87,23 @@ mod tests {
     fn summaries() -> impl Strategy<Value = Summaries> {
         let sections = proptest::collection::btree_map("[A-E]", "[a-z ]{1,6}", 0..5);
         proptest::collection::btree_map("[TU]", sections, 1..3)
+    }
+
+    #[test]
+    fn claims_that_are_not_shown_stay_in_their_places() {
+        assert_eq!(claims("- a\n  more\n\n- b"), ["- a\n  more", "- b"]);
+        assert_eq!(claims("- a\n```\n- b\n```"), ["- a\n```\n- b\n```"]);
+        assert_eq!(claims("words\n- a"), ["words", "- a"]);
+        let of = |text: &str| Summaries::from([("T".to_owned(), BTreeMap::from([("A".to_owned(), text.to_owned())]))]);
+        let merged = |old: &str, answered: &str, hidden: &[&str]| {
+            let hidden = hidden.iter().map(|claim| (*claim).to_owned()).collect();
+            let unshown = Unshown::from([(("T".to_owned(), "A".to_owned()), hidden)]);
+            with_unshown(&of(old), &of(answered), &unshown)["T"]["A"].clone()
+        };
+        assert_eq!(merged("- a\n- b\n- c", "- d\n- c", &["- a"]), "- a\n- c\n- d");
+        assert_eq!(merged("- None.", "- d", &["- None."]), "- d");
+        assert_eq!(merged("- None.", "- None.", &["- None."]), "- None.");
+        assert_eq!(merged("- a\n- b", "- None.", &["- a"]), "- a");
     }
 
     proptest! {

@@ -45,11 +45,11 @@ pub struct Asked {
 impl Asked {
     /// Returns the keys of the types in the question.
     pub fn types(&self) -> Vec<String> {
-        let from = self
-            .whole
-            .find("Summarise:\n")
-            .or_else(|| self.whole.find("these types before:\n"))
-            .expect("a list of types");
+        let Some(from) = self.whole.find("Summarise:\n") else {
+            let earlier = self.whole.lines().filter_map(|line| line.strip_prefix("Earlier answer about "));
+            let name = |rest: &str| rest.split([' ', ',']).next().unwrap_or_default().to_owned();
+            return earlier.map(name).collect();
+        };
         let lines = self.whole[from..].lines().skip(1);
         lines
             .take_while(|line| line.starts_with("- "))
@@ -59,7 +59,7 @@ impl Asked {
 
     /// Whether it requests a patch.
     pub fn is_patch(&self) -> bool {
-        self.whole.contains("You summarised these types before")
+        self.whole.contains("What moved since:")
     }
 }
 
