@@ -1,17 +1,28 @@
 //! Breaks canonical code, which has few line ends, into lines: so that a diff shows the changed statement and not the whole body.
 
-use super::tokens::{TokenKind, tokens};
+use super::tokens::{Token, TokenKind, tokens};
+use std::collections::BTreeSet;
 
-/// Limit of bytes of a list in braces that is not broken at its commas.
+/// Limit of bytes of a list in braces that is not broken at its commas, and usual length of a line of a longer one.
 const LONGEST: usize = 100;
 
-/// Returns the code with a line end after every `{`, `}` and `;` of a block, also inside of parentheses, and after commas of long braced lists.
+/// An open bracket.
+struct Open {
+    /// Whether its content is broken into lines.
+    is_block: bool,
+    /// Whether it is a list that is broken at commas.
+    is_long: bool,
+    /// Beginning of the present item of a list, in the output.
+    item: usize,
+}
+
+/// Returns the code with a line end after every `{`, `}` and `;` of a block, also inside of parentheses, and after some commas of long braced lists.
 pub(super) fn code_lines(code: &str) -> String {
     let mut out = String::with_capacity(code.len() + 16);
-    // Whether the content of each open bracket is broken into lines.
-    let mut open: Vec<bool> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let (mut done, mut broken, mut line) = (0, false, 0);
     let tokens = tokens(code);
+    let long = long_lists(&tokens);
     for (at, token) in tokens.iter().enumerate() {
         if broken {
             out.push('\n');
@@ -25,28 +36,60 @@ pub(super) fn code_lines(code: &str) -> String {
         if token.kind != TokenKind::Mark {
             continue;
         }
-        let breaks = open.last().copied().unwrap_or(true);
+        let breaks = open.last().is_none_or(|open| open.is_block);
         let next = tokens.get(at + 1);
+        let bracket = |is_block: bool| Open {
+            is_block,
+            is_long: is_block && long.contains(&at),
+            item: out.len(),
+        };
         match token.text {
-            "(" | "[" => open.push(false),
+            "(" | "[" => open.push(bracket(false)),
             ")" | "]" => drop(open.pop()),
             "{" => {
                 let before = at.checked_sub(1).and_then(|before| tokens.get(before));
                 let is_block = breaks || before.is_some_and(|before| before.is("=>") || before.is(")"));
-                open.push(is_block);
+                open.push(bracket(is_block));
                 broken = is_block && next.is_some();
             }
             "}" => {
-                let is_block = open.pop().unwrap_or(true);
+                let is_block = open.pop().is_none_or(|open| open.is_block);
                 broken = is_block && next.is_some_and(|next| !(next.is(";") || next.is(",") || next.is(")") || next.is(".")));
             }
             ";" => broken = breaks && next.is_some(),
-            "," => broken = breaks && !open.is_empty() && out.len() - line > LONGEST,
+            "," => {
+                if let Some(list) = open.last_mut().filter(|list| list.is_long) {
+                    broken = ends_line(out[list.item..].trim(), out.len() - line);
+                    list.item = out.len();
+                }
+            }
             _ => {}
         }
     }
     out.push_str(code[done..].trim_end());
     out
+}
+
+/// Whether a line of a list ends behind this item. The item itself decides, so that an inserted one moves no other line ends.
+fn ends_line(item: &str, len: usize) -> bool {
+    let hash = item.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let items_in_line = (LONGEST / (item.len() + 1)).max(1) as u64;
+    (hash >> 32) % items_in_line == 0 || len > 4 * LONGEST
+}
+
+/// Returns the opening braces, as indexes of tokens, of content that is longer than a line.
+fn long_lists(tokens: &[Token<'_>]) -> BTreeSet<usize> {
+    let (mut open, mut long) = (Vec::new(), BTreeSet::new());
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Mark) {
+        match token.text {
+            "{" => open.push(at),
+            "}" => long.extend(open.pop().filter(|&start| token.start - tokens[start].start > LONGEST)),
+            _ => {}
+        }
+    }
+    long
 }
 
 #[cfg(test)]
@@ -68,13 +111,28 @@ mod tests {
             code_lines("{ Run(x => { A(new() { B = 1, C = 2 }); D(); }, 1); }"),
             "{\nRun(x => {\nA(new() {\nB = 1, C = 2 });\nD();\n}, 1);\n}"
         );
-        let list = |names: &str| format!("x = {{ {} }}", format!("{names}, ").repeat(3));
-        let broken = code_lines(&list(&"Name, ".repeat(10)));
+        assert_eq!(code_lines("x = { Name, Name, Name }").lines().count(), 2);
+    }
+
+    #[test]
+    fn an_item_more_in_a_long_list_is_a_line_more_or_another_one() {
+        let items: Vec<String> = (0..200).map(|number| format!("Item{}", number * 7919)).collect();
+        let lines = |items: &[String]| -> Vec<String> {
+            let broken = code_lines(&format!("x = {{ {} }}", items.join(", ")));
+            broken.lines().map(str::to_owned).collect()
+        };
+        let before = lines(&items);
         assert!(
-            broken.lines().count() > 2 && broken.lines().all(|line| line.len() < 120),
-            "{broken}"
+            before.len() > 10 && before.iter().all(|line| line.len() < 5 * LONGEST),
+            "{before:#?}"
         );
-        assert_eq!(code_lines(&list("Name")).lines().count(), 2);
+        for at in [0, 57, 199] {
+            let mut more = items.clone();
+            more.insert(at, "Inserted".to_owned());
+            let after = lines(&more);
+            let kept = after.iter().filter(|line| before.contains(line)).count();
+            assert!(after.len() - kept <= 2, "{at}: {after:#?}");
+        }
     }
 
     proptest! {
