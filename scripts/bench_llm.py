@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 HERE = Path(__file__).resolve().parent
 PATTERN = "//types/...:semantic"
 # Tokens of the instructions and sections that stand in every question.
-INSTRUCTIONS = 430
+INSTRUCTIONS = 380
 
 
 def git(clone: Path, *args: str) -> str:
@@ -82,19 +83,32 @@ class Pass:
         with a type whose summary is written, however far, from one of theirs."""
         files = {named(one): {one["file"], *one.get("files", [])} for one in index}
         while types:
-            expression = " + ".join(f"//types/{key}:semantic" for key in sorted(types))
-            nodes = {label for label in self.run("query", f"rdeps({expression})").split() if label.endswith(":semantic") and "#" not in label}
-            stale = types | {label[len("//types/"):-len(":semantic")] for label in nodes if label.startswith("//types/")}
+            labels = sorted(map(summary_of, types))
+            # An argument has a limit.
+            parts = [" + ".join(labels[at:at + 200]) for at in range(0, len(labels), 200)]
+            nodes = {label for part in parts for label in self.run("query", f"rdeps({part})").split()}
+            stale = types | {key for key in map(type_of, nodes) if key}
             touched = set().union(*(files.get(key, set()) for key in stale))
             more = stale | {key for key, own in files.items() if own & touched}
             if more == types:
-                return {f"//types/{key}:semantic" for key in types}
+                return set(map(summary_of, types))
             types = more
         return set()
 
 
 def named(entry: dict) -> str:
     return entry.get("key", entry["fqn"])
+
+
+def summary_of(key: str) -> str:
+    """The label of the summary of a type."""
+    return "//types/" + re.sub(r"[*?:%#]", lambda found: f"%{ord(found.group()):02X}", key) + ":semantic"
+
+
+def type_of(label: str) -> str | None:
+    """The key of the type whose summary a label names; None of other labels."""
+    found = re.fullmatch(r"//types/([^#]+):semantic", label)
+    return found and unquote(found.group(1))
 
 
 def text_of(path: Path) -> str:
@@ -192,7 +206,7 @@ def main():
     def anew(labels: set[str], index: list[dict]) -> list[float]:
         """What it costs to write these summaries whole: as at first, or as the average type where there was none. Types of a group are
         written once, with the group."""
-        groups = {f"//types/{named(one)}:semantic": f"//groups/{one['semanticGroupId']}:semantic" for one in index if one.get("semanticGroupId")}
+        groups = {summary_of(named(one)): f"//groups/{one['semanticGroupId']}:semantic" for one in index if one.get("semanticGroupId")}
         sizes = {group: list(groups.values()).count(group) for group in groups.values()}
         asked = {groups.get(label, label) for label in labels}
         unknown = lambda label: [1, average[1] * sizes.get(label, 1), average[2] * sizes.get(label, 1)]
@@ -211,7 +225,7 @@ def main():
             add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
         index = patches.index()
         types = {named(one) for one in index if changed & {one["file"], *one.get("files", [])}}
-        add("files", anew({f"//types/{key}:semantic" for key in types}, index))
+        add("files", anew(set(map(summary_of, types)), index))
         add("file questions", file_questions(patches, changed, index, average[2]))
         add("files and readers", anew(patches.readers(types, index), index))
         print(f"{after[:8]} {len(changed)} files: {total}", file=sys.stderr)
