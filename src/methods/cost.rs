@@ -6,7 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::money::{amount, spent};
-use crate::render::{Style, count, duration, moment, printable};
+use crate::render::{Style, count, duration, moment, plural, printable};
 use engine::store::ledger::Outcome as Became;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -127,8 +127,8 @@ fn against_new_answers(found: &Spending) -> Option<String> {
     };
     (kept.spent.whole_tokens > 0).then(|| {
         format!(
-            "as new answers {:>19} calls{}, about {} tokens{}",
-            count(kept.times),
+            "as new answers {:>23}{}, about {} tokens{}",
+            plural(kept.times, "call"),
             times(kept.times, u64::from(kept.spent.calls)),
             count(kept.spent.whole_tokens),
             times(kept.spent.whole_tokens, tokens),
