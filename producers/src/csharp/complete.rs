@@ -106,6 +106,9 @@ pub struct Part {
     /// Names in its header.
     #[n(3)]
     pub names: Vec<super::model::NameUse>,
+    /// Path of the first project that compiles the part, if the file's owner does not.
+    #[n(4)]
+    pub of: Option<String>,
 }
 
 /// An enclosing type of a part.
@@ -142,7 +145,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 5)
+        ProducerId::new("csharp/complete", 6)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -285,6 +288,7 @@ impl Complete {
             usings: usings.to_vec(),
             enclosing: enclosing.to_vec(),
             names: decl.names,
+            of: decl.of.into_iter().next(),
         });
         // A member without a condition has the condition of its part.
         let of_part = decl.condition;

@@ -2,7 +2,7 @@
 //!
 //! A reference of the form `T:A.B` is an identifier, not a name by the rules of C#.
 
-use super::deps::binder::{Binder, Bound, Surroundings};
+use super::deps::binder::{Binder, Bound, Surroundings, enclosing_key};
 use super::deps::flow::operator_of;
 use super::deps::index::NameIndex;
 use super::deps::shape::Shape;
@@ -272,9 +272,9 @@ impl Scope<'_, '_> {
 
     /// Adds a member of the type itself, of an enclosing type or of a base of these. Returns whether one is found.
     fn own_member(&self, name: &Name, found: &mut Vec<Meaning>) -> bool {
-        let scope = self.own.find('@').map_or("", |mark| &self.own[mark..]);
         let outer = self.around.enclosing.iter().rev().skip(1);
-        let around = std::iter::once(self.own.to_owned()).chain(outer.map(|symbol| format!("{symbol}{scope}")));
+        let outer = outer.map(|symbol| enclosing_key(self.index, self.around, symbol, self.own));
+        let around = std::iter::once(self.own.to_owned()).chain(outer);
         for key in around {
             let declaring = self.declaring(&key, &name.word);
             if !declaring.is_empty() {

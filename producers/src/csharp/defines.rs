@@ -1,6 +1,6 @@
 //! The `#if` symbols under which a producer reads a file: its parameter `defines`, and its input of that name, a JSON list
 //! (`//files/P:defines`: the symbols that are defined for the file and occur in it). After the symbols, a list follows for each other set under
-//! which another project compiles the file: the project's path, then its symbols.
+//! which other projects compile the file: their paths, `null`, then the symbols.
 
 use engine::seams::producer::{Failure, Inputs, ParamError, Params};
 use serde_json::Value;
@@ -25,8 +25,17 @@ pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
 pub struct FileSymbols {
     /// Symbols that its own project defines.
     pub own: Vec<String>,
-    /// Other projects that compile the file with other symbols: path and symbols.
-    pub others: Vec<(String, BTreeSet<String>)>,
+    /// Other symbol sets, each with the paths of the projects that compile the file under it.
+    pub others: Vec<OtherSymbols>,
+}
+
+/// A further set of symbols under which a file is compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OtherSymbols {
+    /// Sorted paths of the projects.
+    pub projects: Vec<String>,
+    /// The symbols.
+    pub symbols: BTreeSet<String>,
 }
 
 /// Parses the symbols of a file.
@@ -38,7 +47,7 @@ pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
     #[serde(untagged)]
     enum Item {
         Symbol(String),
-        Other(Vec<String>),
+        Other(Vec<Option<String>>),
     }
     let items: Vec<Item> =
         serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("input 'defines' is not a list of symbols: {error}")))?;
@@ -48,21 +57,24 @@ pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
             Item::Symbol(symbol) => symbols.own.push(symbol),
             Item::Other(list) => {
                 let mut list = list.into_iter();
-                symbols.others.extend(list.next().map(|project| (project, list.collect())));
+                symbols.others.push(OtherSymbols {
+                    projects: list.by_ref().map_while(|project| project).collect(),
+                    symbols: list.flatten().collect(),
+                });
             }
         }
     }
     Ok(symbols)
 }
 
-/// Serializes `own`, and for each further set of symbols the path of its project.
-pub fn write(own: &[String], others: &BTreeMap<Vec<String>, String>) -> Vec<u8> {
-    let of_project = |(symbols, project): (&Vec<String>, &String)| -> Value {
-        let list = std::iter::once(project).chain(symbols);
-        list.map(|text| Value::from(text.as_str())).collect()
+/// Serializes `own`, and for each further set of symbols the paths of its projects.
+pub fn write(own: &[String], others: &BTreeMap<Vec<String>, Vec<String>>) -> Vec<u8> {
+    let text = |text: &String| Value::from(text.as_str());
+    let of_projects = |(symbols, projects): (&Vec<String>, &Vec<String>)| -> Value {
+        let list = projects.iter().map(text).chain([Value::Null]);
+        list.chain(symbols.iter().map(text)).collect()
     };
-    let own = own.iter().map(|symbol| Value::from(symbol.as_str()));
-    let items: Vec<Value> = own.chain(others.iter().map(of_project)).collect();
+    let items: Vec<Value> = own.iter().map(text).chain(others.iter().map(of_projects)).collect();
     super::types::json(&items)
 }
 
@@ -70,7 +82,7 @@ pub fn write(own: &[String], others: &BTreeMap<Vec<String>, String>) -> Vec<u8> 
 ///
 /// # Errors
 /// If the input is not a list of symbols.
-pub fn others(inputs: &Inputs<'_>) -> Result<Vec<(String, BTreeSet<String>)>, Failure> {
+pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
     let mut others = Vec::new();
     for input in inputs.all("defines") {
         others.extend(read(&input.bytes)?.others);

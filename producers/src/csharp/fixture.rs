@@ -20,7 +20,7 @@ pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
     let (name, arity) = last.split_once('`').unwrap_or((last, "0"));
     let arity: usize = arity.parse().expect("a number");
     TypeDecl {
-        of: None,
+        of: Vec::new(),
         namespace: namespace.into(),
         path: path.into(),
         name: name.into(),

@@ -269,7 +269,7 @@ fn one_symbol_in_two_projects_and_file_types() {
 #[test]
 fn a_type_that_only_another_project_compiles_is_its() {
     let mut other = decl("", "T");
-    other.of = Some("B/B.csproj".to_owned());
+    other.of = vec!["B/B.csproj".to_owned()];
     let files = [("A/a.cs", file(vec![decl("", "S"), other]))];
     let world = World::new(&files, &[("A/A.csproj", "{}"), ("B/B.csproj", r#"{"assembly":"Acme.B"}"#)]);
     assert_eq!(world.keys(), ["S", "T"]);
@@ -437,18 +437,18 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
-    csharp/types@10 115ad061ca7b
-    csharp/symbols@11 c4c61b66ee07
-    csharp/complete@5 a63023a75543
+    csharp/types@11 115ad061ca7b
+    csharp/symbols@12 c4c61b66ee07
+    csharp/complete@6 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@10 e4dfdc986cd3
-    csharp/mentions@10 b54c27ff710a
-    csharp/api-deps@6 0ce448befa57
-    csharp/deps@12 a9655e293004
+    csharp/mentions@11 e4dfdc986cd3
+    csharp/mentions@11 b54c27ff710a
+    csharp/api-deps@7 0ce448befa57
+    csharp/deps@13 a9655e293004
     csharp/facts@11 255175dced9c
-    csharp/signatures@12 f0ba8480d0ef
+    csharp/signatures@13 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

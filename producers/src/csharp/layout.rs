@@ -138,10 +138,48 @@ impl Layout {
         self.other_framework.contains(file)
     }
 
-    /// Returns the project that compiles a declaration: the named project `of`, otherwise the owner of the file.
-    pub fn compiler(&self, of: Option<&str>, file: &str) -> Option<usize> {
-        let named = of.and_then(|path| self.projects.iter().position(|project| project.path == path));
+    /// Returns the project that a declaration belongs to: the first of the projects `of` that alone compile it, otherwise the owner of the file.
+    pub fn compiler(&self, of: &[String], file: &str) -> Option<usize> {
+        let named = of.first().and_then(|path| self.at_path(path));
         named.or_else(|| self.owner(file))
+    }
+
+    /// Returns the paths of the further projects that compile a declaration.
+    pub fn other_compilers<'l>(&'l self, of: &'l [String], file: &str) -> &'l [String] {
+        match of {
+            [] => self.also(file),
+            [_, others @ ..] => others,
+        }
+    }
+
+    /// Returns the project of a path.
+    pub fn at_path(&self, path: &str) -> Option<usize> {
+        self.projects.binary_search_by(|project| project.path.as_str().cmp(path)).ok()
+    }
+
+    /// Returns the project with an identifier (`P1` …).
+    pub fn with_id(&self, id: &str) -> Option<&Project> {
+        let number: usize = id.strip_prefix('P')?.parse().ok()?;
+        self.projects.get(number.checked_sub(1)?)
+    }
+
+    /// Returns, for each project, what stands behind `@` in keys of its types: its name, or its path if another project has that name.
+    pub fn scope_names(&self) -> Vec<&str> {
+        let mut same_name: FxHashMap<&str, usize> = FxHashMap::from_iter([("loose", 1)]);
+        for project in &self.projects {
+            *same_name.entry(&project.name).or_default() += 1;
+        }
+        let name = |project: &'_ Project| same_name[project.name.as_str()] > 1;
+        let names = self.projects.iter();
+        names
+            .map(|project| {
+                if name(project) {
+                    project.path.as_str()
+                } else {
+                    project.name.as_str()
+                }
+            })
+            .collect()
     }
 
     /// Returns the project that owns a file.

@@ -2,7 +2,8 @@
 //!
 //! `keys` lists the rows of `//index:symbols` that decide the meaning of the names: every simple name on a path, its `…Attribute` form for
 //! attributes, every word of bodies, every name in references of documentation, `ns:` rows for the namespaces of using directives, `using:` rows
-//! for every directory above a part (the index knows which of them has a project), and the type's own name.
+//! for every directory above a part (the index knows which of them has a project) and for the project after `@` in the type's key, and the type's
+//! own name.
 
 use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};
@@ -12,8 +13,8 @@ use super::layout::ancestors;
 use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
 use super::priority::priority;
 use super::structure::{check_flags, flag};
-use super::types::json;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use super::types::{json, scope_of};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -22,6 +23,9 @@ use std::collections::BTreeSet;
 pub struct Mentions {
     /// Namespace and path.
     pub symbol: String,
+    /// What stands behind `@` in the type's key.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scope: String,
     /// Namespace.
     pub namespace: String,
     /// Kind letter: `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
@@ -85,6 +89,9 @@ pub struct MentionPart {
     pub type_parameters: Vec<String>,
     /// Names in declarations, distinct per place; without type parameters.
     pub names: Vec<MentionName>,
+    /// Path of the project that compiles the part, if the file's owner does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
 }
 
 /// A using directive.
@@ -154,7 +161,11 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 10)
+        ProducerId::new("csharp/mentions", 11)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        Sees { vars: true, label: false }
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -163,12 +174,13 @@ impl Producer for MentionsOf {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let whole = complete::read(inputs.single("complete")?)?;
-        Ok(Output::new(json(&mentions(&whole, flag(inputs.params, "bodies", true)))))
+        let scope = inputs.var("type").and_then(scope_of).unwrap_or_default();
+        Ok(Output::new(json(&mentions(&whole, scope, flag(inputs.params, "bodies", true)))))
     }
 }
 
 /// Returns the mentions of a type's declarations; with `bodies`, the keys include words of code and of references in documentation.
-fn mentions(whole: &Complete, bodies: bool) -> Mentions {
+fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
     let parts: Vec<MentionPart> = whole
         .parts
         .iter()
@@ -176,6 +188,9 @@ fn mentions(whole: &Complete, bodies: bool) -> Mentions {
         .map(|(at, part)| mention_part(whole, part, at))
         .collect();
     let mut keys = BTreeSet::new();
+    if !scope.is_empty() {
+        keys.insert(format!("using:@{scope}"));
+    }
     for part in &parts {
         part_keys(part, &whole.namespace, &mut keys);
     }
@@ -191,6 +206,7 @@ fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     }
     Mentions {
         symbol: whole.symbol.clone(),
+        scope: scope.to_owned(),
         namespace: whole.namespace.clone(),
         kind: kind_letter(whole),
         keys: keys.into_iter().collect(),
@@ -380,6 +396,7 @@ fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
             .cloned()
             .collect(),
         names: names.into_iter().collect(),
+        of: part.of.clone(),
     }
 }
 
@@ -412,6 +429,7 @@ fn part_keys(part: &MentionPart, namespace: &str, keys: &mut BTreeSet<String>) {
     for around in &part.enclosing {
         path_keys(around.strip_prefix(namespace).unwrap_or(around), keys);
     }
+    keys.extend(part.of.iter().map(|project| format!("using:@{project}")));
     // A file owned by another project than the nearest has a row of its own.
     keys.insert(format!("using:{}", part.file));
     for above in ancestors(&part.file) {

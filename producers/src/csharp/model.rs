@@ -250,9 +250,9 @@ pub struct TypeDecl {
     /// Signature with attributes on parameters and type parameters; empty without such attributes.
     #[n(16)]
     pub attributed: String,
-    /// Path of the project that compiles it under other symbols, if the file's owner does not compile it.
+    /// Sorted paths of the projects that compile it under other symbols, if the file's owner does not compile it.
     #[n(17)]
-    pub of: Option<String>,
+    pub of: Vec<String>,
 }
 
 impl TypeDecl {

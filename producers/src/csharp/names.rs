@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
 /// Increase whenever the same syntax may give other [`Names`].
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// One type declaration as an index sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
@@ -40,9 +40,9 @@ pub struct NamedType {
     /// Base list as written, canonical, in source order.
     #[n(8)]
     pub bases: Vec<String>,
-    /// Path of the project that compiles it, if the file's owner does not.
+    /// Sorted paths of the projects that compile it, if the file's owner does not.
     #[n(9)]
-    pub of: Option<String>,
+    pub of: Vec<String>,
 }
 
 /// The facts of one file that indexes need.

@@ -3,7 +3,8 @@
 //! Rows: a simple name → array of the types declared under it; `base:NAME` → keys of the types that write a base with that name on its path;
 //! `ns:A.B` → `{}` for every namespace and those around it; `using:DIR` →
 //! the project whose file lies in `DIR`, what it references and its global usings; `using:FILE` → the same for a file that another
-//! project owns than the nearest (linked and left out files); `using:?` → global usings of loose files.
+//! project owns than the nearest (linked and left out files); `using:@PROJECT` → the same for a project that stands behind `@` in keys of types;
+//! `using:?` → global usings of loose files.
 //! Entries carry the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot ask for rows
 //! of bases that it does not write down.
 
@@ -14,11 +15,12 @@ use super::layout::{Layout, WrittenUsing, directory};
 use super::mentions::{Place, join_path, levels};
 use super::names::{NamedType, Names};
 use super::structure::check_flags;
-use super::types::{TypeRow, decode_all, json, symbol_of};
+use super::types::{TypeRow, decode_all, json, scope_of, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
 use engine::values::table::{Table, write_table};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a chain of bases is followed.
@@ -33,7 +35,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 11)
+        ProducerId::new("csharp/symbols", 12)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -49,51 +51,61 @@ impl Producer for Symbols {
         let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
         let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
-        let mut index = declare(&files, &layout, table)?;
-        global_usings(&mut index, &files, &layout);
-        inherit(&mut index, &files, &layout);
+        let mut declared = Vec::with_capacity(table.len());
+        for (key, value) in table.rows() {
+            let row: TypeRow =
+                serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))?;
+            declared.push((key, row));
+        }
+        let keys = keys_by_file(&declared);
+        let mut index = declare(&files, &layout, &declared, &keys);
+        let scopes: BTreeSet<&str> = declared.iter().filter_map(|(key, _)| scope_of(key)).collect();
+        global_usings(&mut index, &files, &layout, &scopes);
+        inherit(&mut index, &files, &layout, &keys);
         Ok(Output::new(write_table(&rows(&index))))
     }
 }
 
-/// The keys of a symbol: by file where several types share it.
-type Keys<'a> = FxHashMap<(&'a str, &'a str), &'a str>;
+/// Keys and rows of the types that a symbol means in a file: several for a part that several projects share.
+type Keys<'a> = FxHashMap<(&'a str, &'a str), Vec<(&'a str, &'a TypeRow)>>;
 
-/// Keys by (symbol, file), read back from the table of types; of a part that several projects share, that of the type with the fewest files.
-fn keys_by_file<'a>(table: &[(&'a str, &'a TypeRow)]) -> Keys<'a> {
-    let mut found: FxHashMap<(&str, &str), (usize, &str)> = FxHashMap::default();
+fn keys_by_file<'a>(table: &'a [(&'a str, TypeRow)]) -> Keys<'a> {
+    let mut found: Keys<'a> = FxHashMap::default();
     for (key, row) in table {
         for file in &row.files {
-            let of = (row.files.len(), *key);
-            let known = found.entry((symbol_of(key), file.as_str())).or_insert(of);
-            *known = of.min(*known);
+            found.entry((symbol_of(key), file.as_str())).or_default().push((*key, row));
         }
     }
-    found.into_iter().map(|(place, (_, key))| (place, key)).collect()
+    found
 }
 
 /// An entry for every type, without ancestors.
-fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result<NameIndex, Failure> {
-    let mut rows = Vec::with_capacity(table.len());
-    for (key, value) in table.rows() {
-        let row: TypeRow =
-            serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))?;
-        rows.push((key, row));
-    }
-    let listed: Vec<(&str, &TypeRow)> = rows.iter().map(|(key, row)| (*key, row)).collect();
-    let keys = keys_by_file(&listed);
-    let by_key: FxHashMap<&str, &TypeRow> = listed.iter().copied().collect();
+fn declare<'a>(files: &[(&str, Names)], layout: &Layout, rows: &'a [(&'a str, TypeRow)], keys: &Keys<'a>) -> NameIndex {
     let mut index = NameIndex::default();
     let mut entries: BTreeMap<&str, (String, Entry)> = BTreeMap::new();
     for (file, names) in files {
         for decl in &names.types {
             let symbol = join_path(&decl.namespace, &decl.path);
-            let Some(key) = keys.get(&(symbol.as_str(), *file)) else { continue };
-            let row = by_key[key];
-            let (_, entry) = entries
-                .entry(key)
-                .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, (file, names.is_app), layout)));
-            add_part(entry, decl, layout.also(file));
+            for (key, row) in keys.get(&(symbol.as_str(), *file)).into_iter().flatten() {
+                let (_, entry) = entries
+                    .entry(key)
+                    .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, (file, names.is_app), layout)));
+                add_part(entry, decl, file, layout);
+            }
+        }
+    }
+    for same in rows
+        .chunk_by(|(one, _), (other, _)| symbol_of(one) == symbol_of(other))
+        .filter(|same| same.len() > 1)
+    {
+        let chosen = types_of_projects(same, layout);
+        for (key, _) in same {
+            if let Some((_, entry)) = entries.get_mut(key) {
+                let own = chosen
+                    .iter()
+                    .filter(|(path, chosen)| *chosen == key && Some(**path) != entry.project.as_deref());
+                entry.also = own.map(|(path, _)| (*path).to_owned()).collect();
+            }
         }
     }
     for (_, (name, entry)) in entries {
@@ -102,14 +114,46 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
         }
         index.names.entry(name).or_default().push(entry);
     }
-    Ok(index)
+    index
+}
+
+/// Returns, for each project that compiles a part of one of these types of one symbol, the type that is its own: the one at home there, otherwise the
+/// one of which it compiles most files and leaves out fewest.
+fn types_of_projects<'a>(same: &[(&'a str, TypeRow)], layout: &'a Layout) -> BTreeMap<&'a str, &'a str> {
+    let mut best: BTreeMap<&str, ((bool, usize, Reverse<usize>), &str)> = BTreeMap::new();
+    for (key, row) in same {
+        let home = row
+            .project
+            .as_deref()
+            .and_then(|id| layout.with_id(id))
+            .map(|project| project.path.as_str());
+        let mut compiled: BTreeMap<&str, usize> = home.map(|home| (home, 0)).into_iter().collect();
+        for file in &row.files {
+            let owner = layout.owner(file).map(|at| layout.projects[at].path.as_str());
+            for project in owner.into_iter().chain(layout.also(file).iter().map(String::as_str)) {
+                *compiled.entry(project).or_default() += 1;
+            }
+        }
+        for (project, count) in compiled {
+            let rank = (home == Some(project), count, Reverse(row.files.len()));
+            let known = best.entry(project).or_insert((rank, key));
+            if rank > known.0 {
+                *known = (rank, key);
+            }
+        }
+    }
+    best.into_iter().map(|(project, (_, key))| (project, key)).collect()
 }
 
 /// Adds a declaration to the entry of its type: its bases, and other projects that compile its file.
-pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, also: &[String]) {
-    for project in also.iter().filter(|_| decl.of.is_none()) {
-        if let Err(at) = entry.also.binary_search(project) {
-            entry.also.insert(at, project.clone());
+pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, file: &str, layout: &Layout) {
+    let home = layout.compiler(&decl.of, file).map(|at| &layout.projects[at].path);
+    // A part that another project's type shares leads to that type.
+    if home == entry.project.as_ref() {
+        for project in layout.other_compilers(&decl.of, file) {
+            if let Err(at) = entry.also.binary_search(project) {
+                entry.also.insert(at, project.clone());
+            }
         }
     }
     for base in &decl.bases {
@@ -134,30 +178,41 @@ pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): 
         id: row.id.clone(),
         key: key.to_owned(),
         namespace: row.namespace.clone(),
-        project: layout.compiler(decl.of.as_deref(), file).map(|at| layout.projects[at].path.clone()),
+        project: row
+            .project
+            .as_deref()
+            .and_then(|id| layout.with_id(id))
+            .map(|project| project.path.clone()),
         value: matches!(row.kind.as_str(), "struct" | "record struct" | "enum"),
     }
 }
 
-/// Fills in the `using:` rows.
-fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
+/// Fills in the `using:` rows. `scopes`: what stands behind `@` in keys of types.
+fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout, scopes: &BTreeSet<&str>) {
     let mut of_owner: BTreeMap<Option<usize>, BTreeSet<WrittenUsing>> = BTreeMap::new();
     of_owner.entry(None).or_default();
     for (at, project) in layout.projects.iter().enumerate() {
         of_owner.entry(Some(at)).or_default().extend(project.usings.iter().cloned());
     }
-    for (file, names) in files {
-        let globals = names.global_usings.iter();
-        of_owner
-            .entry(layout.owner(file))
-            .or_default()
-            .extend(globals.map(|using| (using.alias.clone(), using.target.clone(), using.is_static)));
+    for (file, names) in files.iter().filter(|(_, names)| !names.global_usings.is_empty()) {
+        let others = layout.also(file).iter().filter_map(|path| layout.at_path(path)).map(Some);
+        for compiler in std::iter::once(layout.owner(file)).chain(others) {
+            let globals = names.global_usings.iter();
+            of_owner
+                .entry(compiler)
+                .or_default()
+                .extend(globals.map(|using| (using.alias.clone(), using.target.clone(), using.is_static)));
+        }
     }
+    let names = layout.scope_names();
+    let declared = files.iter().flat_map(|(_, names)| &names.types);
+    let alone: BTreeSet<&str> = declared.filter_map(|decl| decl.of.first()).map(String::as_str).collect();
     let friends = friends(files, layout);
     let mut strays: BTreeMap<Option<usize>, Vec<&str>> = BTreeMap::new();
     for (file, owner) in layout.strays() {
         strays.entry(owner).or_default().push(file);
     }
+    let scope_of_project = |at: Option<usize>| at.map(|at| names[at]).filter(|name| scopes.contains(name));
     for (owner, usings) in of_owner {
         let project = owner.map(|at| &layout.projects[at]);
         let place = project.map_or("?", |project| directory(&project.path));
@@ -178,6 +233,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             let assembly = project.map_or("", |project| project.assembly.as_str()).to_lowercase();
             friends.get(path.as_str()).is_some_and(|friends| friends.contains(&assembly))
         };
+        let referenced = project.into_iter().flat_map(|project| &project.references);
         let row = Globals {
             friends: project
                 .into_iter()
@@ -187,8 +243,18 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
                 .collect(),
             project: project.map(|project| project.path.clone()),
             references: project.map(|project| project.references.clone()).unwrap_or_default(),
+            scopes: scope_of_project(owner)
+                .into_iter()
+                .chain(referenced.filter_map(|path| scope_of_project(layout.at_path(path))))
+                .map(str::to_owned)
+                .collect(),
             usings: usings.collect(),
         };
+        let scope = scope_of_project(owner);
+        let path = project.map(|project| project.path.as_str()).filter(|path| alone.contains(path));
+        for scope in scope.into_iter().chain(path) {
+            index.globals.insert(format!("@{scope}"), row.clone());
+        }
         for file in strays.get(&owner).into_iter().flatten() {
             index.globals.insert((*file).to_owned(), row.clone());
         }
@@ -229,7 +295,7 @@ pub fn friends<'l, F: AsRef<str>>(files: &[(F, Names)], layout: &'l Layout) -> B
 }
 
 /// Fills in ancestors: bases with nested types, nearest first.
-fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
+fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout, keys: &Keys<'_>) {
     let with_nested: BTreeSet<String> = index
         .entries()
         .filter(|entry| entry.accessibility != "private")
@@ -241,10 +307,10 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
     let mut bases_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, names) in files {
         for decl in names.types.iter().filter(|decl| !decl.bases.is_empty()) {
-            if let Some(own) = own_entry(index, layout, file, decl) {
-                let own = own.key.clone();
-                let bases = bound_bases(&*index, globals_of(index, layout, file), layout, file, decl);
-                bases_of.entry(own).or_default().extend(bases);
+            let symbol = join_path(&decl.namespace, &decl.path);
+            for (key, _) in keys.get(&(symbol.as_str(), *file)).into_iter().flatten() {
+                let bases = bound_bases(&*index, globals_of(index, layout, key, file, decl), layout, file, decl);
+                bases_of.entry((*key).to_owned()).or_default().extend(bases);
             }
         }
     }
@@ -255,24 +321,23 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
     }
 }
 
-/// The entry of the type that a declaration in a file is a part of.
-pub(super) fn own_entry<'i>(index: &'i NameIndex, layout: &Layout, file: &str, decl: &NamedType) -> Option<&'i Entry> {
-    let symbol = join_path(&decl.namespace, &decl.path);
-    index.entry_seen_from(&decl.name, &symbol, project_of(layout, file), file)
-}
-
 fn project_of<'l>(layout: &'l Layout, file: &str) -> Option<&'l str> {
     layout.owner(file).map(|at| layout.projects[at].path.as_str())
 }
 
-/// The global usings of a file.
-pub(super) fn globals_of<'i>(index: &'i NameIndex, layout: &Layout, file: &str) -> Option<&'i Globals> {
-    index.globals.get(file).or_else(|| index.globals.get(globals_place(layout, file)))
+/// The global usings in effect for a declaration of the type of a key.
+fn globals_of<'i>(index: &'i NameIndex, layout: &Layout, key: &str, file: &str, decl: &NamedType) -> Option<&'i Globals> {
+    let places = globals_places(layout, key, file, decl);
+    places.iter().find_map(|place| index.globals.get(place))
 }
 
-/// Where the global usings of a file stand that has none of its own.
-pub(super) fn globals_place<'l>(layout: &'l Layout, file: &str) -> &'l str {
-    layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path))
+/// Where global usings in effect for a declaration may stand, the first that exists counts: those of the project in the type's key, of the
+/// project that alone compiles it, of the file, of its owner.
+pub(super) fn globals_places(layout: &Layout, key: &str, file: &str, decl: &NamedType) -> Vec<String> {
+    let scopes = scope_of(key).into_iter().chain(decl.of.first().map(String::as_str));
+    let owner = layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path));
+    let places = scopes.map(|scope| format!("@{scope}"));
+    places.chain([file.to_owned(), owner.to_owned()]).collect()
 }
 
 /// What the bases are that a declaration writes.
@@ -283,7 +348,7 @@ pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: 
         namespace: &decl.namespace,
         usings: &[],
         enclosing: &enclosing,
-        project: project_of(layout, file),
+        project: globals.map_or_else(|| project_of(layout, file), |globals| globals.project.as_deref()),
         file,
         globals,
     };

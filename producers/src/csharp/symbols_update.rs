@@ -8,9 +8,7 @@ use super::deps::index::{Entry, Globals, Index, NameIndex};
 use super::layout::Layout;
 use super::mentions::{join_path, levels};
 use super::names::Names;
-use super::symbols::{
-    Symbols, add_part, bases_of_bases, bound_bases, entry, globals_of, globals_place, names_on_path, own_entry, written_name,
-};
+use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, names_on_path, written_name};
 use super::types::{TypeRow, json, symbol_of};
 use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,10 +21,10 @@ const MOST_HEIRS: usize = 2_000;
 impl TableUpdate for Symbols {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
         let changed = ChangedFiles::find(moves)?;
-        // Global usings and friends affect all files of their projects.
+        // Global usings and friends affect all files of their projects, and projects that alone compile a type have rows of their own.
         if changed
             .versions()
-            .any(|names| !names.global_usings.is_empty() || !names.friends.is_empty())
+            .any(|names| !names.global_usings.is_empty() || !names.friends.is_empty() || names.types.iter().any(|decl| !decl.of.is_empty()))
         {
             return None;
         }
@@ -163,7 +161,7 @@ impl Update<'_> {
             for decl in &names.types {
                 if join_path(&decl.namespace, &decl.path) == symbol_of(key) {
                     let entry = found.get_or_insert_with(|| entry(key, row, decl, (file, names.is_app), &self.layout));
-                    add_part(entry, decl, self.layout.also(file));
+                    add_part(entry, decl, file, &self.layout);
                 }
             }
         }
@@ -333,16 +331,19 @@ impl Update<'_> {
         self.index.load_names(self.moves.last(), name_of(key))?;
         let mut bases = Vec::new();
         for file in &files {
-            self.index.load_globals(self.moves.last(), file)?;
-            self.index.load_globals(self.moves.last(), globals_place(&self.layout, file))?;
             let Some(names) = self.names.get_mut(file).and_then(Option::take) else {
                 continue;
             };
             for decl in names.types.iter().filter(|decl| !decl.bases.is_empty()) {
-                if join_path(&decl.namespace, &decl.path) == key && own_entry(&self.index.names, &self.layout, file, decl).is_some() {
+                if join_path(&decl.namespace, &decl.path) == key {
                     let index = &mut self.index;
+                    let places = globals_places(&self.layout, key, file, decl);
+                    for place in &places {
+                        index.load_globals(self.moves.last(), place)?;
+                    }
                     bases.extend(index.settle(self.moves.last(), |index| {
-                        bound_bases(index, globals_of(&index.names, &self.layout, file), &self.layout, file, decl)
+                        let globals = places.iter().find_map(|place| index.names.globals.get(place));
+                        bound_bases(index, globals, &self.layout, file, decl)
                     })?);
                 }
             }

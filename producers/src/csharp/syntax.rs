@@ -11,7 +11,7 @@ use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Produ
 use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// Adds the producer.
 pub fn register(registry: &mut Registry) {
@@ -21,19 +21,38 @@ pub fn register(registry: &mut Registry) {
 pub use super::syntax_table::{decode, encode};
 
 /// Most sets of symbols beyond its own that a file is read under.
-const MOST_PROJECTS: usize = 8;
+const MOST_SETS: usize = 8;
 
-/// Adds what only another project compiles: the types that the file does not declare under its own symbols, and the members that its types do not.
-/// Such a member stands in the type that declares it there, with its condition; a type is one whoever compiles the file.
-fn add_declarations(syntax: &mut Syntax, other: Syntax, project: &str) {
+/// Adds what only other projects compile: the types that the file does not declare under its own symbols, the members that its types do not, and
+/// using directives. Such a member stands in the type that declares it there, with its condition; a type is one whoever compiles the file.
+fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
+    for using in other.usings {
+        if !syntax.usings.contains(&using) {
+            syntax.usings.push(using);
+        }
+    }
     syntax.excluded.retain(|line| other.excluded.binary_search(line).is_ok());
     let known: BTreeSet<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
     let (shared, foreign): (Vec<TypeDecl>, Vec<TypeDecl>) = other.types.into_iter().partition(|decl| known.contains(&decl.symbol()));
     for decl in shared {
+        for known in syntax
+            .types
+            .iter_mut()
+            .filter(|known| !known.of.is_empty() && known.symbol() == decl.symbol())
+        {
+            known.of.extend(
+                projects
+                    .iter()
+                    .filter(|project| !known.of.contains(project))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
+            known.of.sort();
+        }
         add_members(&mut syntax.types, decl);
     }
     syntax.types.extend(foreign.into_iter().map(|decl| TypeDecl {
-        of: Some(project.to_owned()),
+        of: projects.to_vec(),
         ..decl
     }));
 }
@@ -96,8 +115,8 @@ impl Producer for SyntaxProducer {
             false => parse::read(&text, &defines, file),
         };
         let (mut syntax, mut diagnostics) = (syntax, diagnostics);
-        for (project, symbols) in defines::others(inputs)?.iter().filter(|_| !refused).take(MOST_PROJECTS) {
-            add_declarations(&mut syntax, parse::read(&text, symbols, file).0, project);
+        for other in defines::others(inputs)?.iter().filter(|_| !refused).take(MOST_SETS) {
+            add_declarations(&mut syntax, parse::read(&text, &other.symbols, file).0, &other.projects);
         }
         diagnostics.splice(0..0, unread);
         Ok(Output {
@@ -121,17 +140,23 @@ mod tests {
             let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");
             let syntax = decode(&output.bytes).expect("a syntax");
             let types = syntax.types.iter();
-            let types = types.map(|decl| format!("{} {}", decl.symbol(), decl.of.as_deref().unwrap_or("own")));
+            let types = types.map(|decl| {
+                format!(
+                    "{} {}",
+                    decl.symbol(),
+                    if decl.of.is_empty() { "own".to_owned() } else { decl.of.join("+") }
+                )
+            });
             (types.collect::<Vec<_>>().join(", "), syntax.excluded)
         };
         assert_eq!(of("[]"), ("A own, D own".to_owned(), vec![2, 3, 4, 6]));
         // Some project compiles each line that is no directive.
         assert_eq!(
-            of(r#"[["Q/Q.csproj","OTHER"]]"#),
+            of(r#"[["Q/Q.csproj",null,"OTHER"]]"#),
             ("A own, D own, B Q/Q.csproj, B+C Q/Q.csproj".to_owned(), vec![2, 4, 6])
         );
         assert_eq!(
-            of(r#"["OTHER",["Q/Q.csproj"]]"#),
+            of(r#"["OTHER",["Q/Q.csproj",null]]"#),
             ("A own, B own, B+C own, D Q/Q.csproj".to_owned(), vec![2, 4, 6])
         );
     }
@@ -142,7 +167,7 @@ mod tests {
                     #if OTHER\npartial class A { void More() { } }\n#endif\n";
         let roles = vec![
             ("bytes", vec![blob("", text)]),
-            ("defines", vec![blob("", r#"[["Q/Q.csproj","OTHER"]]"#)]),
+            ("defines", vec![blob("", r#"[["Q/Q.csproj",null,"OTHER"]]"#)]),
         ];
         let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");
         let types = decode(&output.bytes).expect("a syntax").types;

@@ -83,7 +83,7 @@ pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), PartsSoFar>;
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 10)
+        ProducerId::new("csharp/types", 11)
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {
@@ -132,10 +132,10 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
             let outermost = named.path.split('+').next().unwrap_or(&named.path);
             let scope = if of_file.contains(&(named.namespace.as_str(), outermost)) {
                 Scope::File(file)
-            } else if named.of.is_some() {
-                layout.compiler(named.of.as_deref(), file).map_or(owner, Scope::Project)
-            } else {
+            } else if named.of.is_empty() {
                 owner
+            } else {
+                layout.compiler(&named.of, file).map_or(owner, Scope::Project)
             };
             let part = found
                 .entry((join_path(&named.namespace, &named.path), scope))
@@ -166,16 +166,14 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
 /// one type in each project.
 fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Layout) {
     for (file, names) in files {
-        let others: Vec<usize> = layout
-            .also(file)
-            .iter()
-            .filter_map(|path| layout.compiler(Some(path), file))
-            .collect();
-        for named in names.types.iter().filter(|named| named.is_partial && named.of.is_none()) {
-            for project in &others {
-                let key = (join_path(&named.namespace, &named.path), Scope::Project(*project));
+        for named in names.types.iter().filter(|named| named.is_partial) {
+            let others = layout.other_compilers(&named.of, file).iter();
+            for project in others.filter_map(|path| layout.at_path(path)) {
+                let key = (join_path(&named.namespace, &named.path), Scope::Project(project));
                 if let Some(part) = found.get_mut(&key).filter(|part| part.partial) {
                     part.parts += 1;
+                    part.access = part.access.min(Access::parse(&named.accessibility));
+                    part.generated &= names.is_generated || is_generated(file, "") || layout.is_generated(file);
                     part.files.insert((*file).to_owned());
                 }
             }
@@ -189,15 +187,11 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
     for (symbol, _) in found.keys() {
         *times.entry(symbol).or_default() += 1;
     }
-    let mut same_name: BTreeMap<&str, usize> = BTreeMap::from([("loose", 1)]);
-    for project in &layout.projects {
-        *same_name.entry(&project.name).or_default() += 1;
-    }
+    let names = layout.scope_names();
     let scope_name = |scope: Scope<'_>| match scope {
         Scope::Loose => "loose".to_owned(),
         Scope::File(file) => file.to_owned(),
-        Scope::Project(at) if same_name[layout.projects[at].name.as_str()] > 1 => layout.projects[at].path.clone(),
-        Scope::Project(at) => layout.projects[at].name.clone(),
+        Scope::Project(at) => names[at].to_owned(),
     };
     let mut keys = Vec::with_capacity(found.len());
     let mut hashes = Vec::with_capacity(found.len());
@@ -296,6 +290,11 @@ fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, sc
 /// Serializes a value as JSON.
 pub fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("invariant: our values have text keys and finite numbers")
+}
+
+/// Returns what stands behind `@` in a key: a project's name or path, a file, or `loose`.
+pub fn scope_of(key: &str) -> Option<&str> {
+    key.split_once('@').map(|(_, scope)| scope)
 }
 
 /// Returns the symbol without the scope after `@`.

@@ -21,7 +21,7 @@ use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
 use super::deps::shape::Shape;
 use super::deps::world::{Lookups, TableRows, World};
-use super::deps::{OWN, Subject, surroundings};
+use super::deps::{OWN, Subject, scopes, surroundings};
 use super::escapes;
 use super::lexer::{Token, lex};
 use super::lines::{self, Line, Lines};
@@ -68,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 17)
+        ProducerId::new("csharp/usages", 18)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -78,7 +78,7 @@ impl Producer for Usages {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
         let rows = TableRows::read(&inputs.single("declarations")?.bytes)?;
-        let lookups = Lookups::new(&rows);
+        let lookups = Lookups::seen_from(&rows, scopes(&mentions, &index));
         let world = World::new(&lookups);
         let symbol = symbol_of(own);
         let whole = complete(symbol, inputs.all("parts"), inputs.all("usings"))?;

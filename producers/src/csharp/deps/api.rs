@@ -14,7 +14,7 @@ pub struct ApiDeps;
 
 impl Producer for ApiDeps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api-deps", 6)
+        ProducerId::new("csharp/api-deps", 7)
     }
 
     fn sees(&self, _: &Params) -> Sees {

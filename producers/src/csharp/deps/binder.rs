@@ -479,6 +479,17 @@ fn inherits(heir: &Entry, symbol: &str) -> bool {
         .any(|ancestor| crate::csharp::types::symbol_of(ancestor) == symbol)
 }
 
+/// Returns the key of a type around, from its symbol: that of the type in sight.
+pub(in crate::csharp) fn enclosing_key(index: &dyn Index, around: &Surroundings<'_>, symbol: &str, own: &str) -> String {
+    let simple = dotted(symbol.rsplit(['+', '.']).next().unwrap_or(symbol));
+    let scope = own.find('@').map_or("", |mark| &own[mark..]);
+    let scoped = format!("{symbol}{scope}");
+    let types = || index.types_named(&simple).iter().filter(|entry| entry.symbol() == symbol);
+    let found = types().find(|entry| entry.key == scoped);
+    let found = found.or_else(|| types().find(|entry| entry.is_of(around.project)));
+    found.map_or(scoped, |entry| entry.key.clone())
+}
+
 /// Whether code in `around` can see a type: its project compiles the type or references a project that does. All code sees types of loose
 /// files, and loose files see all types, since their compilation is unknown.
 pub(super) fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {

@@ -65,6 +65,9 @@ pub struct Globals {
     /// Paths of referenced projects, transitively.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
+    /// What stands behind `@` in keys of types of this project, then of those it references; of projects without such types nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
     /// Its global usings, sorted.
     pub usings: Vec<GlobalUsing>,
 }
@@ -156,16 +159,6 @@ impl NameIndex {
         self.types_named(last.split('`').next().unwrap_or(last))
             .iter()
             .find(|entry| entry.key == key)
-    }
-
-    /// Returns the entry of a symbol as a project and a file see it.
-    pub fn entry_seen_from(&self, name: &str, symbol: &str, project: Option<&str>, file: &str) -> Option<&Entry> {
-        let seen = |entry: &&Entry| entry.symbol() == symbol && entry.file.as_deref().is_none_or(|only| only == file);
-        let all = || self.types_named(name).iter().filter(seen);
-        all()
-            .find(|entry| entry.file.is_some())
-            .or_else(|| all().find(|entry| entry.is_of(project)))
-            .or_else(|| all().next())
     }
 
     /// Returns the types whose dotted full name is `target`, ignoring type arguments.

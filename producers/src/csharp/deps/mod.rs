@@ -35,6 +35,7 @@ pub use reach::Reach;
 use reach::Reached;
 use resolve::Resolver;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use world::World;
 
@@ -108,7 +109,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 12)
+        ProducerId::new("csharp/deps", 13)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -235,11 +236,15 @@ fn aliases(mentions: &Mentions, index: &NameIndex) -> BTreeMap<String, String> {
     found
 }
 
-/// Returns the surroundings of a part's names.
+/// Returns the surroundings of a part's names. A part of a type that each of several projects has is read as in the type's project.
 pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, index: &'a NameIndex) -> Surroundings<'a> {
-    let globals: Option<&Globals> = std::iter::once(part.file.as_str())
-        .chain(ancestors(&part.file))
-        .find_map(|place| index.globals.get(place))
+    let scope = Some(&mentions.scope).filter(|scope| !scope.is_empty());
+    let scopes = scope.into_iter().chain(&part.of);
+    let globals: Option<&Globals> = scopes
+        .map(|scope| Cow::Owned(format!("@{scope}")))
+        .chain([Cow::Borrowed(part.file.as_str())])
+        .chain(ancestors(&part.file).map(Cow::Borrowed))
+        .find_map(|place| index.globals.get(&*place))
         .or_else(|| index.globals.get("?"));
     Surroundings {
         namespace: &mentions.namespace,
@@ -249,6 +254,12 @@ pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, in
         file: &part.file,
         globals,
     }
+}
+
+/// Returns what stands behind `@` in keys of the types in sight of a type's code, nearest first.
+pub(crate) fn scopes<'a>(mentions: &'a Mentions, index: &'a NameIndex) -> &'a [String] {
+    let first = mentions.parts.first().and_then(|part| surroundings(part, mentions, index).globals);
+    first.map_or(&[], |globals| &globals.scopes)
 }
 
 fn bind_part(

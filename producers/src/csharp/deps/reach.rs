@@ -44,7 +44,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 10)
+        ProducerId::new("csharp/reach", 11)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -54,7 +54,7 @@ impl Producer for Reach {
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
         let facts = facts::read(inputs.single("facts")?)?;
-        let lookups = Lookups::new(rows);
+        let lookups = Lookups::seen_from(rows, super::scopes(&mentions, &index));
         let world = World::new(&lookups);
         let UsesFound {
             named,

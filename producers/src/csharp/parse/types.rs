@@ -74,7 +74,7 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
         _ => Vec::new(),
     };
     let decl = TypeDecl {
-        of: None,
+        of: Vec::new(),
         namespace: String::new(),
         path: String::new(),
         name: without_at_sign(tokens.text(name)).to_owned(),

@@ -443,7 +443,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             attributed: String::new(),
         };
         TypeDecl {
-            of: None,
+            of: Vec::new(),
             namespace: String::new(),
             path: "Program".to_owned(),
             name: "Program".to_owned(),

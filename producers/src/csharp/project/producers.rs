@@ -267,7 +267,7 @@ struct Defines;
 
 impl Producer for Defines {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/defines", 3)
+        ProducerId::new("csharp/defines", 4)
     }
 
     fn reads_at_most(&self) -> usize {
@@ -311,14 +311,15 @@ impl Producer for Defines {
             both.map(|symbol| (*symbol).to_owned()).collect()
         };
         let own = both(&defined);
-        let mut others: BTreeMap<Vec<String>, String> = BTreeMap::new();
+        let mut others: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
         for other in inputs.all("others").iter().filter(|_| !mentioned.is_empty()) {
             let by_framework: BTreeMap<String, BTreeSet<String>> = from_json(&other.bytes, "the symbols")?;
             let symbols = by_framework.get("").map(&both).unwrap_or_default();
             if symbols != own {
-                others.entry(symbols).or_insert_with(|| other.item.to_string());
+                others.entry(symbols).or_default().push(other.item.to_string());
             }
         }
+        others.values_mut().for_each(|projects| projects.sort());
         Ok(Output::new(defines::write(&own, &others)))
     }
 }

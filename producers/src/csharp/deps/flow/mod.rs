@@ -19,6 +19,7 @@ mod statement;
 mod tests;
 mod value;
 
+use super::binder::enclosing_key;
 use super::resolve::Resolver;
 use super::shape::Shape;
 use super::world::World;
@@ -202,8 +203,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             let own = at + 1 == surroundings.enclosing.len();
             let count = super::resolve::all_parameters(symbol) as usize;
             let args: Rc<[Shape]> = resolver.own.iter().take(count).map(|(_, shape)| shape.clone()).collect();
-            let scope = key.find('@').map_or("", |mark| &key[mark..]);
-            let key = if own { key.to_owned() } else { format!("{symbol}{scope}") };
+            let key = match own {
+                true => key.to_owned(),
+                false => enclosing_key(resolver.index, surroundings, symbol, key),
+            };
             around.push(Shape::Named(key.into(), args));
         }
         // A namespace around comes before what using directives within it open, and that before the next one.
