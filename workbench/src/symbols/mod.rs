@@ -41,6 +41,8 @@ pub mod search;
 pub mod search_by_meaning;
 #[cfg(test)]
 mod search_tests;
+#[cfg(test)]
+mod shared_files_tests;
 pub mod source;
 pub mod state;
 pub mod unbound;
