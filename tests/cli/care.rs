@@ -28,22 +28,22 @@ fn gc(bench: &Bench, args: &[&str]) -> Value {
 fn what_is_old_and_held_by_nothing_goes() {
     let bench = aged();
     // All results are recent.
-    let told = gc(&bench, &[]);
+    let actual = gc(&bench, &[]);
     assert_eq!(
-        (&told["removed"]["actions"], &told["kept_young"]["actions"]),
+        (&actual["removed"]["actions"], &actual["kept_young"]["actions"]),
         (&0.into(), &6.into()),
-        "{told}"
+        "{actual}"
     );
     // Two documents and the sum; three versions of a.md and of the sum are kept, and one of b.md.
     let dry = gc(&bench, &["--older-than", "0", "--dry-run"]);
     assert_eq!((&dry["removed"]["actions"], &dry["before"]), (&6.into(), &dry["after"]), "{dry}");
-    let told = gc(&bench, &["--older-than", "0"]);
-    assert_eq!(told["removed"]["actions"], dry["removed"]["actions"]);
-    assert_eq!(told["removed"]["blobs"], dry["removed"]["blobs"]);
+    let actual = gc(&bench, &["--older-than", "0"]);
+    assert_eq!(actual["removed"]["actions"], dry["removed"]["actions"]);
+    assert_eq!(actual["removed"]["blobs"], dry["removed"]["blobs"]);
     assert_eq!(
-        (&told["after"]["actions"], &told["after"]["blobs"]),
+        (&actual["after"]["actions"], &actual["after"]["blobs"]),
         (&7.into(), &7.into()),
-        "{told}"
+        "{actual}"
     );
     // A second run finds nothing, and the build has nothing to do.
     assert_eq!(gc(&bench, &["--older-than", "0"])["removed"]["actions"], 0);
@@ -63,11 +63,11 @@ fn what_is_old_and_held_by_nothing_goes() {
 fn fewer_versions_may_be_kept() {
     let bench = aged();
     gc(&bench, &["--older-than", "0", "--keep-versions", "0"]);
-    let told = gc(&bench, &["--older-than", "0", "--keep-versions", "0"]);
+    let actual = gc(&bench, &["--older-than", "0", "--keep-versions", "0"]);
     assert_eq!(
-        (&told["after"]["actions"], &told["removed"]["blobs"]),
+        (&actual["after"]["actions"], &actual["removed"]["blobs"]),
         (&3.into(), &0.into()),
-        "{told}"
+        "{actual}"
     );
     let ran = bench.run(&["show", "//index:total"]);
     assert!(ran.code == 0 && ran.out.contains('6'), "{ran:?}");
@@ -82,26 +82,34 @@ fn checkouts_that_share_a_store_keep_what_is_theirs() {
     fs::write(other.join("docs/z.md"), "one two").expect("document");
     let other_dir = other.to_str().expect("text").to_owned();
     assert_eq!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).code, 0);
-    let told = gc(&bench, &["--older-than", "0"]);
-    assert_eq!((&told["checkouts"], &told["after"]["actions"]), (&2.into(), &8.into()), "{told}");
+    let actual = gc(&bench, &["--older-than", "0"]);
+    assert_eq!(
+        (&actual["checkouts"], &actual["after"]["actions"]),
+        (&2.into(), &8.into()),
+        "{actual}"
+    );
     assert!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).err.contains("up to date"));
     // A missing checkout is kept for a while, unless the command says otherwise.
     let away = bench.beside("away");
     fs::rename(&other, &away).expect("moved");
-    let told = gc(&bench, &["--older-than", "0"]);
+    let actual = gc(&bench, &["--older-than", "0"]);
     assert_eq!(
-        (&told["removed"]["actions"], told["vanished"].as_array().map(Vec::len)),
+        (&actual["removed"]["actions"], actual["vanished"].as_array().map(Vec::len)),
         (&0.into(), Some(1)),
-        "{told}"
+        "{actual}"
     );
-    let told = gc(&bench, &["--older-than", "0", "--forget-checkouts", "--dry-run"]);
+    let actual = gc(&bench, &["--older-than", "0", "--forget-checkouts", "--dry-run"]);
     assert_eq!(
-        (&told["removed"]["actions"], told["forgotten"].as_array().map(Vec::len)),
+        (&actual["removed"]["actions"], actual["forgotten"].as_array().map(Vec::len)),
         (&1.into(), Some(1)),
-        "{told}"
+        "{actual}"
     );
-    let told = gc(&bench, &["--older-than", "0", "--forget-checkouts"]);
-    assert_eq!((&told["removed"]["actions"], &told["checkouts"]), (&1.into(), &1.into()), "{told}");
+    let actual = gc(&bench, &["--older-than", "0", "--forget-checkouts"]);
+    assert_eq!(
+        (&actual["removed"]["actions"], &actual["checkouts"]),
+        (&1.into(), &1.into()),
+        "{actual}"
+    );
     fs::rename(&away, &other).expect("moved back");
     assert!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).err.contains("1 ran"));
 }
@@ -156,11 +164,11 @@ fn a_store_shrinks_to_a_size() {
         assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     }
     let before = fs::metadata(bench.store().join("store.redb")).expect("store").len();
-    let told = gc(&bench, &["--older-than", "0", "--max-size", "5 MB"]);
+    let actual = gc(&bench, &["--older-than", "0", "--max-size", "5 MB"]);
     let after = fs::metadata(bench.store().join("store.redb")).expect("store").len();
-    assert!(before > 6_000_000 && after <= 5_000_000, "{before} {after} {told}");
-    assert_eq!(told["after"]["file_bytes"].as_u64(), Some(after));
-    assert_eq!(told["reached"], true);
+    assert!(before > 6_000_000 && after <= 5_000_000, "{before} {after} {actual}");
+    assert_eq!(actual["after"]["file_bytes"].as_u64(), Some(after));
+    assert_eq!(actual["reached"], true);
     // No more was collected than necessary, and present results stay.
     assert!(after > 2_000_000, "{after}");
     assert!(bench.run(&["build", "//docs/..."]).err.contains("up to date"));
@@ -206,9 +214,9 @@ fn a_pinned_version_stays_whatever_comes() {
             .code,
         0
     );
-    let told = gc(&bench, &["--older-than", "0"]);
+    let actual = gc(&bench, &["--older-than", "0"]);
     // As without the pin, plus one version of a.md.
-    assert_eq!(told["after"]["actions"], 8, "{told}");
+    assert_eq!(actual["after"]["actions"], 8, "{actual}");
     for words in 7..=26 {
         bench.write("docs/a.md", &"word ".repeat(words));
         assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
@@ -305,7 +313,7 @@ fn with_damaged_records(make: impl Fn() -> Bench) -> Bench {
 /// Damage is in a row of some table, but is reported by labels.
 #[test]
 fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
-    let told = |bench: &Bench| -> String {
+    let result_of = |bench: &Bench| -> String {
         let text = bench.run(&["store", "verify"]).out;
         assert!(!text.contains("collected"), "what is damaged was not collected: {text}");
         text
@@ -318,7 +326,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     // A result: by its node, or by its version.
     let words = "//docs/docs/a.md:words";
     let bench = with_damaged_records(|| fresh("//docs/..."));
-    let found = told(&bench);
+    let found = result_of(&bench);
     assert!(
         found.contains("\n  //docs/docs/a.md:words: the packed ActionRecord in actions.1 "),
         "{found}"
@@ -328,7 +336,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     assert!(harm.any(|harm| harm["labels"] == serde_json::json!([words])), "{json}");
     bench.write("docs/a.md", "other words\n");
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
-    let found = told(&bench);
+    let found = result_of(&bench);
     assert!(
         found.contains("\n  //docs/docs/a.md:words: the packed ActionRecord in actions.1 "),
         "{found}"
@@ -364,7 +372,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     assert_eq!(bench.run(&["pin-version", "//index:total"]).code, 0);
     flip(&bench, b"//index:total\x01\x01");
     flip(&bench, b"build //index:total");
-    let found = told(&bench);
+    let found = result_of(&bench);
     assert!(found.contains("\n  //index:total: the packed row in pins.1 "), "{found}");
     assert!(found.contains("\n  of no label: the packed row in builds.1 "), "{found}");
     // A result to which nothing refers any more.
@@ -374,7 +382,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
         assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
         bench
     });
-    let found = told(&bench);
+    let found = result_of(&bench);
     assert!(
         found.contains("\n  of no label any more: the packed ActionRecord in actions.1 "),
         "{found}"
@@ -397,14 +405,18 @@ fn versions_of_what_is_long_gone_go() {
     let young = gc(&bench, &[]);
     assert_eq!(young["removed"]["versions"], 0, "{young}");
     let dry = gc(&bench, &["--older-than", "0", "--dry-run"]);
-    let told = gc(&bench, &["--older-than", "0"]);
+    let actual = gc(&bench, &["--older-than", "0"]);
     assert_eq!(
-        (&dry["removed"]["versions"], &told["removed"]["versions"]),
+        (&dry["removed"]["versions"], &actual["removed"]["versions"]),
         (&1.into(), &1.into()),
-        "{told}"
+        "{actual}"
     );
-    let versions = |told: &Value, when: &str| told[when]["history_versions"].as_u64();
-    assert_eq!(versions(&told, "before"), versions(&told, "after").map(|after| after + 1), "{told}");
+    let versions = |actual: &Value, when: &str| actual[when]["history_versions"].as_u64();
+    assert_eq!(
+        versions(&actual, "before"),
+        versions(&actual, "after").map(|after| after + 1),
+        "{actual}"
+    );
     assert_eq!(gc(&bench, &["--older-than", "0"])["removed"]["versions"], 0);
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
     assert_eq!(bench.run(&["history", "//docs/docs/c.md:words"]).code, 0, "it is pinned");
@@ -457,8 +469,8 @@ fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
         assert_eq!(files(&args, &format!("{at}/set_aside_bytes")), Some(7.into()), "{args:?}");
     }
     for args in [stats, gc, status] {
-        let told = bench.run(args).out;
-        assert!(told.contains("7 bytes") && told.contains("store.redb.damaged-*"), "{told}");
+        let stdout = bench.run(args).out;
+        assert!(stdout.contains("7 bytes") && stdout.contains("store.redb.damaged-*"), "{stdout}");
     }
     fs::remove_file(bench.store().join("store.redb.damaged-1")).expect("removed");
     assert!(!bench.run(stats).out.contains("Set aside"));
@@ -496,7 +508,7 @@ fn a_store_is_counted() {
 
 /// Adds and removes random documents; the store is collected once, and not again within the hour.
 fn grows_and_is_collected_once(bench: &Bench, command: &[&str]) {
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     for round in 0..16_u32 {
         let noise: String = (0..8_000_u32)
             .map(|n| blake3::hash(&[round.to_be_bytes(), n.to_be_bytes()].concat()).to_hex().to_string())
@@ -504,9 +516,9 @@ fn grows_and_is_collected_once(bench: &Bench, command: &[&str]) {
         bench.write("docs/a.md", &noise);
         let ran = bench.run(command);
         assert_eq!(ran.code, 0, "{ran:?}");
-        told.extend(ran.err.lines().find(|line| line.contains("the store grew beyond")).map(|_| round));
+        found.extend(ran.err.lines().find(|line| line.contains("the store grew beyond")).map(|_| round));
     }
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]

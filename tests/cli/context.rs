@@ -211,8 +211,8 @@ fn a_query_may_stand_in_a_file() {
         ("the of get set and a".to_owned(), 0),
     ] {
         let ran = from_file(&text);
-        let told: String = ran.all().chars().take(300).collect();
-        assert!(ran.code == code && ran.all().len() < 50_000, "{}: {told}", &text[..20]);
+        let actual: String = ran.all().chars().take(300).collect();
+        assert!(ran.code == code && ran.all().len() < 50_000, "{}: {actual}", &text[..20]);
     }
     assert_eq!(build(&[]).code, 2);
 }
@@ -239,10 +239,10 @@ fn files_that_are_no_code_are_shown_or_say_why_not() {
     assert!(text.contains("## build/ci.yml\nbuild/ci.yml:2-2\n```yml\ntwo\n```\n"), "{text}");
     assert!(!text.contains("hunter2"));
     let left = |at: usize, field: &str| answer["leftOut"][at][field].as_str().expect("a text");
-    let told: Vec<String> = (0..4).map(|at| format!("{}: {}", left(at, "path"), left(at, "why"))).collect();
-    assert!(told[0].starts_with("logo.png: it is binary"), "{told:?}");
+    let lines: Vec<String> = (0..4).map(|at| format!("{}: {}", left(at, "path"), left(at, "why"))).collect();
+    assert!(lines[0].starts_with("logo.png: it is binary"), "{lines:?}");
     assert_eq!(
-        told[1..],
+        lines[1..],
         [
             ".env: .env is kept from models by **/.env",
             "gone.md: there is no such file in the root, and no source is called so",

@@ -169,8 +169,8 @@ fn a_service_that_is_full_tells_how_it_does_and_ends() {
     assert!(clients.iter_mut().filter_map(is_refused).count() > 10);
     assert_eq!(is_refused(&mut service.client()), Some(json!("x")));
     let status = bench.run(&["serve", "--status", "--json"]);
-    let told: Value = serde_json::from_str(&status.out).unwrap_or_else(|error| panic!("{error}: {status:?}"));
-    assert_eq!((status.code, &told["pid"]), (0, &json!(service.child.id())), "{status:?}");
+    let stdout: Value = serde_json::from_str(&status.out).unwrap_or_else(|error| panic!("{error}: {status:?}"));
+    assert_eq!((status.code, &stdout["pid"]), (0, &json!(service.child.id())), "{status:?}");
     // The stopped service does not answer; its lock names its process.
     let pid = service.child.id().to_string();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().expect("kill").success());
@@ -195,7 +195,7 @@ fn a_stopped_service_is_found_out_and_the_command_answers_by_itself() {
     let pid = service.child.id().to_string();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().expect("kill").success());
     signal("-STOP");
-    let told = format!("the service of this checkout, pid {pid}, does not answer");
+    let actual = format!("the service of this checkout, pid {pid}, does not answer");
     for args in [
         &["resolve", "NodeId"][..],
         &["outline", "NodeId"],
@@ -204,7 +204,7 @@ fn a_stopped_service_is_found_out_and_the_command_answers_by_itself() {
     ] {
         let start = std::time::Instant::now();
         let ran = bench.run(args);
-        assert!(ran.code == 0 && ran.err.contains(&told), "{args:?} {ran:?}");
+        assert!(ran.code == 0 && ran.err.contains(&actual), "{args:?} {ran:?}");
         assert!(ran.out.trim() != "" && (args[0] != "outline" || ran.out == wanted.out), "{ran:?}");
         // Detection takes two seconds; the bound allows for a busy machine.
         assert!(start.elapsed().as_secs() < 120, "{args:?} {:?}", start.elapsed());
@@ -224,7 +224,7 @@ fn a_stopped_service_is_found_out_and_the_command_answers_by_itself() {
     signal("-CONT");
     let pinged = service.client().ask("ping", json!({}));
     assert_eq!(pinged["result"], json!({}));
-    assert!(edited.code == 0 && edited.err.contains(&told), "{edited:?}");
+    assert!(edited.code == 0 && edited.err.contains(&actual), "{edited:?}");
     let text = std::fs::read_to_string(bench.root().join("src/MemoTree.Core/GlobalUsings.cs")).expect("a file");
     assert_eq!(text.matches("// once").count(), 1, "{text}");
 }

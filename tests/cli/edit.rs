@@ -132,8 +132,8 @@ fn the_branch_of_an_if_that_source_shows_is_edited() {
     assert!(bench.run(&["source", "Cond#M"]).out.contains("=> 9"));
     let asked = ["replace_symbol", "--symbol", "Cond#M", "--new-text", "    public int M() => 7;"];
     let (code, refused) = edit(&bench, &[&asked[..], &["--path", path]].concat());
-    let told = refused["summary"].as_str().unwrap_or_default();
-    assert!(code == 2 && told.contains("hangs on the symbols for `#if`"), "{refused}");
+    let actual = refused["summary"].as_str().unwrap_or_default();
+    assert!(code == 2 && actual.contains("hangs on the symbols for `#if`"), "{refused}");
     let (code, done) = edit(&bench, &asked);
     assert_eq!(code, 0, "{done}");
     let now = fs::read_to_string(bench.root().join(path)).expect("file");
@@ -154,13 +154,13 @@ fn a_member_of_which_two_files_have_parts_is_not_guessed() {
         "    partial void Run() { X = 1; }",
     ];
     let refused = bench.run(&[&["edit"], &asked[..], &["--json"]].concat());
-    let told: Value = serde_json::from_str(&refused.err).expect("JSON");
+    let stderr: Value = serde_json::from_str(&refused.err).expect("JSON");
     assert_eq!(
-        (refused.code, &told["message"]),
+        (refused.code, &stderr["message"]),
         (2, &Value::from("Parts#Run() is declared in 2 files")),
         "{refused:?}"
     );
-    assert_eq!(told["candidates"], serde_json::json!([other, one]));
+    assert_eq!(stderr["candidates"], serde_json::json!([other, one]));
     let (code, done) = edit(&bench, &["insert_before", "--symbol", "Parts#X", "--new-text", "    int Y;"]);
     assert_eq!((code, &done["path"]), (0, &Value::from(one)), "{done}");
 }
@@ -347,16 +347,16 @@ fn beside_a_service_what_others_write_is_noticed_when_it_happens() {
 #[test]
 fn whoever_gets_it_wrong_is_shown_what_works() {
     let bench = Bench::documents();
-    let told = |args: &[&str]| {
+    let result_of = |args: &[&str]| {
         let ran = bench.run(args);
         assert_eq!(ran.code, 2, "{ran:?}");
         ran.err
     };
     let form = "help: write cortex edit replace PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]";
-    assert!(told(&["edit", "replace", "docs/a.md", "--old-text", "two"]).contains(form));
-    assert!(told(&["edit", "replace", "docs/a.md", "two", "2"]).contains(form));
-    assert!(told(&["edit", "docs/a.md"]).contains("as `cortex edit replace PATH --old-text TEXT --new-text TEXT`"));
-    assert!(told(&["edit", "commit"]).contains("help: write cortex edit commit --session HANDLE [PATH]"));
+    assert!(result_of(&["edit", "replace", "docs/a.md", "--old-text", "two"]).contains(form));
+    assert!(result_of(&["edit", "replace", "docs/a.md", "two", "2"]).contains(form));
+    assert!(result_of(&["edit", "docs/a.md"]).contains("as `cortex edit replace PATH --old-text TEXT --new-text TEXT`"));
+    assert!(result_of(&["edit", "commit"]).contains("help: write cortex edit commit --session HANDLE [PATH]"));
     let help = bench.run(&["edit", "replace", "--help"]).out;
     assert!(
         help.contains("Example:\n  cortex edit replace src/Core/Node.cs --old-text"),

@@ -150,19 +150,19 @@ fn init_does_not_replace_a_manifest() {
 #[test]
 fn mistakes_are_told_to_machines_too() {
     let bench = Bench::documents();
-    let told = |args: &[&str]| {
+    let result_of = |args: &[&str]| {
         let ran = bench.run(args);
         assert_eq!(ran.code, 2, "{}", ran.all());
         let first: serde_json::Value = serde_json::from_str(ran.err.lines().next().unwrap_or_default()).expect("an object a line");
         first["code"].as_str().expect("a code").to_owned()
     };
-    assert_eq!(told(&["bogus", "--output", "json"]), "E_USAGE");
-    assert_eq!(told(&["--output=json", "show"]), "E_USAGE");
-    assert_eq!(told(&["show", "//index:totla", "--output", "json"]), "E_NO_TARGET");
-    assert_eq!(told(&["outline", "Nobody", "--output", "json"]), "E_NO_TARGET");
-    assert_eq!(told(&["bogus", "--json"]), "E_USAGE");
-    assert_eq!(told(&["show", "//index:totla", "--json"]), "E_NO_TARGET");
-    assert_eq!(told(&["outline", "Nobody", "--json"]), "E_NO_TARGET");
+    assert_eq!(result_of(&["bogus", "--output", "json"]), "E_USAGE");
+    assert_eq!(result_of(&["--output=json", "show"]), "E_USAGE");
+    assert_eq!(result_of(&["show", "//index:totla", "--output", "json"]), "E_NO_TARGET");
+    assert_eq!(result_of(&["outline", "Nobody", "--output", "json"]), "E_NO_TARGET");
+    assert_eq!(result_of(&["bogus", "--json"]), "E_USAGE");
+    assert_eq!(result_of(&["show", "//index:totla", "--json"]), "E_NO_TARGET");
+    assert_eq!(result_of(&["outline", "Nobody", "--json"]), "E_NO_TARGET");
     let built = bench.run(&["build", "//index:totla", "--json"]);
     assert_eq!(
         (built.code, &built.json()["refused"][0]["suggestions"][0]),
@@ -174,36 +174,36 @@ fn mistakes_are_told_to_machines_too() {
 #[test]
 fn codes_have_their_fields_on_the_command_line_too() {
     let bench = Bench::memotree();
-    let told = |args: &[&str]| {
+    let result_of = |args: &[&str]| {
         let ran = bench.run(&[args, &["--json"]].concat());
         assert_eq!(ran.code, 2, "{}", ran.all());
         let lines = ran.err.lines().map(|line| serde_json::from_str(line).expect("an object a line"));
         let all: Vec<serde_json::Value> = lines.collect();
         all.into_iter().find(|one| one["severity"] == "error").expect("an error")
     };
-    let missing = told(&["outline", "NodeStroe"]);
+    let missing = result_of(&["outline", "NodeStroe"]);
     assert_eq!(
         (&missing["code"], &missing["suggestions"][0]),
         (&"SymbolNotFound".into(), &"MemoTree.Core.NodeStore".into())
     );
-    let denied = told(&["outline", "../x"]);
+    let denied = result_of(&["outline", "../x"]);
     assert_eq!(
         (&denied["code"], &denied["publicAlternatives"]),
         (&"AccessDenied".into(), &serde_json::json!([]))
     );
     // Files inside with the same name as the denied one are offered.
     for asked in [&["source", "../old/NodeId.cs"][..], &["context", "live", "../old/NodeId.cs"]] {
-        let denied = told(asked);
+        let denied = result_of(asked);
         assert_eq!(
             (&denied["code"], &denied["publicAlternatives"]),
             (&"AccessDenied".into(), &serde_json::json!(["src/MemoTree.Core/NodeId.cs"])),
             "{denied}"
         );
     }
-    let filter = told(&["pack", "build", "mine", "--filter", "type:A & b"]);
+    let filter = result_of(&["pack", "build", "mine", "--filter", "type:A & b"]);
     assert_eq!((&filter["code"], &filter["position"]), (&"InvalidFilter".into(), &8.into()));
     assert!(filter["hint"].is_string(), "{filter}");
-    let several = told(&["implementations", "Entry"]);
+    let several = result_of(&["implementations", "Entry"]);
     assert_eq!(
         (&several["code"], several["candidates"].as_array().map(Vec::len)),
         (&"AmbiguousSymbol".into(), Some(2)),
@@ -581,8 +581,8 @@ fn what_stands_in_the_place_of_the_folder_is_named() {
         );
     }
     let ran = bench.run(&["window", "show"]).err;
-    let told = "the window cannot be read or written: .cortex is a link, and links are not followed here\n";
-    assert!(ran.contains(&format!("{told}{hint}")), "{ran}");
+    let actual = "the window cannot be read or written: .cortex is a link, and links are not followed here\n";
+    assert!(ran.contains(&format!("{actual}{hint}")), "{ran}");
     assert_eq!(std::fs::read_dir(&elsewhere).expect("folder").count(), 0);
     std::fs::remove_file(&folder).expect("removed");
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);

@@ -16,20 +16,20 @@ fn told(bench: &Bench, change: impl FnOnce()) -> Vec<String> {
         );
     }
     let dry = bench.run(&["build", "--dry-run", "//...", "--output", "json"]).json();
-    let told = dry["outlook"]["will_run"].as_array().expect("labels").iter();
-    told.map(|label| label.as_str().expect("a label").to_owned()).collect()
+    let actual = dry["outlook"]["will_run"].as_array().expect("labels").iter();
+    actual.map(|label| label.as_str().expect("a label").to_owned()).collect()
 }
 
 #[test]
 fn a_dry_run_does_not_fail_for_a_file_that_went_away() {
     let bench = Bench::memotree();
     let path = "src/MemoTree.Core/NodeKind.cs";
-    let told = told(&bench, || fs::remove_file(bench.root().join(path)).expect("removed"));
-    assert!(!told.iter().any(|label| label.contains(path)), "{told:?}");
+    let actual = told(&bench, || fs::remove_file(bench.root().join(path)).expect("removed"));
+    assert!(!actual.iter().any(|label| label.contains(path)), "{actual:?}");
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert!(
-        !told.is_empty() && told.iter().all(|label| ran.contains(label)),
-        "{told:?} of {ran:?}"
+        !actual.is_empty() && actual.iter().all(|label| ran.contains(label)),
+        "{actual:?} of {ran:?}"
     );
 }
 
@@ -37,11 +37,11 @@ fn a_dry_run_does_not_fail_for_a_file_that_went_away() {
 fn a_dry_run_does_not_fail_for_a_file_with_another_name() {
     let bench = Bench::memotree();
     let at = |name: &str| bench.root().join("src/MemoTree.Core").join(name);
-    let told = told(&bench, || fs::rename(at("NodeId.cs"), at("Ident.cs")).expect("renamed"));
+    let actual = told(&bench, || fs::rename(at("NodeId.cs"), at("Ident.cs")).expect("renamed"));
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert!(
-        !told.is_empty() && told.iter().all(|label| ran.contains(label)),
-        "{told:?} of {ran:?}"
+        !actual.is_empty() && actual.iter().all(|label| ran.contains(label)),
+        "{actual:?} of {ran:?}"
     );
 }
 
@@ -90,18 +90,18 @@ fn the_way_to_an_edit_leads_through_what_decides_the_inputs() {
         "namespace MemoTree.Core",
         "// x\nnamespace MemoTree.Core",
     );
-    let told = bench.run(&["explain", "//types/MemoTree.Core.NodeStore:complete"]).out;
-    let because = told
+    let stdout = bench.run(&["explain", "//types/MemoTree.Core.NodeStore:complete"]).out;
+    let because = stdout
         .split("  because ")
         .nth(1)
         .and_then(|rest| rest.split("  only if ").next())
         .expect("a way");
     assert!(
         because.contains(": decided by ") && because.contains("//index:types: ") && because.contains("src/MemoTree.Core/Node.cs"),
-        "{told}"
+        "{stdout}"
     );
     assert!(
-        !told.contains("did not ask for it") && !because.contains("NodeStore.Persistence.cs"),
-        "{told}"
+        !stdout.contains("did not ask for it") && !because.contains("NodeStore.Persistence.cs"),
+        "{stdout}"
     );
 }

@@ -27,12 +27,12 @@ fn note(bench: &Bench, args: &[&str]) -> String {
 fn a_member_that_is_gone_was_there() {
     let bench = boxed();
     bench.write("Box.cs", &BOX.replace("    public void Put(int a) { }\n", ""));
-    let told = "note[N_GONE]: N.Box#Put(int) is gone since build 2, WHEN WHEN UTC: Box.cs was changed";
+    let actual = "note[N_GONE]: N.Box#Put(int) is gone since build 2, WHEN WHEN UTC: Box.cs was changed";
     let kept = "  help: `cortex history '//types/N.Box#Put(int):code'` lists what is kept of it";
-    assert_eq!(note(&bench, &["show", "//types/Box#Put:code"]), format!("{told}{kept}"));
+    assert_eq!(note(&bench, &["show", "//types/Box#Put:code"]), format!("{actual}{kept}"));
     // Its outline was never built, so no kept version of it is mentioned.
     for args in [&["source", "Box#Put"][..], &["usages", "Box.Put"], &["outline", "N.Box.Put"]] {
-        assert_eq!(note(&bench, args), told, "{args:?}");
+        assert_eq!(note(&bench, args), actual, "{args:?}");
     }
     let never = bench.run(&["source", "Box#Take"]);
     assert!(never.code == 2 && !never.err.contains("N_GONE"), "{never:?}");
@@ -45,10 +45,10 @@ fn a_member_that_nobody_asked_for_is_gone_too() {
     bench.write("Other.cs", "namespace N;\npublic interface IOther { string Say(); int Hear(); }\n");
     assert_eq!(bench.run(&["source", "IOther"]).code, 0);
     bench.write("Other.cs", "namespace N;\npublic interface IOther { string Say(); }\n");
-    let told = note(&bench, &["source", "IOther.Hear"]);
+    let actual = note(&bench, &["source", "IOther.Hear"]);
     assert!(
-        told.starts_with("note[N_GONE]: N.IOther#Hear is gone since build ") && told.ends_with(": Other.cs was changed"),
-        "{told}"
+        actual.starts_with("note[N_GONE]: N.IOther#Hear is gone since build ") && actual.ends_with(": Other.cs was changed"),
+        "{actual}"
     );
 }
 
@@ -63,7 +63,7 @@ fn a_type_is_gone_for_all_who_ask() {
         stale.err.contains("it is out of date: Box.cs was removed\n") && !stale.err.contains("--refresh"),
         "{stale:?}"
     );
-    let told = "note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Box.cs was removed";
+    let actual = "note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Box.cs was removed";
     let kept = "  help: `cortex history '//types/N.Box:outline'` lists what is kept of it";
     for args in [
         &["show", "//types/Box:outline"][..],
@@ -74,7 +74,7 @@ fn a_type_is_gone_for_all_who_ask() {
         &["rdeps", "Box"],
         &["outline", "Box"],
     ] {
-        assert_eq!(note(&bench, args), format!("{told}{kept}"), "{args:?}");
+        assert_eq!(note(&bench, args), format!("{actual}{kept}"), "{args:?}");
     }
     assert_eq!(bench.run(&["history", "//types/N.Box:outline"]).code, 0, "as was promised");
     // After a collection, the log still knows it.
@@ -97,9 +97,9 @@ fn a_type_is_gone_for_all_who_ask() {
 
 /// Returns the lines that explain why a target last ran or is stale, to the end of the chain.
 fn why(bench: &Bench, label: &str) -> Vec<String> {
-    let told = bench.run(&["explain", label]).out;
+    let stdout = bench.run(&["explain", label]).out;
     let of_way = |line: &&str| line.starts_with("  because ") || line.starts_with("             ");
-    let way = told.lines().skip_while(|line| !line.starts_with("  because ")).take_while(of_way);
+    let way = stdout.lines().skip_while(|line| !line.starts_with("  because ")).take_while(of_way);
     way.map(|line| line.trim().trim_start_matches("because").trim().to_owned())
         .collect()
 }

@@ -21,10 +21,10 @@ fn an_interface_is_made_of_a_type() {
         "{dry}"
     );
     assert_eq!((read(&bench, SHOP_FILE).as_deref(), read(&bench, target)), (Some(SHOP), None));
-    let told = run_successfully(&bench, &extract);
+    let actual = run_successfully(&bench, &extract);
     assert!(
-        told.contains("extracted Trade.IShop with 2 members to src/MemoTree.Core/IShop.cs"),
-        "{told}"
+        actual.contains("extracted Trade.IShop with 2 members to src/MemoTree.Core/IShop.cs"),
+        "{actual}"
     );
     assert_eq!(
         read(&bench, target).as_deref(),
@@ -64,10 +64,10 @@ fn stubs_are_added_for_what_a_type_owes() {
     run_successfully(&bench, &[&implement[..], &["--session", &session]].concat());
     assert_eq!(read(&bench, TILL_FILE).as_deref(), Some(TILL));
     run_successfully(&bench, &["edit", "discard", "--session", &session]);
-    let told = run_successfully(&bench, &implement);
+    let actual = run_successfully(&bench, &implement);
     assert!(
-        told.contains("added Count, Pay(string,int) to Trade.Tills.Till, `using System.Collections.Generic`"),
-        "{told}"
+        actual.contains("added Count, Pay(string,int) to Trade.Tills.Till, `using System.Collections.Generic`"),
+        "{actual}"
     );
     let after = "using System.Collections.Generic;\n\nnamespace Trade.Tills;\n\npublic class Till : ICounter, IPays<string>\n{\n    public int Open;\n\n    public int Count => throw new System.NotImplementedException();\n\n    public List<string> Pay(string who, int cents = 0)\n    {\n        throw new System.NotImplementedException();\n    }\n}\n";
     assert_eq!(read(&bench, TILL_FILE).as_deref(), Some(after));

@@ -37,8 +37,9 @@ fn patches_of_a_build_are_asked_as_one_and_first_answers_alone() {
     ];
     let bench = workspace(&types);
     let expected = || {
-        let told = bench.run(&["build", "--dry-run", ALL]).err;
-        told.lines()
+        let stderr = bench.run(&["build", "--dry-run", ALL]).err;
+        stderr
+            .lines()
             .find_map(|line| Some(line.trim().strip_prefix("asks")?.split(", about").next()?.trim().to_owned()))
     };
     assert_eq!(expected().as_deref(), Some("2 new answers: 2 calls"));

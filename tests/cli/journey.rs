@@ -184,13 +184,13 @@ fn stopped_and_gone_on_with(signal: &str, code: i32) {
 fn failures_are_told_by_status_and_explain_until_they_are_mended() {
     let bench = Bench::documents();
     assert_eq!(bench.run(&["build", "//..."]).code, 1);
-    let told = bench.run(&["explain", "//index:broken"]);
+    let ran = bench.run(&["explain", "//index:broken"]);
     assert!(
-        told.out.contains("pending: the last try at its present inputs failed"),
+        ran.out.contains("pending: the last try at its present inputs failed"),
         "{}",
-        told.out
+        ran.out
     );
-    assert!(told.out.contains("E_COMMAND: 'sh' failed: exit status: 3"), "{}", told.out);
+    assert!(ran.out.contains("E_COMMAND: 'sh' failed: exit status: 3"), "{}", ran.out);
     let status = bench.run(&["status", "--output", "json"]).json();
     assert_eq!(status["targets"]["broken"]["pending"], 1, "{status}");
     assert_eq!(status["failures"][0]["code"], "E_COMMAND", "{status}");

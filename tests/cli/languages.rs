@@ -150,9 +150,9 @@ fn what_is_no_csharp_is_not_called_unknown() {
         &["impact", "start"],
         &["rename", "Client.get", "fetch"],
     ] {
-        let told = bench.run(asked);
-        assert_eq!(told.code, 2, "{told:?}");
-        assert!(told.err.contains("this is known of C# alone, and web/"), "{asked:?}: {told:?}");
+        let ran = bench.run(asked);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains("this is known of C# alone, and web/"), "{asked:?}: {ran:?}");
     }
     let folder = bench.run(&["outline", "./web/"]).out;
     assert_eq!(
@@ -298,11 +298,11 @@ fn csharp_is_written_as_an_index_that_only_an_index_is_replaced_by() {
     let bench = bench("[\"csharp\"]");
     let first = bench.run(&["export", "scip", "--json"]);
     assert_eq!(first.code, 0, "{first:?}");
-    let told = first.json();
+    let actual = first.json();
     assert_eq!(
-        (&told["documents"], &told["symbols"], &told["path"]),
+        (&actual["documents"], &actual["symbols"], &actual["path"]),
         (&1.into(), &3.into(), &"index.scip".into()),
-        "{told}"
+        "{actual}"
     );
     let bytes = || std::fs::read(bench.root().join("index.scip")).expect("an index");
     let before = bytes();

@@ -139,16 +139,16 @@ fn an_earlier_version_is_shown_within_the_budget() {
     std::fs::write(bench.root().join(FILE), lines).expect("written");
     live(&bench, &["--cursor", "7"]);
     for (cursor, line) in [(&[][..], 1), (&["--cursor", "15000"], 15_000)] {
-        let told = live(&bench, &[&["--version", "1", "--budget", "500"], cursor].concat());
-        let place = |at: usize| told["lines"][at].as_u64().expect("a line");
-        assert_eq!(told["shown"], "window");
+        let actual = live(&bench, &[&["--version", "1", "--budget", "500"], cursor].concat());
+        let place = |at: usize| actual["lines"][at].as_u64().expect("a line");
+        assert_eq!(actual["shown"], "window");
         assert!(
-            told["tokens"].as_u64().is_some_and(|tokens| tokens <= 500 && tokens > 300),
-            "{told}"
+            actual["tokens"].as_u64().is_some_and(|tokens| tokens <= 500 && tokens > 300),
+            "{actual}"
         );
-        assert!(place(0) <= line && line <= place(1) && place(1) - place(0) < 200, "{told}");
-        assert!(text(&told).contains(&format!("// line {line}\n")), "{told}");
-        assert_eq!(told["cut"], json!(["lines of the document outside of the window"]));
+        assert!(place(0) <= line && line <= place(1) && place(1) - place(0) < 200, "{actual}");
+        assert!(text(&actual).contains(&format!("// line {line}\n")), "{actual}");
+        assert_eq!(actual["cut"], json!(["lines of the document outside of the window"]));
     }
     assert!(
         text(&live(&bench, &[])).contains("- Cursor: line 7\n"),
@@ -353,8 +353,8 @@ fn each_version_is_told_of_who_wrote_it() {
     std::fs::write(&place, format!("{now}// same\n")).expect("written");
     live(&bench, &["--author", "bob"]);
     assert_eq!(edit(&["commit", "--session", &other]).code, 0);
-    let told = live(&bench, &[]);
-    let recent = text(&told).split("## ").nth(2).expect("differences").to_owned();
+    let actual = live(&bench, &[]);
+    let recent = text(&actual).split("## ").nth(2).expect("differences").to_owned();
     let versions: Vec<(bool, Vec<&str>)> = recent
         .split("- Version ")
         .skip(1)
@@ -427,10 +427,13 @@ fn what_is_out_of_range_is_corrected_and_said() {
     let bench = Bench::memotree();
     let write = |text: &str| std::fs::write(bench.root().join(FILE), text).expect("written");
     write("class A\n{\n}\n");
-    let told = live(&bench, &["--cursor", "900:7", "--selection", "1:1-2:9"]);
-    assert!(text(&told).contains("- Cursor: line 4, column 1\n- Selection: 1:1-2:2\n"), "{told}");
+    let actual = live(&bench, &["--cursor", "900:7", "--selection", "1:1-2:9"]);
+    assert!(
+        text(&actual).contains("- Cursor: line 4, column 1\n- Selection: 1:1-2:2\n"),
+        "{actual}"
+    );
     assert_eq!(
-        told["notes"],
+        actual["notes"],
         json!([
             "the cursor cannot stand at 900:7: 4:1 is taken, where the text ends",
             "1:1-2:9 is not in the text: 1:1-2:2 is selected"
@@ -455,20 +458,20 @@ fn every_version_since_which_a_reader_asks_is_told_rightly() {
         assert_eq!(live(&bench, args)["version"], number);
     }
     for since in 1..=70 {
-        let told = live(&bench, &["--since", &since.to_string(), "--anchor", "green"]);
+        let actual = live(&bench, &["--since", &since.to_string(), "--anchor", "green"]);
         // 64 versions are kept, and those of anchors: the second by name, the first by time.
         let shown = match since {
             70 => "unchanged",
             1 | 2 | 7.. => "delta",
             _ => "whole",
         };
-        assert_eq!(told["shown"], shown, "{since}: {told}");
+        assert_eq!(actual["shown"], shown, "{since}: {actual}");
         assert_eq!(
-            text(&told).contains(&format!("-    int M{since};\n+    int M70;")),
+            text(&actual).contains(&format!("-    int M{since};\n+    int M70;")),
             since != 70 && shown == "delta" || since == 2,
-            "{told}"
+            "{actual}"
         );
-        assert!(text(&told).contains("Since anchor 'green' (version 2):"), "{told}");
+        assert!(text(&actual).contains("Since anchor 'green' (version 2):"), "{actual}");
     }
     assert!(text(&live(&bench, &["--version", "2"])).contains("int M2;"));
     let gone = bench.run(&["context", "live", FILE, "--version", "3"]);

@@ -45,8 +45,8 @@ fn what_is_done_to_other_documents_makes_a_session_forget_nothing() {
     );
     assert!(text(&since).contains("Since anchor 'green' (version 2):"), "{since}");
     let gone = bench.run(&["context", "live", FILE, "--session", &session, "--version", "1"]);
-    let told = "versions 37 to 69 of the session are remembered, and 2 as anchors";
-    assert!(gone.code == 2 && gone.all().contains(told), "{gone:?}");
+    let actual = "versions 37 to 69 of the session are remembered, and 2 as anchors";
+    assert!(gone.code == 2 && gone.all().contains(actual), "{gone:?}");
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn what_came_of_one_plan_is_told_with_the_next() {
     let early = live(&bench, &["--result", "done"]);
     assert!(early["notes"].to_string().contains("no plan was told before"), "{early}");
     live(&bench, &["--plan", "rename it"]);
-    let told = live(&bench, &["--plan", "test it", "--result", "renamed"]);
+    let actual = live(&bench, &["--plan", "test it", "--result", "renamed"]);
     let plans = "- At version 1: test it\n  Result: not known yet\n- At version 1: rename it\n  Result: renamed\n";
     assert!(
-        text(&told).contains(plans) && told["notes"].as_array().is_some_and(Vec::is_empty),
-        "{told}"
+        text(&actual).contains(plans) && actual["notes"].as_array().is_some_and(Vec::is_empty),
+        "{actual}"
     );
 }
 
@@ -135,8 +135,8 @@ fn all_names_of_a_file_are_one_document() {
     // Both names share one sequence of versions.
     let other = look(FILE, &["--since", "2"]);
     assert_eq!((&other["version"], &other["shown"]), (&json!(2), &json!("unchanged")));
-    let told = format!("{FILE} and twin.cs are one file under two names (hard links), and one document: it is told as twin.cs");
-    assert_eq!(other["notes"], json!([told]));
+    let actual = format!("{FILE} and twin.cs are one file under two names (hard links), and one document: it is told as twin.cs");
+    assert_eq!(other["notes"], json!([actual]));
     // A new file under the old name is a document of its own.
     std::fs::remove_file(bench.root().join("twin.cs")).expect("removed");
     bench.write("twin.cs", "class Twin { }\n");
@@ -247,12 +247,12 @@ fn an_edit_without_a_session_that_failed_is_told() {
             .code,
         0
     );
-    let told = live(&bench, &["--since", "1"]);
+    let actual = live(&bench, &["--since", "1"]);
     assert_eq!(
-        (&told["recentDiffs"][0]["isError"], &told["version"]),
+        (&actual["recentDiffs"][0]["isError"], &actual["version"]),
         (&json!(true), &json!(2)),
-        "{told}"
+        "{actual}"
     );
-    assert!(text(&told).contains("by agent, replace"), "{told}");
+    assert!(text(&actual).contains("by agent, replace"), "{actual}");
     assert_eq!(live(&bench, &["--since", "2"])["recentDiffs"], json!([]));
 }

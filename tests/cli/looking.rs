@@ -301,12 +301,12 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
         text.out
     );
     let json = bench.run(&["build", "--dry-run", "//...", "--output", "json"]).json();
-    let told = labels(&bench, "would_run", &["build", "--dry-run", "//..."]);
-    assert_eq!(told.len(), 1_162);
+    let actual = labels(&bench, "would_run", &["build", "--dry-run", "//..."]);
+    assert_eq!(actual.len(), 1_162);
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert_eq!(ran.len(), 20);
     // Texts are not stored: the `:source` of an unchanged file runs again when a reader needs its bytes.
-    let untold: Vec<&String> = ran.difference(&told).filter(|label| !label.ends_with(":source")).collect();
+    let untold: Vec<&String> = ran.difference(&actual).filter(|label| !label.ends_with(":source")).collect();
     assert!(untold.is_empty(), "{untold:?} ran without having been told");
     for label in json["outlook"]["will_run"].as_array().expect("labels") {
         assert!(ran.contains(label.as_str().expect("a label")), "{label} was said to run");
@@ -332,9 +332,9 @@ fn a_dry_run_of_what_was_never_built_says_what_is_known() {
 fn nodes_of_one_key_run_once_and_are_told_once() {
     let bench = Bench::documents();
     bench.write("docs/b.md", "one two three\n");
-    let told = bench.run(&["build", "--dry-run", "//docs/...", "--output", "json"]).json();
+    let actual = bench.run(&["build", "--dry-run", "//docs/...", "--output", "json"]).json();
     let ran = bench.run(&["build", "//docs/...", "--output", "json"]).json();
-    assert_eq!(told["tally"]["would_run"], ran["tally"]["ran"], "{told} {ran}");
+    assert_eq!(actual["tally"]["would_run"], ran["tally"]["ran"], "{actual} {ran}");
 }
 
 #[test]
@@ -363,8 +363,8 @@ fn json_is_honoured_or_refused() {
 
 /// Returns the reason that `explain` gives for a stale target.
 fn because(bench: &Bench, label: &str) -> String {
-    let told = bench.run(&["explain", label]).out;
-    let lines = told.lines().skip_while(|line| !line.starts_with("  because"));
+    let stdout = bench.run(&["explain", label]).out;
+    let lines = stdout.lines().skip_while(|line| !line.starts_with("  because"));
     let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("  next")).map(str::trim).collect();
     lines.join("\n")
 }

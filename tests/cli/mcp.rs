@@ -142,8 +142,8 @@ pub fn text(result: &Value) -> String {
     let (text, data) = (&result["content"][0]["text"], &result["structuredContent"]);
     assert!(text.is_string() != data.is_object(), "one form: {result}");
     let fields = [text, &data["contextText"], &data["outlineText"]];
-    let told = fields.into_iter().find_map(Value::as_str).map(str::to_owned);
-    told.unwrap_or_else(|| data.to_string())
+    let actual = fields.into_iter().find_map(Value::as_str).map(str::to_owned);
+    actual.unwrap_or_else(|| data.to_string())
 }
 
 fn names(list: &Value) -> Vec<&str> {
@@ -176,8 +176,8 @@ fn tools_in_both_protocols() {
             .expect("tools")
             .iter()
             .find(|tool| tool["name"] == "semantic");
-        let told = &semantic.expect("semantic")["annotations"];
-        assert_eq!(told, &json!({"destructiveHint": false, "idempotentHint": true}));
+        let actual = &semantic.expect("semantic")["annotations"];
+        assert_eq!(actual, &json!({"destructiveHint": false, "idempotentHint": true}));
 
         let result = client.call("outline", json!({"symbols": ["NodeId"]}));
         assert_eq!(result["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
@@ -211,8 +211,11 @@ fn tools_in_both_protocols() {
 fn what_goes_wrong_is_told_to_the_model() {
     let bench = Bench::memotree();
     let mut client = Client::start(&bench, false);
-    let told = client.failure("outline", json!({"symbols": ["NodeStroe"]}));
-    assert!(told.contains("NodeStroe") && told.contains("MemoTree.Core.NodeStore"), "{told}");
+    let actual = client.failure("outline", json!({"symbols": ["NodeStroe"]}));
+    assert!(
+        actual.contains("NodeStroe") && actual.contains("MemoTree.Core.NodeStore"),
+        "{actual}"
+    );
     // The model can correct arguments; an unknown tool is the client's error.
     for wrong in [
         json!({}),
@@ -220,10 +223,10 @@ fn what_goes_wrong_is_told_to_the_model() {
         json!({"symbols": ["NodeId"], "more": true}),
         json!({"symbols": {"a": []}}),
     ] {
-        let told = client.failure("outline", wrong.clone());
+        let actual = client.failure("outline", wrong.clone());
         assert!(
-            told.starts_with("error[E_PARAM]") && told.ends_with("cortex://method/outline"),
-            "{wrong}: {told}"
+            actual.starts_with("error[E_PARAM]") && actual.ends_with("cortex://method/outline"),
+            "{wrong}: {actual}"
         );
     }
     assert_eq!(client.refused("tools/call", json!({"name": "no such tool"})).0, -32602);
@@ -260,9 +263,13 @@ fn what_goes_wrong_is_told_to_the_model() {
         "",
         &long,
     ] {
-        let told = client.failure("outline", json!({"symbols": [symbol]}));
-        assert!(told.starts_with("error[") && told.len() < 4000, "{}", &told[..told.len().min(400)]);
-        assert!(!told.contains('\u{1b}') && !told.contains("root:"), "{told}");
+        let actual = client.failure("outline", json!({"symbols": [symbol]}));
+        assert!(
+            actual.starts_with("error[") && actual.len() < 4000,
+            "{}",
+            &actual[..actual.len().min(400)]
+        );
+        assert!(!actual.contains('\u{1b}') && !actual.contains("root:"), "{actual}");
     }
     // Malformed lines do not end the connection.
     for garbage in ["{", "[]", "3", "\"\"", "{\"jsonrpc\":\"2.0\"}"] {
@@ -340,17 +347,18 @@ fn resources_are_listed_and_read() {
         let question = json!({"question": "How are nodes moved?", "scope": [scope], "background": true});
         let begun = text(&client.call("investigate", question));
         let uri = begun.split(['(', ')']).nth(1).expect("an address").to_owned();
-        let state = |told: &str| {
-            told.lines()
+        let state = |actual: &str| {
+            actual
+                .lines()
                 .next()
                 .and_then(|line| line.split(": ").nth(1))
                 .unwrap_or_default()
                 .to_owned()
         };
         let last = loop {
-            let told = client.read(&uri);
-            if !["gathering", "asking"].contains(&state(&told).as_str()) {
-                break told;
+            let actual = client.read(&uri);
+            if !["gathering", "asking"].contains(&state(&actual).as_str()) {
+                break actual;
             }
         };
         assert_eq!(state(&last), end, "{last}");
@@ -397,15 +405,15 @@ fn progress_is_told_and_a_request_can_be_taken_back() {
     let mut client = Client::structured(&bench, false);
     let waiting = json!({"name": "outline", "arguments": {"symbols": ["//index:waits"]}, "_meta": {"progressToken": "t"}});
     let id = client.begin("tools/call", waiting);
-    let told = client.next();
+    let actual = client.next();
     assert_eq!(
-        (&told["method"], &told["params"]["progressToken"]),
+        (&actual["method"], &actual["params"]["progressToken"]),
         (&json!("notifications/progress"), &json!("t"))
     );
     assert_eq!(
-        (&told["params"]["progress"], &told["params"]["total"]),
+        (&actual["params"]["progress"], &actual["params"]["total"]),
         (&json!(0.0), &json!(100.0)),
-        "{told}"
+        "{actual}"
     );
     // Opening the pipe for writing blocks until the command reads it: the command runs.
     drop(std::fs::File::options().write(true).open(&pipe).expect("the command reads"));
@@ -436,11 +444,11 @@ fn long_answers_are_shortened_and_say_so() {
     );
     let mut client = Client::start(&bench, false);
     let result = client.call("outline", json!({"symbols": ["Long.Long"]}));
-    let told = text(&result);
+    let actual = text(&result);
     assert!(
-        told.contains("[left out: ") && told.contains("lines left out]"),
+        actual.contains("[left out: ") && actual.contains("lines left out]"),
         "{}",
-        &told[told.len().saturating_sub(300)..]
+        &actual[actual.len().saturating_sub(300)..]
     );
     let structured = Client::structured(&bench, false).call("outline", json!({"symbols": ["Long.Long"]}));
     assert!(structured["structuredContent"]["shortened"][0].is_string());
@@ -490,7 +498,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     let rdeps = |limit: u32| json!({"op": "deps", "symbol": "Many.Base", "reverse": true, "limit": limit});
     let mut by_offset = |limit: u32| {
         let mut seen = 0;
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         while seen < 400 {
             let mut asked = rdeps(limit);
             asked["offset"] = seen.into();
@@ -503,9 +511,9 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
                 seen => format!("of 400 are shown: raise the limit, or go on with `offset` {seen}"),
             };
             assert!(page["state"]["notes"].to_string().contains(&note), "{}", page["state"]);
-            told.extend(types.into_iter().map(|one| one["path"].clone()));
+            found.extend(types.into_iter().map(|one| one["path"].clone()));
         }
-        told
+        found
     };
     assert_eq!(by_offset(1000), by_offset(50));
 }
@@ -576,8 +584,8 @@ fn what_is_no_message_is_answered_and_the_conversation_goes_on() {
         assert_eq!(refused(call), (json!("a"), -32700));
         assert_eq!(refused(b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"\xff\"}"), (json!(8), -32700));
         assert_eq!(refused(b"hello"), (Value::Null, -32700));
-        let told = client.call("outline", json!({"symbols": ["NodeId"]}));
-        assert_eq!(told["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
+        let actual = client.call("outline", json!({"symbols": ["NodeId"]}));
+        assert_eq!(actual["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
     }
 }
 

@@ -48,10 +48,10 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
     let file = "src/MemoTree.Core/NodeId.cs";
     let replace = json!({"op": "replace", "path": file, "oldText": "bool IsNone =>", "newText": "bool IsNothing =>"});
     let done = client.call("edit", replace.clone());
-    let told = text(&done);
+    let actual = text(&done);
     assert!(
-        told.starts_with(&format!("{file}:")) && told.contains(", saved") && told.trim_end().lines().count() == 1,
-        "{told}"
+        actual.starts_with(&format!("{file}:")) && actual.contains(", saved") && actual.trim_end().lines().count() == 1,
+        "{actual}"
     );
     // The answer shows the undone change.
     let back = text(&client.call("edit", json!({"op": "undo"})));
@@ -61,10 +61,10 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
     );
     let mut full = replace.clone();
     full["full"] = json!(true);
-    let told = text(&client.call("edit", full));
+    let actual = text(&client.call("edit", full));
     assert!(
-        told.starts_with("status: `Success`") && told.contains("+    public bool IsNothing"),
-        "{told}"
+        actual.starts_with("status: `Success`") && actual.contains("+    public bool IsNothing"),
+        "{actual}"
     );
     // It is an error if the command line would exit with another code than 0; so is an unused argument.
     assert_eq!(client.call("edit", replace)["isError"], json!(true));
@@ -73,8 +73,8 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
     assert!(why.contains("replace has no use for 'symbol'"), "{why}");
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"full\"\n"));
-    let told = text(&client.call("edit", json!({"op": "list"})));
-    assert!(told.starts_with("status: `Success`"), "{told}");
+    let actual = text(&client.call("edit", json!({"op": "list"})));
+    assert!(actual.starts_with("status: `Success`"), "{actual}");
     bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"loud\"\n"));
     let refused = bench.run(&["build", "//index:types"]);
     assert!(
@@ -97,9 +97,9 @@ fn clients_are_configured() {
     );
     let unsaid = run(&["claude", "--json"]);
     assert_eq!((unsaid.code, &unsaid.json()["written"]), (2, &json!(false)), "{unsaid:?}");
-    let told = run(&["claude", "--json", "--yes"]);
-    let (answer, path) = (told.json(), bench.root().join(".mcp.json"));
-    assert_eq!((told.code, &answer["changes"][0]["path"]), (0, &json!(".mcp.json")), "{told:?}");
+    let actual = run(&["claude", "--json", "--yes"]);
+    let (answer, path) = (actual.json(), bench.root().join(".mcp.json"));
+    assert_eq!((actual.code, &answer["changes"][0]["path"]), (0, &json!(".mcp.json")), "{actual:?}");
     assert!(answer["changes"][0]["session"].is_string() && path.exists(), "{answer}");
     let done = run(&["vscode", "--yes", "--agents-md"]);
     assert_eq!(done.code, 0, "{}", done.err);
@@ -120,9 +120,9 @@ fn text_is_found_with_its_member() {
         "namespace F;\nclass Found\n{\n    int Needle9() => 1;\n}\n",
     );
     let mut client = Client::start(&bench, false);
-    let told = text(&client.call("search", json!({"op": "grep", "query": "needle\\d", "ignoreCase": true})));
-    assert_eq!(told, "src/MemoTree.Core/Found.cs  F.Found#Needle9()\n4: int Needle9() => 1;\n");
-    assert_eq!(bench.run(&["grep", "-i", "needle\\d", "--path", "src/*/Found.cs"]).out, told);
+    let actual = text(&client.call("search", json!({"op": "grep", "query": "needle\\d", "ignoreCase": true})));
+    assert_eq!(actual, "src/MemoTree.Core/Found.cs  F.Found#Needle9()\n4: int Needle9() => 1;\n");
+    assert_eq!(bench.run(&["grep", "-i", "needle\\d", "--path", "src/*/Found.cs"]).out, actual);
     let none = bench.run(&["grep", "Needle9", "--path", "nowhere"]);
     assert!(none.code == 0 && none.out.contains("no source lies in nowhere"), "{}", none.out);
     assert_eq!(bench.run(&["grep", "("]).code, 2);

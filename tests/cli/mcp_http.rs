@@ -158,9 +158,9 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
         (r#"{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}"#, json!(1.5), -32600),
     ] {
         let (code, answer) = served.send("POST /mcp", &headers, body);
-        let told: Value = serde_json::from_str(answer.rsplit("\r\n").next().expect("a body")).unwrap_or_default();
+        let actual: Value = serde_json::from_str(answer.rsplit("\r\n").next().expect("a body")).unwrap_or_default();
         assert_eq!(
-            (code, &told["id"], &told["error"]["code"]),
+            (code, &actual["id"], &actual["error"]["code"]),
             (400, &id, &json!(error)),
             "{body}: {answer}"
         );

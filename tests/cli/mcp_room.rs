@@ -85,8 +85,8 @@ fn a_source_that_is_cut_says_where_to_go_on() {
     let part = &data(&result)["sources"][0]["parts"][0];
     let end = part["end"].as_u64().expect("a line");
     assert!((700..20_000).contains(&end), "{end}");
-    let told = part["text"].as_str().expect("a text");
-    assert!(lines.starts_with(told) && told.lines().count() as u64 == end, "{end}");
+    let actual = part["text"].as_str().expect("a text");
+    assert!(lines.starts_with(actual) && actual.lines().count() as u64 == end, "{end}");
     assert_eq!(part["leftOut"], json!([end + 1, 60_000]));
     let rest = format!("data.txt:{}-60000", end + 1);
     assert!(result.to_string().contains(&format!("{rest} goes on")), "{result}");

@@ -142,9 +142,9 @@ fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
         &["search", "--semantic", "message", "--json"][..],
         &["duplicates", "--least", "0.5", "--json"],
     ] {
-        let told = bench.run(args).json();
-        assert_eq!(told["state"]["freshness"], "stale", "{told}");
-        assert!(!told.to_string().contains("N.Other"), "{told}");
+        let actual = bench.run(args).json();
+        assert_eq!(actual["state"]["freshness"], "stale", "{actual}");
+        assert!(!actual.to_string().contains("N.Other"), "{actual}");
     }
 }
 

@@ -333,8 +333,8 @@ fn a_renamed_type_is_found_by_who_never_builds() {
     for (old, new) in [("Shelf", "Rack"), ("Rack", "Case")] {
         bench.write("Shelf.cs", &SHELF.replace("Shelf", new));
         let found = bench.run(&["resolve", old]);
-        let told = format!("note: the type {old} was renamed to N.{new}\n");
-        assert!(found.code == 0 && found.out.ends_with(&told), "{found:?}");
+        let text = format!("note: the type {old} was renamed to N.{new}\n");
+        assert!(found.code == 0 && found.out.ends_with(&text), "{found:?}");
     }
     bench.write("Shelf.cs", &SHELF.replace("Shelf", "Chest"));
     let found = bench.run(&["search", "Rack"]);

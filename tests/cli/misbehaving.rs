@@ -198,9 +198,9 @@ fn a_tool_that_is_missing_is_named_with_where_it_was_looked_for() {
     let bench = program(ways()[0], "true", "tools = { no-such-tool = \"1.0\" }");
     let mut command = bench.command(&["build", "//a:b"]);
     let built = bench.ran(command.env("PATH", "/usr/bin:.:/bin").output().expect("runs"));
-    let told = "error[E_TOOL] //a:b: the tool 'no-such-tool' is not in the folders of PATH\n  found: PATH=/usr/bin:.:/bin\n  \
+    let actual = "error[E_TOOL] //a:b: the tool 'no-such-tool' is not in the folders of PATH\n  found: PATH=/usr/bin:.:/bin\n  \
                 help: install it, or take it out of `tools` if nothing runs it\n";
-    assert!(built.code == 1 && built.err.starts_with(told), "{built:?}");
+    assert!(built.code == 1 && built.err.starts_with(actual), "{built:?}");
     bench.change("cortex.toml", "no-such-tool", "\"bin/tool\"");
     let refused = bench.run(&["build", "//a:b"]);
     assert!(refused.code == 2 && refused.err.contains("or an absolute path"), "{refused:?}");
@@ -303,8 +303,8 @@ fn the_clock_is_told_by_making_again_at_every_level() {
     for way in ways() {
         let bench = program(way, "date +%N", "");
         let ran = way.run(&bench, &["build", "--rebuild", "//a:b"]);
-        let told = ran.err.contains("error[E_NOT_REPRODUCIBLE] //a:b");
-        assert!(ran.code == 8 && told, "{way:?}: {ran:?}");
+        let stderr = ran.err.contains("error[E_NOT_REPRODUCIBLE] //a:b");
+        assert!(ran.code == 8 && stderr, "{way:?}: {ran:?}");
     }
 }
 
@@ -333,8 +333,8 @@ fn a_tree_that_is_an_input_stays_as_it_is() {
             let bench = program(way, makes, &outputs("pages/"));
             reader(&bench, way, line, "pages = \"//a:b\"");
             let ran = way.run(&bench, &["build", "//a:reads"]);
-            let told = ran.err.contains(&format!("'sh' {what}"));
-            assert!(ran.code == 1 && told, "{way:?} {line}: {ran:?}");
+            let stderr = ran.err.contains(&format!("'sh' {what}"));
+            assert!(ran.code == 1 && stderr, "{way:?} {line}: {ran:?}");
         }
     }
 }
@@ -358,8 +358,8 @@ fn how_a_result_was_confined_is_told() {
             level => format!("ran under {level}"),
         };
         for command in ["explain", "history"] {
-            let told = way.run(&bench, &[command, "//a:b"]);
-            assert!(told.out.contains(&said), "{way:?}: {told:?}");
+            let ran = way.run(&bench, &[command, "//a:b"]);
+            assert!(ran.out.contains(&said), "{way:?}: {ran:?}");
         }
         let explained = way.run(&bench, &["explain", "--json", "//a:b"]).json();
         assert_eq!(explained["made"]["sandbox"], way.level);

@@ -130,9 +130,9 @@ fn an_edit_is_answered_by_a_patch() {
     );
     assert_eq!(calls(&bench), 1);
     let asked = std::fs::read_to_string(bench.beside("model").join("asked")).expect("a question");
-    let told = prompt.out.trim_end();
+    let stdout = prompt.out.trim_end();
     assert!(
-        told.ends_with(asked.trim_end().rsplit("\n\n").next().expect("a paragraph")),
+        stdout.ends_with(asked.trim_end().rsplit("\n\n").next().expect("a paragraph")),
         "what was shown is what was sent"
     );
     let history = bench.run(&["history", "--json", SEMANTIC]).json();
@@ -306,8 +306,8 @@ fn an_investigation_shows_nothing_secret_and_loses_no_money() {
     );
     let odd = [&b"CONCLUSION:\nIt keeps \xff four.\nEVIDENCE:\n- [N.Shelf] it\n"[..]].concat();
     std::fs::write(bench.beside("model").join("full"), odd).expect("a file");
-    let told = bench.run(&[&ask[..], &["--model", "sim"]].concat());
-    assert!(told.code == 0 && told.err.contains("W_ENCODING"), "{told:?}");
+    let ran = bench.run(&[&ask[..], &["--model", "sim"]].concat());
+    assert!(ran.code == 0 && ran.err.contains("W_ENCODING"), "{ran:?}");
     let asked = std::fs::read_to_string(bench.beside("model").join("asked")).expect("a question");
     assert!(!asked.contains("Weight"), "{asked}");
 }

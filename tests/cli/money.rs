@@ -549,10 +549,13 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
     let waits = "it waits for //types/N.B:semantic, which has no output";
     assert_eq!(bench.run(&["build", "--max-calls", "1", ALL]).code, 9);
     for (name, why) in [("B", blocked), ("C", waits)] {
-        let told = explained(name);
-        assert!(told.contains(&format!("pending: {why}")) && !told.contains("failed"), "{told}");
-        let told = bench.run(&["semantic", name, "--json"]).json();
-        assert!(told.to_string().contains(&format!("{why}; --refresh asks for it")), "{told}");
+        let actual = explained(name);
+        assert!(
+            actual.contains(&format!("pending: {why}")) && !actual.contains("failed"),
+            "{actual}"
+        );
+        let actual = bench.run(&["semantic", name, "--json"]).json();
+        assert!(actual.to_string().contains(&format!("{why}; --refresh asks for it")), "{actual}");
     }
     // A failure is reported for its own target only.
     write_model_file(&bench, "act", "exit 3");
@@ -562,8 +565,8 @@ fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
     assert!(other.contains(&format!("pending: {waits}")), "{other}");
     assert!(other.contains("//types/N.B:semantic: E_"), "{other}");
     let error = |name: &str| {
-        let told = bench.run(&["semantic", name, "--json"]).json();
-        told["lastError"].as_str().expect("an error").to_owned()
+        let actual = bench.run(&["semantic", name, "--json"]).json();
+        actual["lastError"].as_str().expect("an error").to_owned()
     };
     assert_eq!(error("C"), format!("//types/N.B:semantic failed: {}", error("B")));
     write_model_file(&bench, "act", "");

@@ -450,9 +450,9 @@ fn what_cannot_be_is_refused_with_a_way_out() {
     );
     // An expired overlay is marked, and is removed when the next one is opened.
     let record = bench.root().join(".cortex/edit/overlays/fix-docs.json");
-    let mut told: Value = serde_json::from_slice(&fs::read(&record).expect("record")).expect("JSON");
-    told["usedAt"] = 1_000_000.into();
-    fs::write(&record, told.to_string()).expect("written");
+    let mut actual: Value = serde_json::from_slice(&fs::read(&record).expect("record")).expect("JSON");
+    actual["usedAt"] = 1_000_000.into();
+    fs::write(&record, actual.to_string()).expect("written");
     let over = bench.run(&["show", "//index:total", "--overlay", "fix-docs"]);
     assert!(
         over.code == 2 && over.err.contains("the overlay fix-docs has ended: it was not used for 7 days"),
@@ -567,10 +567,10 @@ fn diffs_of_overlays_are_those_of_git() {
     bench.write("docs/m.md", "one\n");
     ok(&bench, &["overlay", "open", "o"]);
     put(&bench, "o", "docs/m.md", &[0xff, 0xfe, b'1', 0, b'\n', 0]);
-    let told = ok(&bench, &["overlay", "diff", "o"]);
+    let actual = ok(&bench, &["overlay", "diff", "o"]);
     assert!(
-        told.contains("docs/m.md: it was UTF-8, and is UTF-16LE\n--- a/docs/m.md\n"),
-        "{told}"
+        actual.contains("docs/m.md: it was UTF-8, and is UTF-16LE\n--- a/docs/m.md\n"),
+        "{actual}"
     );
 }
 
@@ -583,8 +583,8 @@ fn targets_are_counted_by_whatever_name_they_have() {
     let edited = read(&bench, FILE).replace(FROM, "No");
     assert_eq!(put(&bench, "o", FILE, edited.as_bytes()).code, 0);
     let stale = |pattern: &str| {
-        let told = json(&bench, &["overlay", "diff", "o", "--targets", pattern]).1["targets"].clone();
-        let figure = |name: &str| told[name].as_u64().expect("a figure");
+        let actual = json(&bench, &["overlay", "diff", "o", "--targets", pattern]).1["targets"].clone();
+        let figure = |name: &str| actual[name].as_u64().expect("a figure");
         (figure("asked"), figure("stale"))
     };
     assert_eq!(stale("//types/NodeStore:outline"), (1, 1));

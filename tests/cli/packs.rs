@@ -63,8 +63,8 @@ fn a_pack_is_a_target_and_a_file() {
         (index["packs"].as_array().map(Vec::len), pack["name"].as_str()),
         (Some(1), Some("storage"))
     );
-    let told = format!("Tokens: about {} of 2500\n", pack["tokenEstimate"]);
-    assert!(text.contains(&told), "{told}");
+    let actual = format!("Tokens: about {} of 2500\n", pack["tokenEstimate"]);
+    assert!(text.contains(&actual), "{actual}");
     assert_eq!(pack["tokenEstimate"], (text.len() as u64 * 10).div_ceil(33), "of the file as it is");
     let ids: Vec<&str> = pack["typeIds"]
         .as_array()
@@ -240,7 +240,7 @@ fn a_pack_with_summaries_asks_for_those_of_its_types_only() {
 fn what_is_wrong_is_told_at_its_place() {
     let bench = Bench::memotree();
     edit(&bench, "cortex.toml", "tag:storage and", "tag:storage &");
-    let told = |bench: &Bench, parts: &[&str]| {
+    let result_of = |bench: &Bench, parts: &[&str]| {
         let run = bench.run(&["build", PACK]);
         let all = run.all();
         assert!(run.code != 0 && parts.iter().all(|part| all.contains(part)), "{all}");
@@ -248,7 +248,7 @@ fn what_is_wrong_is_told_at_its_place() {
     let text = file(&bench, "cortex.toml");
     let line = text.lines().position(|line| line.starts_with("filter = ")).expect("the filter") + 1;
     let place = |column: usize| format!("cortex.toml:{line}:{column}");
-    told(
+    result_of(
         &bench,
         &[
             "exit 2",
@@ -259,7 +259,7 @@ fn what_is_wrong_is_told_at_its_place() {
         ],
     );
     edit(&bench, "cortex.toml", "tag:storage &", "tag:storrage");
-    told(
+    result_of(
         &bench,
         &[
             "exit 2",
@@ -283,7 +283,7 @@ fn what_is_wrong_is_told_at_its_place() {
     let status = bench.run(&["status", "--json"]).json();
     assert_eq!(at(&status["failures"][0]), format!("cortex.toml:{}:15", line + 1), "{status}");
     edit(&bench, "cortex.toml", "budget = 2500", "bugdet = 2500");
-    told(&bench, &["exit 2", "E_UNKNOWN_KEY", "cortex.toml:", "did you mean 'budget'?"]);
+    result_of(&bench, &["exit 2", "E_UNKNOWN_KEY", "cortex.toml:", "did you mean 'budget'?"]);
 }
 
 #[test]
@@ -313,8 +313,8 @@ fn a_list_is_a_row_for_each_pack() {
     // A filter from the command line is in no file.
     let wrong = build(&["a b", "--filter", "type:NodeId"]);
     assert_eq!(wrong.code, 2);
-    let told = "error[E_NAME]: this cannot be the name of a pack\n  found: a b\n";
-    assert!(wrong.err.starts_with(told), "{}", wrong.err);
+    let actual = "error[E_NAME]: this cannot be the name of a pack\n  found: a b\n";
+    assert!(wrong.err.starts_with(actual), "{}", wrong.err);
     let wrong = build(&["two", "--filter", "type:NodeId\n & x"]);
     assert!(
         wrong.code == 2 && wrong.err.contains("InvalidFilter] filter:1:14: "),

@@ -67,9 +67,9 @@ fn messages_are_answered_as_at_the_socket() {
     let found = ask(json!({"jsonrpc": "2.0", "id": 7, "method": "resolve", "params": {"symbol": "NodeStore"}}));
     assert_eq!(found["id"], 7);
     assert_eq!(found["result"]["resolved"]["path"], "MemoTree.Core.NodeStore", "{found}");
-    let told = bench.run(&["resolve", "NodeStore", "--json"]);
-    let told: Value = serde_json::from_str(&told.out).expect("JSON");
-    assert_eq!(found["result"], told, "the command line says the same");
+    let actual = bench.run(&["resolve", "NodeStore", "--json"]);
+    let actual: Value = serde_json::from_str(&actual.out).expect("JSON");
+    assert_eq!(found["result"], actual, "the command line says the same");
     let unknown = ask(json!({"jsonrpc": "2.0", "id": "a", "method": "no.such"}));
     assert_eq!((&unknown["id"], &unknown["error"]["code"]), (&json!("a"), &json!(-32601)));
     assert_eq!(document(&served.send("POST /rpc", &headers, "{").1)["error"]["code"], -32700);
@@ -100,24 +100,26 @@ fn edits_and_builds_of_others_are_told() {
         loop {
             let line = lines.next().unwrap_or_else(|| panic!("no {what}")).expect("a line");
             if let Some(data) = line.strip_prefix("data: ") {
-                let told: Value = serde_json::from_str(data).expect("JSON");
-                if is(&told) {
-                    return told;
+                let actual: Value = serde_json::from_str(data).expect("JSON");
+                if is(&actual) {
+                    return actual;
                 }
             }
         }
     };
-    let before = next("number of the newest build", &|told| told["build"].as_u64() > Some(0));
+    let before = next("number of the newest build", &|actual| actual["build"].as_u64() > Some(0));
     let path = "src/MemoTree.Core/NodeId.cs";
     bench.change(path, "IsNone", "IsNothing");
-    let moved = next("edit", &|told| told["moves"].as_u64() > before["moves"].as_u64());
+    let moved = next("edit", &|actual| actual["moves"].as_u64() > before["moves"].as_u64());
     assert_eq!(moved["paths"], json!([path]));
     bench.run(&["build", "//types/...:outline"]);
-    next("build", &|told| told["build"].as_u64() > before["build"].as_u64());
+    next("build", &|actual| actual["build"].as_u64() > before["build"].as_u64());
     // Another process builds until the pipe is written to.
     let mut child = bench.command(&["build", "//index:waits"]).spawn().expect("the program starts");
-    next("a build elsewhere", &|told| told["elsewhere"] == true && told["percent"].is_null());
+    next("a build elsewhere", &|actual| {
+        actual["elsewhere"] == true && actual["percent"].is_null()
+    });
     std::fs::write(&pipe, "").expect("written");
-    next("its end", &|told| told["elsewhere"] == false);
+    next("its end", &|actual| actual["elsewhere"] == false);
     assert!(child.wait().expect("ended").success());
 }

@@ -169,8 +169,8 @@ fn the_second_collection_ends_at_once_and_names_the_first() {
         for args in [&["gc"][..], &["gc", "--no-wait"], &["gc", "--lock-timeout", "600"]] {
             let ran = bench.run(args);
             assert_eq!(ran.code, 4, "{ran:?}");
-            let told = format!("another collection of this store is running, pid {} (", std::process::id());
-            assert!(ran.err.contains("error[E_BUSY]") && ran.err.contains(&told), "{ran:?}");
+            let text = format!("another collection of this store is running, pid {} (", std::process::id());
+            assert!(ran.err.contains("error[E_BUSY]") && ran.err.contains(&text), "{ran:?}");
         }
     }
     drop((collecting, disk));

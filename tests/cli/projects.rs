@@ -152,10 +152,10 @@ fn params_that_nothing_reads_are_told() {
         check("[producer.project.params.projects.\"A/a.csproj\"]\ninclude = [\"B/out.cs\"]\n").code,
         0
     );
-    let told = bench.run(&["build", "//index:projects"]).err;
+    let stderr = bench.run(&["build", "//index:projects"]).err;
     assert!(
-        told.contains("CS-PROJECT-PARAMS") && told.contains("did you mean A/A.csproj?"),
-        "{told}"
+        stderr.contains("CS-PROJECT-PARAMS") && stderr.contains("did you mean A/A.csproj?"),
+        "{stderr}"
     );
     assert_eq!(
         check("[producer.project.params.projects.\"A/A.csproj\"]\ninclude = [\"B/out.cs\"]\n").code,

@@ -61,13 +61,13 @@ fn what_cannot_be_shown_is_named_beside_what_can() {
     let read = bench.run(&[&["source", "--json"], &wanted[..]].concat());
     assert_eq!(read.code, 2, "{read:?}");
     let read = read.json();
-    let told = |field: &str| -> Vec<String> {
+    let result_of = |field: &str| -> Vec<String> {
         let failed = read["failed"].as_array().expect("a list").iter();
         failed.map(|one| one[field].as_str().unwrap_or_default().to_owned()).collect()
     };
-    assert_eq!(told("asked"), wanted[..7]);
+    assert_eq!(result_of("asked"), wanted[..7]);
     assert_eq!(
-        told("code"),
+        result_of("code"),
         [
             "E_BINARY",
             "E_ENCODING",
@@ -78,8 +78,8 @@ fn what_cannot_be_shown_is_named_beside_what_can() {
             "SymbolNotFound"
         ]
     );
-    assert_eq!(told("message")[0], "image.png is not shown: it is binary: byte 8 is NUL");
-    assert!(told("message")[3].contains("leads out of the workspace"), "{read}");
+    assert_eq!(result_of("message")[0], "image.png is not shown: it is binary: byte 8 is NUL");
+    assert!(result_of("message")[3].contains("leads out of the workspace"), "{read}");
     assert_eq!(read["sources"][0]["parts"][0]["text"], "one\n");
     assert_eq!(read["sources"][1]["notes"], json!(["empty.txt is empty"]));
     assert_eq!(read["state"]["complete"], false);
@@ -116,8 +116,8 @@ fn names_and_numbers_that_look_like_lines() {
     let read = |symbol: &str| bench.run(&["source", symbol]);
     assert_eq!(read("docs/odd.txt:2").out, "// docs/odd.txt:2:1-1\n1  odd\n");
     let far = read("A.cs:99999999999999999999");
-    let told = "line 18446744073709551615 or more was asked for; the file has 5 lines, and 5-5 are shown";
-    assert!(far.code == 0 && far.out.contains(told), "{far:?}");
+    let actual = "line 18446744073709551615 or more was asked for; the file has 5 lines, and 5-5 are shown";
+    assert!(far.code == 0 && far.out.contains(actual), "{far:?}");
 }
 
 #[test]

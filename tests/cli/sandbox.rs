@@ -156,8 +156,8 @@ fn what_a_strict_sandbox_has_of_its_own_cannot_be_readable_as_a_whole() {
     for path in ["/", "/etc", "/etc/", "/dev", "/proc", "/tmp", "/sys/devices"] {
         let bench = program(ways()[0], "true", &format!("readable = [\"{path}\"]"));
         let refused = bench.run(&["build", "//a:b"]);
-        let told = refused.err.contains(&format!("'readable' cannot have {path}: "));
-        assert!(refused.code == 2 && told, "{path}: {refused:?}");
+        let stderr = refused.err.contains(&format!("'readable' cannot have {path}: "));
+        assert!(refused.code == 2 && stderr, "{path}: {refused:?}");
     }
 }
 
@@ -256,10 +256,10 @@ fn a_program_that_spoils_its_input_is_told() {
         ("rm {in.text}; mkdir {in.text}", "put something else into the place of its input"),
     ];
     for way in ways() {
-        for (line, told) in spoils {
+        for (line, stderr) in spoils {
             let ran = way.build(&program(way, line, ""));
-            let told = ran.err.contains(&format!("'sh' {told} 'text'"));
-            assert!(ran.code == 1 && told, "{way:?} {line}: {ran:?}");
+            let stderr = ran.err.contains(&format!("'sh' {stderr} 'text'"));
+            assert!(ran.code == 1 && stderr, "{way:?} {line}: {ran:?}");
         }
     }
 }

@@ -355,9 +355,9 @@ fn an_investigation_is_a_stream() {
     assert!(values.len() >= 3 && values[0] == "is to begin", "{values:?}");
     // The same with partial results.
     client.send(&json!({"jsonrpc": "2.0", "id": "p", "method": "StreamOp", "params": {"opId": op, "partialResultToken": 7}}).to_string());
-    let told = client.next();
-    assert_eq!((&told["method"], &told["params"]["token"]), (&json!("$/progress"), &json!(7)));
-    assert!(told["params"]["value"].as_array().is_some_and(|value| !value.is_empty()));
+    let actual = client.next();
+    assert_eq!((&actual["method"], &actual["params"]["token"]), (&json!("$/progress"), &json!(7)));
+    assert!(actual["params"]["value"].as_array().is_some_and(|value| !value.is_empty()));
     assert_eq!(client.next()["result"]["finished"], true);
     assert_eq!(client.ask("$/enumerator/next", json!({"token": 99}))["error"]["code"], -32602);
     assert!(bench.run(&["operation", &op]).out.contains(": done\n"));
@@ -475,9 +475,9 @@ fn a_service_that_cannot_be_found_any_more_ends() {
     // Another process now owns the socket.
     let other = UnixListener::bind(&service.socket).expect("a socket");
     assert_eq!(service.child.wait().expect("it ends").code(), Some(5));
-    let mut told = String::new();
-    words.read_to_string(&mut told).expect("text");
-    assert!(told.contains("its socket was removed"), "{told}");
+    let mut text = String::new();
+    words.read_to_string(&mut text).expect("text");
+    assert!(text.contains("its socket was removed"), "{text}");
     assert!(service.socket.exists(), "it is left alone");
     drop(other);
     let again = Service::start(&bench);
@@ -525,7 +525,7 @@ fn it_keeps_the_store_within_its_size() {
     let limits = "[store]\nmax_size = \"2 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n";
     bench.write("cortex.toml", &format!("{manifest}\n{limits}"));
     let (service, mut words) = Service::heard(&bench);
-    let (send, told) = mpsc::channel();
+    let (send, actual) = mpsc::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         while words.read_line(&mut line).is_ok_and(|read| read > 0) && !line.contains("the store grew beyond") {}
@@ -537,8 +537,8 @@ fn it_keeps_the_store_within_its_size() {
         bench.write("docs/a.md", &(0..8_000).map(noise).collect::<String>());
         client.result("GetOutline", json!({"path": "//docs/docs/a.md:words"}));
     }
-    let told = told.recv_timeout(LONG).expect("it was collected");
-    assert!(told.contains("the store grew beyond"), "{told}");
+    let actual = actual.recv_timeout(LONG).expect("it was collected");
+    assert!(actual.contains("the store grew beyond"), "{actual}");
     client.result("GetOutline", json!({"path": "//docs/docs/a.md:words"}));
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }

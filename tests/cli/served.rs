@@ -102,7 +102,7 @@ fn keys_are_seen_by_nobody_but_the_server() {
         let server = Server::new(telltale);
         let bench = workspace(&server, api, how);
         let events = bench.beside("events.jsonl").to_string_lossy().into_owned();
-        let mut told = String::new();
+        let mut text = String::new();
         for args in [
             &["build", "-v", "--events", &events, ALL][..],
             &["--output", "json", "build", "--keep-going", ALL],
@@ -119,14 +119,14 @@ fn keys_are_seen_by_nobody_but_the_server() {
             &["cost", "--json"],
         ] {
             let ran = run(&bench, args);
-            told.push_str(&format!("{args:?}\n{}\n{}\n", ran.out, ran.err));
+            text.push_str(&format!("{args:?}\n{}\n{}\n", ran.out, ran.err));
         }
         assert!(
             server.take().iter().any(|seen| contains(seen.headers.as_bytes(), KEY)),
             "{api} {how}: it was sent"
         );
-        assert!(told.contains("[key]"), "{api} {how}: the server told it\n{told}");
-        assert!(!told.contains(KEY) && !told.contains("Zebra7"), "{api} {how}\n{told}");
+        assert!(text.contains("[key]"), "{api} {how}: the server told it\n{text}");
+        assert!(!text.contains(KEY) && !text.contains("Zebra7"), "{api} {how}\n{text}");
         assert_eq!(holders(bench.store().parent().expect("a folder"), "Zebra7"), [""; 0], "{api} {how}");
     }
 }

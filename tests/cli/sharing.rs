@@ -63,40 +63,40 @@ impl Gate {
 /// A running command.
 struct Running {
     child: Child,
-    told: Option<BufReader<std::process::ChildStderr>>,
+    stderr: Option<BufReader<std::process::ChildStderr>>,
     heard: String,
 }
 
 impl Running {
     fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let told = child.stderr.take().map(BufReader::new);
+        let stderr = child.stderr.take().map(BufReader::new);
         Self {
             child,
-            told,
+            stderr,
             heard: String::new(),
         }
     }
 
     /// Waits until a line of standard error contains `words`; returns the line.
     fn hear(&mut self, words: &'static str) -> String {
-        let mut told = self.told.take().expect("it still talks");
-        let (told, heard) = within(words, move || {
+        let mut stderr = self.stderr.take().expect("it still talks");
+        let (stderr, heard) = within(words, move || {
             let mut heard = String::new();
-            while told.read_line(&mut heard).expect("text") > 0 && !heard.contains(words) {}
-            (told, heard)
+            while stderr.read_line(&mut heard).expect("text") > 0 && !heard.contains(words) {}
+            (stderr, heard)
         });
-        self.told = Some(told);
+        self.stderr = Some(stderr);
         assert!(heard.contains(words), "{heard}");
         self.heard.push_str(&heard);
         heard.lines().last().unwrap_or_default().to_owned()
     }
 
     fn end(mut self, bench: &Bench) -> Ran {
-        let mut told = self.told.take().expect("it still talks");
+        let mut stderr = self.stderr.take().expect("it still talks");
         let rest = within("the end", move || {
             let mut rest = String::new();
-            told.read_to_string(&mut rest).expect("text");
+            stderr.read_to_string(&mut rest).expect("text");
             rest
         });
         let output = self.child.wait_with_output().expect("an end");
@@ -563,22 +563,22 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
     let (a, b) = (a.to_str().expect("text"), b.to_str().expect("text"));
     let build = |store: &str| bench.run(&["build", "//index:total", "--store", store]);
     let total = || fs::read_to_string(bench.root().join(".cortex/out/total.txt")).expect("laid out");
-    let told = |ran: &Ran| {
+    let result_of = |ran: &Ran| {
         assert_eq!(ran.code, 0, "{ran:?}");
         ran.err.contains("W_OTHER_STORE")
     };
-    assert!(!told(&build(a)) && !told(&build(a)));
+    assert!(!result_of(&build(a)) && !result_of(&build(a)));
     let before = total();
-    assert!(told(&build(b)), "another store laid the files out");
-    assert!(!told(&build(b)));
+    assert!(result_of(&build(b)), "another store laid the files out");
+    assert!(!result_of(&build(b)));
     assert_eq!(total(), before);
     bench.write("docs/a.md", "one\n");
-    assert!(!told(&build(b)));
+    assert!(!result_of(&build(b)));
     let after = total();
     assert_ne!(after, before);
     // The first store does not know the second one's files: it checks, and writes its own.
     bench.write("docs/a.md", "one two three\n");
-    assert!(told(&build(a)));
+    assert!(result_of(&build(a)));
     assert_eq!(total(), before);
     assert_eq!(
         fs::read_to_string(bench.root().join(".cortex/out/mine.txt")).expect("still there"),
@@ -586,12 +586,12 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
     );
     // A read-only command reports and changes nothing.
     let looked = bench.run(&["status", "--store", b]);
-    assert!(!told(&looked));
-    assert!(!told(&build(a)));
+    assert!(!result_of(&looked));
+    assert!(!result_of(&build(a)));
     // With equal files in both, nothing has to be written, and it is reported once.
-    assert!(told(&build(b)) && told(&build(a)));
-    assert!(!told(&build(a)), "nothing was to be done the time before");
+    assert!(result_of(&build(b)) && result_of(&build(a)));
+    assert!(!result_of(&build(a)), "nothing was to be done the time before");
     // A recreated store is not another store.
     fs::remove_dir_all(a).expect("removed");
-    assert!(!told(&build(a)) && !told(&build(a)));
+    assert!(!result_of(&build(a)) && !result_of(&build(a)));
 }

@@ -69,7 +69,7 @@ fn status_word(state: &str) -> &str {
 fn states_in_the_index_are_those_at_the_end_of_every_build() {
     let bench = Bench::memotree();
     // Counts types by word: in the file, in `status`, and in a query for stale ones.
-    let told = || {
+    let result_of = || {
         let text = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("laid out");
         let index: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let types = index["types"].as_array().expect("a list").iter();
@@ -87,19 +87,19 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
     };
     let build = |what: &str| assert_eq!(bench.run(&["build", what]).code, 0, "{what}");
     build("//index:json");
-    assert_eq!(told(), (0, 0, 67));
+    assert_eq!(result_of(), (0, 0, 67));
     // A build without the file as a target.
     build("//types/...:semantic");
-    assert_eq!(told(), (67, 0, 0));
+    assert_eq!(result_of(), (67, 0, 0));
     let codec = "src/MemoTree.Core/Storage/NodeCodec.cs";
     let before = std::fs::read_to_string(bench.root().join(codec)).expect("a file");
     bench.change(codec, "return tree", "System.GC.Collect(); return tree");
     build("//index:json");
-    assert_eq!(told(), (66, 1, 0));
+    assert_eq!(result_of(), (66, 1, 0));
     // A marked target is not stale if its inputs are unchanged.
     bench.write(codec, &before);
     build("//index:json");
-    assert_eq!(told(), (67, 0, 0));
+    assert_eq!(result_of(), (67, 0, 0));
     bench.change(codec, "return tree", "System.GC.Collect(); return tree");
     let index = || std::fs::read(bench.root().join(".cortex/out/index.json")).expect("laid out");
     let whole = index();
@@ -107,11 +107,11 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
     build("//types/MemoTree.Core.Storage.NodeCodec:impl");
     assert_eq!(index(), whole, "states of now would stand beside hashes of before");
     build("//index:json");
-    assert_eq!(told(), (66, 1, 0));
+    assert_eq!(result_of(), (66, 1, 0));
     build("//types/MemoTree.Core.Storage.NodeCodec:semantic");
-    assert_eq!(told(), (67, 0, 0));
+    assert_eq!(result_of(), (67, 0, 0));
     build("//index:json");
-    assert_eq!(told(), (67, 0, 0));
+    assert_eq!(result_of(), (67, 0, 0));
     assert!(bench.run(&["build", "//index:json"]).err.contains("up to date"));
 }
 
@@ -258,10 +258,10 @@ fn a_summary_that_is_not_there_is_missing() {
     bench.write("A.cs", "public class A { }\n");
     let (freshness, complete, notes) = state(&bench, &["semantic", "A"]);
     assert_eq!((freshness.as_str(), complete), ("stale", false), "{notes}");
-    let told = bench.run(&["semantic", "A"]).out;
+    let stdout = bench.run(&["semantic", "A"]).out;
     assert!(
-        told.starts_with("there is no summary of A yet\n") && told.contains("--refresh"),
-        "{told}"
+        stdout.starts_with("there is no summary of A yet\n") && stdout.contains("--refresh"),
+        "{stdout}"
     );
 }
 

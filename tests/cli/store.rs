@@ -412,9 +412,9 @@ fn times_of_a_clock_that_was_set_back_keep_nothing_forever() {
     // Future times count as now: a minimum age keeps the result, and an explicit request collects it.
     let young = bench.run(&["gc", "--json"]).json();
     assert_eq!(young["removed"]["actions"], 0, "{young}");
-    let told = bench.run(&["gc", "--json", "--older-than", "0", "--forget-checkouts"]).json();
-    assert_eq!(told["removed"]["actions"], 1, "{told}");
-    assert_eq!(told["forgotten"].as_array().map(Vec::len), Some(1), "{told}");
+    let actual = bench.run(&["gc", "--json", "--older-than", "0", "--forget-checkouts"]).json();
+    assert_eq!(actual["removed"]["actions"], 1, "{actual}");
+    assert_eq!(actual["forgotten"].as_array().map(Vec::len), Some(1), "{actual}");
     assert!(bench.run(&["build", "//index:total"]).err.contains("up to date"));
 }
 

@@ -46,8 +46,8 @@ fn a_signature_changes_everywhere_or_nowhere() {
         "{dry}"
     );
     assert_eq!(read(&bench, SHOP_FILE).as_deref(), Some(SHOP));
-    let told = run_successfully(&bench, DEEP);
-    assert!(told.starts_with("changed 4 places in 2 files"), "{told}");
+    let actual = run_successfully(&bench, DEEP);
+    assert!(actual.starts_with("changed 4 places in 2 files"), "{actual}");
     let after = read(&bench, SHOP_FILE).expect("a file");
     assert!(
         after.contains("public int Price(bool deep, int amount) => amount;") && after.contains("Price(true, 2) / 2"),
@@ -143,8 +143,8 @@ fn edits_of_symbols_go_on_in_a_session() {
 fn a_type_gets_a_file_of_its_own() {
     let bench = shop();
     let target = "src/MemoTree.Core/IShop.cs";
-    let told = run_successfully(&bench, &["edit", "move_type", "--symbol", "Trade.IShop"]);
-    assert!(told.contains("moved Trade.IShop to src/MemoTree.Core/IShop.cs"), "{told}");
+    let actual = run_successfully(&bench, &["edit", "move_type", "--symbol", "Trade.IShop"]);
+    assert!(actual.contains("moved Trade.IShop to src/MemoTree.Core/IShop.cs"), "{actual}");
     let own = "using System.Linq;\nusing System;\n\nnamespace Trade;\n\n/// <summary>Sells.</summary>\npublic interface IShop\n{\n    int Price(int count);\n}\n";
     assert_eq!(read(&bench, target).as_deref(), Some(own));
     let again = bench.run(&["edit", "move_type", "--symbol", "Trade.IShop"]);
@@ -166,8 +166,8 @@ fn a_file_that_would_be_empty_goes_with_its_type() {
     let bench = shop();
     let dry = run_successfully(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer", "--dry-run"]);
     assert!(dry.contains("+++ /dev/null") && read(&bench, USER_FILE).is_some(), "{dry}");
-    let told = run_successfully(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer"]);
-    assert!(told.contains("and src/MemoTree.Core/Buyer.cs, which would be empty"), "{told}");
+    let actual = run_successfully(&bench, &["edit", "safe_delete", "--symbol", "Trade.Buyer"]);
+    assert!(actual.contains("and src/MemoTree.Core/Buyer.cs, which would be empty"), "{actual}");
     assert_eq!(read(&bench, USER_FILE), None);
     run_successfully(&bench, &["edit", "undo"]);
     assert_eq!(read(&bench, USER_FILE).as_deref(), Some(USER));

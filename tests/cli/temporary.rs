@@ -27,10 +27,10 @@ fn a_folder_for_temporary_files_that_cannot_be_used_is_named() {
         add(&bench, another);
         for folder in ["/no/such/folder", "/etc/passwd", "/proc"] {
             let built = within(way, &bench, folder.as_ref(), &["build", "//..."]);
-            let told = format!("programs run in folders below {folder} (TMPDIR), where none can be made: ");
-            assert_eq!((built.code, built.err.matches(&told).count()), (5, 1), "{way:?}: {built:?}");
-            let told = built.err.contains("error[E_TMPDIR]") && built.err.contains("help: make that a folder");
-            assert!(told, "{way:?}: {built:?}");
+            let actual = format!("programs run in folders below {folder} (TMPDIR), where none can be made: ");
+            assert_eq!((built.code, built.err.matches(&actual).count()), (5, 1), "{way:?}: {built:?}");
+            let actual = built.err.contains("error[E_TMPDIR]") && built.err.contains("help: make that a folder");
+            assert!(actual, "{way:?}: {built:?}");
         }
         let odd = bench.beside("").join(OsStr::from_bytes(b"\xff"));
         std::fs::create_dir(&odd).expect("made");
@@ -60,8 +60,8 @@ fn a_full_folder_for_temporary_files_is_told_and_one_that_lets_nothing_run_is_en
         assert_eq!(ran.out, "14\n", "{way:?}: {ran:?}");
         bench.write("a.txt", &"many words\n".repeat(50_000));
         let ran = mounted(way, &bench, "size=256k", &["build", "//a:b"]);
-        let told = ran.err.contains("an input cannot be staged: No space left on device") && ran.err.contains("set TMPDIR to one");
-        assert!(ran.code == 1 && told, "{way:?}: {ran:?}");
+        let stderr = ran.err.contains("an input cannot be staged: No space left on device") && ran.err.contains("set TMPDIR to one");
+        assert!(ran.code == 1 && stderr, "{way:?}: {ran:?}");
         let ran = mounted(way, &bench, "nr_inodes=2", &["build", "//a:b"]);
         assert!(ran.code == 5 && ran.err.contains("E_TMPDIR"), "{way:?}: {ran:?}");
         bench.change("cortex.toml", "wc -c < {in.text}", "head -c 3000000 /dev/zero > made");

@@ -13,8 +13,8 @@ fn programs_wait_until_someone_has_looked_at_them() {
     let bench = Bench::documents();
     let refused = run(&bench, &["build", "//docs/..."]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    let told = "commands that this workspace runs, or addresses that it sends keys to, are not trusted yet";
-    assert_eq!(refused.err.matches(told).count(), 1, "{refused:?}");
+    let actual = "commands that this workspace runs, or addresses that it sends keys to, are not trusted yet";
+    assert_eq!(refused.err.matches(actual).count(), 1, "{refused:?}");
     assert!(
         refused.err.contains("cortex trust --list") && refused.err.contains("found: wc -w"),
         "{refused:?}"

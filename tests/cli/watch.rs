@@ -261,14 +261,18 @@ fn what_a_model_makes_is_stale_only_where_its_free_inputs_say_so() {
     bench.write("B.cs", "namespace N;\npublic class B { public A Get() { return null; } }\n");
     assert_eq!(bench.run(&["build", "//types/...:semantic", "//types/...:members"]).code, 0);
     let watch = Watch::start(&bench, &[]);
-    let told = |moved: &Value| [moved["summaries"]["stale"].clone(), moved["summaries"]["maybe_stale"].clone()];
+    let result_of = |moved: &Value| [moved["summaries"]["stale"].clone(), moved["summaries"]["maybe_stale"].clone()];
     bench.write("C.cs", "namespace N;\npublic class C { }\n");
     let moved = watch.next("moved");
-    assert_eq!(told(&moved), [0, 0], "{moved}");
+    assert_eq!(result_of(&moved), [0, 0], "{moved}");
     bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 2; } }\n");
     let moved = watch.next("moved");
     let counted = bench.run(&["status", "--json"]).json()["semantic"].clone();
-    assert_eq!(told(&moved), [counted["stale"].clone(), counted["maybe_stale"].clone()], "{moved}");
+    assert_eq!(
+        result_of(&moved),
+        [counted["stale"].clone(), counted["maybe_stale"].clone()],
+        "{moved}"
+    );
     assert_eq!(counted["stale"], 1, "{counted}");
     // A member whose file moved elsewhere is unchanged.
     fs::create_dir(bench.root().join("sub")).expect("made");
@@ -345,7 +349,7 @@ fn an_edit_is_told_by_what_of_its_type_it_changed() {
     bench.write("B.cs", "namespace N;\npublic class B { public A Get() { return null; } }\n");
     assert_eq!(bench.run(&["build", "//types/...:semantic"]).code, 0);
     let watch = Watch::start(&bench, &[]);
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     for text in [
         code("// A comment.\n", "1", ""),
         code("/// <summary>Gets.</summary>\n", "1", ""),
@@ -356,15 +360,15 @@ fn an_edit_is_told_by_what_of_its_type_it_changed() {
         let moved = watch.next("moved");
         assert_eq!(files(&moved), [("A.cs".to_owned(), "edited".to_owned())]);
         assert_eq!(moved["types"][0]["type"], "N.A", "{moved}");
-        told.push((
+        found.push((
             moved["types"][0]["kinds"].clone(),
             moved["summaries"]["stale"].as_u64().expect("a number"),
         ));
     }
     let kinds = |kinds: &[&str]| serde_json::json!(kinds);
-    assert_eq!((&told[0], &told[1].0), (&(kinds(&["layout"]), 0), &kinds(&["documentation"])));
-    assert_eq!(told[2], (kinds(&["body"]), 1));
-    assert_eq!(told[3].0[0], "structure");
+    assert_eq!((&found[0], &found[1].0), (&(kinds(&["layout"]), 0), &kinds(&["documentation"])));
+    assert_eq!(found[2], (kinds(&["body"]), 1));
+    assert_eq!(found[3].0[0], "structure");
 }
 
 #[test]

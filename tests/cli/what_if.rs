@@ -90,8 +90,8 @@ fn overlays_are_one_tool() {
             "did you mean 'text'?",
         ),
     ] {
-        let told = model.failure("overlay", arguments);
-        assert!(told.contains(why), "{told}");
+        let actual = model.failure("overlay", arguments);
+        assert!(actual.contains(why), "{actual}");
     }
     let within = model.call("semantic", json!({"symbol": "NodeStore", "overlay": "w"}));
     assert!(text(&within).contains(TO), "{within}");
@@ -157,9 +157,12 @@ fn what_a_session_has_not_saved_is_an_overlay() {
         &["overlay", "merge", session],
         &["overlay", "discard", session],
     ] {
-        let told = run(refused);
-        assert_eq!(told.code, 2, "{told:?}");
-        assert!(told.err.contains(&format!("cortex edit commit --session {session}")), "{told:?}");
+        let actual = run(refused);
+        assert_eq!(actual.code, 2, "{actual:?}");
+        assert!(
+            actual.err.contains(&format!("cortex edit commit --session {session}")),
+            "{actual:?}"
+        );
     }
     assert_eq!(run(&["edit", "commit", "--session", session]).code, 0);
     let built = run(&["build", "//...", "--json"]).json();
@@ -187,11 +190,11 @@ fn no_overlay_stands_over_a_manifest_that_a_session_edits() {
         "# more\n",
     ];
     assert_eq!(bench.run(&edit).code, 0);
-    let told = bench.run(&["overlay", "build", session, "//..."]);
-    assert_eq!(told.code, 2, "{told:?}");
+    let ran = bench.run(&["overlay", "build", session, "//..."]);
+    assert_eq!(ran.code, 2, "{ran:?}");
     assert!(
-        told.err.contains(&format!("cortex edit commit cortex.toml --session {session}")),
-        "{told:?}"
+        ran.err.contains(&format!("cortex edit commit cortex.toml --session {session}")),
+        "{ran:?}"
     );
 }
 
@@ -218,39 +221,39 @@ fn a_session_shows_what_saving_it_would_come_to() {
         &["overlay", "build", session, "//..."][..],
         &["resolve", "NodeStore", "--overlay", session],
     ] {
-        let told = run(refused);
-        assert_eq!(told.code, 2, "{told:?}");
+        let stdout = run(refused);
+        assert_eq!(stdout.code, 2, "{stdout:?}");
         assert!(
-            told.err.contains(&format!("{FILE} is OutOfSync in the session {session}")),
-            "{told:?}"
+            stdout.err.contains(&format!("{FILE} is OutOfSync in the session {session}")),
+            "{stdout:?}"
         );
     }
     let differs = run(&["overlay", "diff", session, "--json"]).json();
     assert_eq!(differs["documents"][0]["file"], "conflict", "{differs}");
     // A session is saved, not merged.
-    let told = run(&["overlay", "diff", session]).out;
+    let stdout = run(&["overlay", "diff", session]).out;
     assert!(
-        told.starts_with(&format!(
+        stdout.starts_with(&format!(
             "changed {FILE}; the file moved in the workspace since, and saving conflicts\n"
         )),
-        "{told}"
+        "{stdout}"
     );
     fs::remove_file(bench.root().join(FILE)).expect("removed");
     fs::create_dir(bench.root().join(FILE)).expect("folder");
-    let told = run(&["overlay", "diff", session]).out;
+    let stdout = run(&["overlay", "diff", session]).out;
     assert!(
-        told.contains(&format!("; nothing can be saved there: {FILE} is no regular file\n")),
-        "{told}"
+        stdout.contains(&format!("; nothing can be saved there: {FILE} is no regular file\n")),
+        "{stdout}"
     );
     fs::remove_dir(bench.root().join(FILE)).expect("removed");
     write(&text);
     // A session cannot change which files are sources, nor the name of an overlay.
     let rules = run(&["edit", "create", ".ignore", "--mode", "manual", "--new-text", "docs/\n", "--json"]).json();
     let rules = rules["session"].as_str().expect("a handle");
-    let told = run(&["overlay", "build", rules, "//..."]);
+    let stdout = run(&["overlay", "build", rules, "//..."]);
     assert!(
-        told.err.contains(&format!("cortex edit commit .ignore --session {rules}")),
-        "{told:?}"
+        stdout.err.contains(&format!("cortex edit commit .ignore --session {rules}")),
+        "{stdout:?}"
     );
     assert!(run(&["overlay", "open", session]).err.contains("is an edit session"));
 }

@@ -157,11 +157,11 @@ fn what_history_no_longer_has_is_said_not_to_be_counted() {
     }
     bench.write("docs/b.md", "four five six\n");
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
-    let told = bench.run(&["explain", "--diff", "1", "19"]).out;
-    assert!(told.contains("\nat least 1 output differs\n"), "{told}");
+    let stdout = bench.run(&["explain", "--diff", "1", "19"]).out;
+    assert!(stdout.contains("\nat least 1 output differs\n"), "{stdout}");
     assert!(
-        told.ends_with("\nnot counted: 1 more of which History no longer has what stood then\n"),
-        "{told}"
+        stdout.ends_with("\nnot counted: 1 more of which History no longer has what stood then\n"),
+        "{stdout}"
     );
 }
 
@@ -190,10 +190,10 @@ fn differences_say_what_failed_and_what_they_cannot_look_at() {
         std::fs::remove_file(bench.root().join(format!("docs/n{n}.md"))).expect("removed");
     }
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
-    let told = bench.run(&["explain", "--diff", "1", "2"]).out;
-    assert!(told.contains("\nat least 2 outputs differ\n"), "{told}");
+    let stdout = bench.run(&["explain", "--diff", "1", "2"]).out;
+    assert!(stdout.contains("\nat least 2 outputs differ\n"), "{stdout}");
     let unnamed = "\nnot looked at: 44 that went in later builds, of which the log has no names\n";
-    assert!(told.ends_with(unnamed), "{told}");
+    assert!(stdout.ends_with(unnamed), "{stdout}");
     let json = bench.run(&["explain", "--diff", "1", "2", "--json"]).json();
     let counts = (&json["unnamed"], &json["unnamed_since"], &json["to"]["failures"][0]["code"]);
     assert_eq!(counts, (&0.into(), &44.into(), &"E_COMMAND".into()), "{json}");
@@ -406,10 +406,10 @@ fn what_was_collected_is_no_change_of_parameters() {
         after.out.contains("last ran   against a result that is not in this store any more"),
         "{after:?}"
     );
-    let told = bench.run(&["diff", label, "1", "2"]).out;
+    let stdout = bench.run(&["diff", label, "1", "2"]).out;
     let output = "the output of version 1 (WHEN WHEN UTC, collected) is not in the store any more, so the two cannot be compared\n";
     let record = "\nwhat version 1 (WHEN WHEN UTC, collected) was made of is no longer recorded\n";
-    assert_eq!(told, format!("{output}{record}"));
+    assert_eq!(stdout, format!("{output}{record}"));
 }
 
 /// The inputs of a collected result are unknown: parameters, rules and files are not reported.
@@ -483,10 +483,10 @@ fn a_renamed_file_went_and_another_came() {
 
 /// Returns the answer of `explain` about a deleted target.
 fn gone(bench: &Bench, label: &str) -> String {
-    let told = bench.run(&["explain", label]);
-    assert_eq!(told.code, 2, "{told:?}");
-    let line = told.err.lines().find(|line| line.contains("N_GONE")).unwrap_or_default();
-    line.rsplit_once(" UTC").map(|(_, why)| why.to_owned()).unwrap_or(told.err.clone())
+    let ran = bench.run(&["explain", label]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let line = ran.err.lines().find(|line| line.contains("N_GONE")).unwrap_or_default();
+    line.rsplit_once(" UTC").map(|(_, why)| why.to_owned()).unwrap_or(ran.err.clone())
 }
 
 #[test]
@@ -549,9 +549,9 @@ fn what_failed_after_its_rule_changed_was_asked_for() {
     let moved = "  because    //docs/docs/a.md:words: parameter argv of producer count: [\"wc\",\"-w\",\"{in.text}\"] → [\"false\",\"{in.text}\"]\n";
     let failed =
         "//docs/docs/a.md:words: its parameters or its rule changed before the last build that asked for it, which failed to make it\n";
-    let told = bench.run(&["explain", label]).out;
-    assert!(told.contains(moved) && told.contains(failed), "{told}");
-    assert!(!told.contains("did not ask"), "{told}");
+    let stdout = bench.run(&["explain", label]).out;
+    assert!(stdout.contains(moved) && stdout.contains(failed), "{stdout}");
+    assert!(!stdout.contains("did not ask"), "{stdout}");
     let json = bench.run(&["explain", "--json", label]).json();
     let (step, last) = (&json["chain"][0], &json["chain"][0]["redefined"][1]["redefined"]);
     assert_eq!(
@@ -566,11 +566,11 @@ fn what_failed_after_its_rule_changed_was_asked_for() {
             .replace("\"wc\", \"-w\"", "\"false\"")
             .replace("[workspace]", "# one\n[workspace]"),
     );
-    let told = bench.run(&["explain", label]).out;
-    assert!(told.contains(moved) && told.contains(failed), "{told}");
+    let stdout = bench.run(&["explain", label]).out;
+    assert!(stdout.contains(moved) && stdout.contains(failed), "{stdout}");
     // After a second change, the rule of the last output is unknown.
     bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"false\", \"-x\""));
     assert_eq!(bench.run(&["build", label]).code, 1);
-    let told = bench.run(&["explain", label]).out;
-    assert!(told.contains(&format!("  because    {failed}")), "{told}");
+    let stdout = bench.run(&["explain", label]).out;
+    assert!(stdout.contains(&format!("  because    {failed}")), "{stdout}");
 }
