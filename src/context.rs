@@ -130,6 +130,14 @@ impl Context {
         }
     }
 
+    /// Shares the last loaded graph with the context of the request that this one is a part of.
+    pub fn sharing_graph_of(self, whole: &Self) -> Self {
+        Self {
+            graphs: whole.graphs.clone(),
+            ..self
+        }
+    }
+
     /// From now on, releases `turn` together with the checkout while a request waits for a model.
     pub fn gives_back(&self, turn: Arc<dyn CheckoutTurn>) {
         *self.turn.borrow_mut() = Some(turn);

@@ -2,7 +2,7 @@
 
 use crate::cli::AskingArgs;
 use crate::commands::build::build_free;
-use crate::commands::outputs::outputs;
+use crate::commands::outputs::{list_outputs, outputs};
 use crate::commands::show::{self, LabelledOutput};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
@@ -17,6 +17,7 @@ use engine::build::session::Session;
 use engine::build::watched::Moment;
 use engine::manifest::model::Rule;
 use engine::manifest::template::Piece;
+use engine::values::digest::Digest;
 use engine::values::table::write_table;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -30,6 +31,7 @@ use workbench::other_languages::names::OtherNames;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
+use workbench::symbols::word_index::{WordIndex, WordSource};
 use workbench::workspace::Workspace;
 
 /// View of the workspace for one request.
@@ -39,6 +41,8 @@ pub struct Desk<'c> {
     method: &'static str,
     asking: AskingArgs,
     host: Option<&'c dyn Serving>,
+    /// Host whose word indexes are taken over, also by a part of a request that is none of its own.
+    indexes: Option<&'c dyn Serving>,
     /// Whether the request does not wait for another build of the checkout.
     reads: bool,
     /// Whether the request may build the checkout in its turn.
@@ -53,6 +57,8 @@ pub struct Desk<'c> {
     flaws: Option<Arc<Flaws>>,
     /// Outputs already read from the open workspace, by label or pattern.
     read: HashMap<String, Vec<Output>>,
+    /// Word indexes already made for the open workspace.
+    words: HashMap<WordSource, Arc<WordIndex>>,
     worst: Code,
 }
 
@@ -76,6 +82,10 @@ pub trait Serving {
     fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)>;
     /// Caches the index, true as of `moment`.
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment);
+    /// Returns the last word index of a source and the moment as of which it is true; sources may have changed since.
+    fn words(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)>;
+    /// Caches a word index, true as of `moment`.
+    fn keep_words(&self, source: WordSource, index: &Arc<WordIndex>, moment: Option<Moment>);
 }
 
 impl<'c> Desk<'c> {
@@ -86,12 +96,14 @@ impl<'c> Desk<'c> {
             method,
             asking: AskingArgs::default(),
             host: None,
+            indexes: None,
             reads: false,
             may_build: true,
             held: None,
             known: None,
             flaws: None,
             read: HashMap::new(),
+            words: HashMap::new(),
             open: None,
             closed: None,
             worst: Code::Ok,
@@ -100,7 +112,19 @@ impl<'c> Desk<'c> {
 
     /// Makes this request one of several: it waits for its turn before it opens the workspace.
     pub fn served_by(self, host: &'c dyn Serving) -> Self {
-        Self { host: Some(host), ..self }
+        Self {
+            host: Some(host),
+            indexes: Some(host),
+            ..self
+        }
+    }
+
+    /// Makes this a part of a request: it looks at an overlay, and takes over what the service of that request knows of the files.
+    pub fn part_of(self, whole: &Desk<'c>) -> Self {
+        Self {
+            indexes: whole.indexes,
+            ..self
+        }
     }
 
     /// Returns whether a service runs this request.
@@ -189,6 +213,7 @@ impl<'c> Desk<'c> {
         let (workspace, session) = self.open.take().expect("invariant: it was just opened");
         drop(session);
         self.read.clear();
+        self.words.clear();
         Ok(self.closed.insert(workspace))
     }
 
@@ -357,8 +382,54 @@ impl<'c> Desk<'c> {
     }
 }
 
+impl Desk<'_> {
+    /// Makes a word index, or takes over what did not change of the last one.
+    fn read_words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
+        let pattern = [source.pattern()];
+        // Indexes are compared by the digests of outputs, so that of the files serves an overlay, too.
+        let before = self.indexes.and_then(|host| host.words(source));
+        let Some((before, moment)) = before else {
+            let report = self.outputs(&pattern, true)?;
+            let listed = report.roots.iter().map(|root| (root.label.clone(), root.output)).collect();
+            let labels = report.roots.iter().map(|root| root.label.to_string());
+            let outputs = labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect();
+            return Ok(Arc::new(WordIndex::update(source, listed, None, |_| Ok::<_, Failed>(outputs))?));
+        };
+        // The session's sources are older than this look at the watch: where nothing changed until now, the index is true for the session, too.
+        let stands = || moment.as_ref().is_some_and(Moment::stands) && before.unread().next().is_none();
+        if self.memory().is_some() && stands() {
+            return Ok(before);
+        }
+        let listed = self.listed(&pattern)?;
+        let read = |labels: &[String]| self.read_anew(labels);
+        Ok(Arc::new(WordIndex::update(source, listed, Some(&before), read)?))
+    }
+
+    /// Returns the targets of labels or patterns with the digests of their outputs; builds those that are not current.
+    fn listed(&mut self, labels: &[String]) -> Result<Vec<(Arc<str>, Option<Digest>)>, Failed> {
+        let (context, method) = (self.context, self.method);
+        let (_, session) = self.open()?;
+        let (report, code) = list_outputs(context, session, method, labels)?;
+        self.worsen(code);
+        Ok(report.roots.into_iter().map(|root| (root.label, root.output)).collect())
+    }
+}
+
 impl Outputs for Desk<'_> {
     type Error = Failed;
+
+    fn words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
+        if let Some(known) = self.words.get(&source) {
+            return Ok(known.clone());
+        }
+        self.open()?;
+        let index = self.read_words(source)?;
+        if let (Some(host), Some((_, session))) = (self.memory(), &self.open) {
+            host.keep_words(source, &index, session.moment());
+        }
+        self.words.insert(source, index.clone());
+        Ok(index)
+    }
 
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Failed> {
         let mut unread: Vec<String> = Vec::new();

@@ -20,6 +20,24 @@ pub fn outputs(
     labels: &[String],
     keep_going: bool,
 ) -> Result<(Report, Code), Failed> {
+    ask(context, session, command, (labels, keep_going), true)
+}
+
+/// Builds targets and returns the report with the digests of their outputs, which are not read. Otherwise as [`outputs`].
+///
+/// # Errors
+/// As [`outputs`].
+pub fn list_outputs(context: &Context, session: &mut Session, command: &str, labels: &[String]) -> Result<(Report, Code), Failed> {
+    ask(context, session, command, (labels, true), false)
+}
+
+fn ask(
+    context: &Context,
+    session: &mut Session,
+    command: &str,
+    (labels, keep_going): (&[String], bool),
+    outputs: bool,
+) -> Result<(Report, Code), Failed> {
     let request = Request {
         patterns: build::patterns(labels)?,
         digest: Digest::of(format!("{command}\0{}", labels.join("\0")).as_bytes()),
@@ -31,7 +49,7 @@ pub fn outputs(
             ..Options::default()
         },
         list: true,
-        outputs: true,
+        outputs,
     };
     let report = build::build(context, session, &request)?;
     if !report.refused.is_empty() {

@@ -177,7 +177,7 @@ fn without_repository(entry: &Entry, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
             several => format!("{several} remarks"),
         };
         let message = format!("{words} about the repository as a whole: ask `status` with op = \"doctor\"");
-        said.push(Diagnostic::new(Severity::Note, Why::N_INCOMPLETE, message));
+        said.push(Diagnostic::new(Severity::Note, Why::N_REPOSITORY, message));
     }
     said
 }

@@ -129,7 +129,7 @@ impl Of {
             _ => Edges::All,
         };
         let depth = if self.depth == 0 { u32::MAX } else { self.depth };
-        let mut relations = Graph::read(desk)?.relations(found.key(), way, edges, depth);
+        let mut relations = Graph::around(desk, &names.symbols, found.key(), way, depth)?.relations(found.key(), way, edges, depth);
         let total = relations.types.len();
         relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
         let mut state = match way {

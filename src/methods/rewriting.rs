@@ -95,9 +95,9 @@ pub(super) fn look_in<T>(
     look: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
 ) -> Result<T, Failed> {
     let global = desk.context.global.clone();
-    let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent));
+    let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent)).sharing_graph_of(desk.context);
     context.use_overlay(session);
-    let mut inside = Desk::new(&context, method);
+    let mut inside = Desk::new(&context, method).part_of(desk);
     inside.read_only();
     let found = look(&mut inside)?;
     drop(inside);

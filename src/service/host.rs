@@ -28,6 +28,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Silent};
 use producers::llm::Hear;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,6 +37,7 @@ use std::time::{Duration, Instant};
 use workbench::context::shelf::IndexWithSources;
 use workbench::live::budget::Room;
 use workbench::locks::Hold;
+use workbench::symbols::word_index::{WordIndex, WordSource};
 
 /// How long a request waits for its turn to build before it fails as busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +108,7 @@ pub struct Host {
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
+    words: Mutex<HashMap<WordSource, (Arc<WordIndex>, Option<Moment>)>>,
     /// Last graph that a request loaded.
     graphs: GraphMemory,
     meter: Meter,
@@ -174,6 +177,7 @@ impl Host {
             warm: Warm::default(),
             names: Mutex::default(),
             index: Mutex::default(),
+            words: Mutex::default(),
             graphs: GraphMemory::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
@@ -533,5 +537,14 @@ impl Serving for Seat<'_> {
 
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment) {
         *self.host.index.lock().unwrap_or_else(PoisonError::into_inner) = Some((index.clone(), moment));
+    }
+    fn words(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)> {
+        let words = self.host.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.get(&source).cloned()
+    }
+
+    fn keep_words(&self, source: WordSource, index: &Arc<WordIndex>, moment: Option<Moment>) {
+        let mut words = self.host.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.insert(source, (index.clone(), moment));
     }
 }

@@ -373,7 +373,10 @@ pub struct Past {
 pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, StoreError> {
     let Some((key, rest)) = parts(of) else { return Ok(Vec::new()) };
     let known = read(root);
-    let Some(id) = present(session)?.remove(&key).filter(|_| !known.aliases.is_empty()) else {
+    if known.aliases.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(id) = present(session)?.remove(&key) else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();

@@ -10,7 +10,7 @@ use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::session::Session;
 use engine::store::Inventory;
 use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use producers::command::Trust;
 use producers::csharp::deps::{Dependencies, dotnet};
 use schemars::JsonSchema;
@@ -164,6 +164,13 @@ pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchE
         let more = all.iter().skip(1).map(|said| case(said));
         Finding::new(topic, Level::Note, case(first)).cases(more).mend(mend)
     };
+    // Warnings about solutions are told with what was not evaluated.
+    let solutions = of(ErrorCode::CS_SOLUTION).iter().filter(|said| said.severity < Severity::Warning);
+    if let [first, more @ ..] = solutions.collect::<Vec<_>>().as_slice() {
+        let mend = first.hint.clone().unwrap_or_else(|| "correct the solution".to_owned());
+        let solutions = Finding::new("solutions", Level::Note, case(first));
+        found.push(solutions.cases(more.iter().map(|said| case(said))).mend(mend));
+    }
     found.push(about(
         "files",
         &[ErrorCode::CS_LEFT_OUT],

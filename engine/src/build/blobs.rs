@@ -25,6 +25,18 @@ pub const LARGEST: usize = BUDGET / 4;
 pub struct Blobs {
     store: Arc<dyn Store>,
     held: Mutex<Held>,
+    pages: Option<PageMemory>,
+}
+
+/// Pages of outputs that the builds of one process read, by digest: the next build does not read them again. Holds copies only; whether a blob is
+/// in a store is never decided by it.
+#[derive(Clone, Default)]
+pub struct PageMemory(Arc<Mutex<Held>>);
+
+impl PageMemory {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
 
 #[derive(Default)]
@@ -66,7 +78,26 @@ impl Blobs {
         Self {
             store,
             held: Mutex::default(),
+            pages: None,
         }
+    }
+
+    /// Takes pages over from the builds before, if there is a memory of them.
+    #[must_use]
+    pub fn with_pages(self, pages: Option<PageMemory>) -> Self {
+        Self { pages, ..self }
+    }
+
+    /// Returns a page of an output to read, from memory or the store.
+    fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, Lack> {
+        if let Some(page) = self.pages.as_ref().and_then(|pages| pages.held().find(digest)) {
+            return Ok(Some(page));
+        }
+        let found = self.get(digest).map_err(Lack::Broken)?;
+        if let (Some(pages), Some(page)) = (&self.pages, &found) {
+            pages.held().remember(*digest, page);
+        }
+        Ok(found)
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -122,7 +153,7 @@ impl Blobs {
     /// # Errors
     /// When a page is missing, or the store cannot be read.
     pub fn readable(&self, blob: &Arc<[u8]>) -> Result<Arc<[u8]>, Lack> {
-        pieces::readable(blob, |digest| self.get(digest).map_err(Lack::Broken))
+        pieces::readable(blob, |digest| self.page(digest))
     }
 
     /// Returns the files of the tree whose root folder a blob is.

@@ -1,8 +1,9 @@
-//! Cache of the last graph that this process's sessions loaded. A service opens a session per request; while the stored graph stays the same, its
-//! link rows are decoded only once.
+//! Cache of the last graph that this process's sessions loaded, and of pages of outputs that they read. A service opens a session per request; while
+//! the stored graph stays the same, its link rows are decoded only once.
 //!
 //! Invariant: the cached graph is identified by the digest of its rows, so it fits any store with these rows.
 
+use super::blobs::PageMemory;
 use crate::graph::Skeleton;
 use crate::graph::walk::Links;
 use crate::values::digest::Digest;
@@ -10,19 +11,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The last graph, shared by the engines of one process.
 #[derive(Clone, Default)]
-pub struct GraphMemory(Arc<Mutex<Option<(Digest, Skeleton, Links)>>>);
+pub struct GraphMemory {
+    last: Arc<Mutex<Option<(Digest, Skeleton, Links)>>>,
+    pages: PageMemory,
+}
 
 impl GraphMemory {
+    /// Returns the pages of outputs that were read.
+    pub(super) fn pages(&self) -> PageMemory {
+        self.pages.clone()
+    }
+
     /// Returns the graph of these rows, if it is the last one.
     pub(super) fn find(&self, rows: &Digest) -> Option<(Skeleton, Links)> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, skeleton, links) = last.as_ref().filter(|(known, ..)| known == rows)?;
         Some((skeleton.clone(), links.clone()))
     }
 
     /// Stores a graph in place of the last one.
     pub(super) fn remember(&self, rows: Digest, skeleton: Skeleton, links: Links) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((rows, skeleton, links));
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((rows, skeleton, links));
     }
 }
 

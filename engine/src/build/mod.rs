@@ -23,6 +23,7 @@ mod job_groups;
 mod jobs;
 mod last_table;
 pub mod layout;
+mod lazy_exports;
 mod left_out;
 mod listing;
 mod loading;

@@ -3,8 +3,10 @@
 use super::blobs::Blobs;
 use super::bringing::Brought;
 use super::engine::EngineError;
+use super::graph_memory::GraphMemory;
 use super::jobs::Shared;
 use super::layout::{KnownFiles, Laid};
+use super::lazy_exports::LazyExports;
 use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
 use super::overtaken::Checkout;
@@ -16,6 +18,7 @@ use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
+use crate::seams::world::Exports;
 use crate::store::builds::BuildRecord;
 use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Part, RowChange};
@@ -145,7 +148,7 @@ impl Session {
         let mut options = request.options.clone();
         options.invalidated = self.invalidated.clone();
         let shared = Arc::new(Shared {
-            blobs: Blobs::new(self.engine.store.clone()),
+            blobs: Blobs::new(self.engine.store.clone()).with_pages(self.engine.graphs.as_ref().map(GraphMemory::pages)),
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
             view: self.engine.view,
@@ -285,13 +288,17 @@ impl Session {
         // Files of removed targets are deleted even if the request itself is refused.
         let exports = match request.options.dry_run || request.options.price {
             true => None,
-            false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
+            false => Some(LazyExports::new(
+                self.engine.world.clone(),
+                self.engine.store.clone(),
+                self.engine.view,
+            )),
         };
         if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
             let laying_out = Instant::now();
             laid = run.lay_out(
                 &ids,
-                &**exports,
+                exports,
                 &*self.engine.finish,
                 known
                     .as_ref()
@@ -353,7 +360,8 @@ impl Session {
             },
             at: self.engine.world.now_secs(),
         });
-        let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history, &leftover.set_changes);
+        let exports_read = exports.as_ref().map(|exports| exports as &dyn Exports);
+        let gone = self.prune(exports_read, &shared.blobs, &leftover.history, &leftover.set_changes);
         // Removed targets were in use until now: their versions age from here on.
         let now = self.engine.world.now_secs();
         leftover.used.extend(gone.iter().flatten().map(|(_, key)| (*key, now)));
@@ -374,10 +382,11 @@ impl Session {
         let results = leftover.results.len();
         let before = self.state.generation;
         let made = results + report.tally.ran + report.tally.failed + leftover.ledger.len() > 0;
-        let renews = exports.as_deref().is_some_and(|exports| self.renews(exports)) && (made || !laid.finished.is_empty());
+        let renews = (made || !laid.finished.is_empty()) && exports_read.is_some_and(|exports| self.renews(exports));
         leftover.left.files = renews;
+        exports.as_ref().map_or(Ok(()), LazyExports::check)?;
         let keeping = Cancel::announce_commit();
-        let committed = match self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known) {
+        let committed = match self.commit(leftover, remarks, gone.is_some(), exports_read, known) {
             Err(EngineError::Store(error)) if !made => {
                 report.diagnostics.push(super::unwritable_store::excused(error)?);
                 return Ok(Some(report));
@@ -392,7 +401,7 @@ impl Session {
         let moved =
             self.state.generation != before || report.tally.ran + report.tally.failed > 0 || !laid.finished.is_empty() || left.files;
         if let (true, true, false, Some(exports)) = (committed, moved, report.cancelled, &exports) {
-            let (written, failures) = self.renew(&request.digest, &**exports, &laid.placed, (observer, cancel))?;
+            let (written, failures) = self.renew(&request.digest, exports, &laid.placed, (observer, cancel))?;
             report.written += written;
             report.not_laid_out += failures.len();
             report.no_space |= failures.iter().any(|why| why.code == ErrorCode::E_NO_SPACE);
@@ -428,7 +437,7 @@ impl Session {
         mut leftover: Leftover,
         remarks: Vec<RowChange>,
         pruned: bool,
-        exports: Option<&dyn crate::seams::world::Exports>,
+        exports: Option<&dyn Exports>,
         known: Option<(Digest, CurrentRequest)>,
     ) -> Result<bool, EngineError> {
         let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
@@ -542,7 +551,7 @@ impl Session {
     }
 
     /// Whether any laid-out file shows the states of nodes.
-    fn renews(&self, exports: &dyn crate::seams::world::Exports) -> bool {
+    fn renews(&self, exports: &dyn Exports) -> bool {
         let mut shown = self.engine.finish.labels().iter().filter_map(|label| self.graph.find(label));
         shown.any(|id| exports.path(id.0).is_some())
     }

@@ -219,6 +219,7 @@ codes! {
     N_NOT_YET "N_NOT_YET", "Something that a prompt needs is not built yet", "build it";
     N_NO_SERVICE "N_NO_SERVICE", "No service runs for this checkout", "start one with `cortex serve`";
     N_RENAMED "N_RENAMED", "The type was renamed. Its present name is used", "use the present name";
+    N_REPOSITORY "N_REPOSITORY", "There are remarks about the repository as a whole, which are not listed", "list them with `cortex doctor`";
     N_SAME "N_SAME", "A correction changes nothing", "nothing";
     N_STALE "N_STALE", "The version shown is not of the present code", "build the target";
     N_UNKNOWN_SET "N_UNKNOWN_SET", "The items of a set are not known before a build", "build, and ask again";

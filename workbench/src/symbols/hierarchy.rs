@@ -58,25 +58,13 @@ pub struct Implementation {
 
 /// The heirs of all types.
 struct Heirs<'w> {
+    symbols: &'w Symbols,
     world: World<'w>,
-    direct: BTreeMap<String, BTreeSet<&'w str>>,
 }
 
 impl<'w> Heirs<'w> {
-    fn read(symbols: &'w Symbols, lookups: &'w Lookups<'w>) -> Self {
-        let world = World::new(lookups);
-        let mut direct: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-        for key in symbols.keys() {
-            let bases = world.type_line(key).map(|line| line.bases.clone());
-            for base in bases.iter().flat_map(|bases| bases.iter()).filter_map(|base| base.key()) {
-                direct.entry(base.to_owned()).or_default().insert(key);
-            }
-        }
-        Self { world, direct }
-    }
-
     fn of(&self, key: &str) -> impl Iterator<Item = &'w str> {
-        self.direct.get(key).into_iter().flatten().copied()
+        self.symbols.heirs(key)
     }
 
     fn is_interface(&self, key: &str) -> bool {
@@ -97,7 +85,10 @@ impl<'w> Heirs<'w> {
 pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Candidate, all: bool) -> Result<Vec<Implementation>, O::Error> {
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
     let lookups = Lookups::new(&rows);
-    let heirs = Heirs::read(symbols, &lookups);
+    let heirs = Heirs {
+        symbols,
+        world: World::new(&lookups),
+    };
     match of.member() {
         None => Ok(types(&heirs, of.key(), all)),
         Some(member) => members(outputs, symbols, &heirs, (of.key(), member), all),

@@ -14,6 +14,7 @@ use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
 use producers::csharp::hashes::Access;
 use producers::csharp::types::{TypeRow, symbol_of};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,8 @@ pub struct Symbols {
     namespaces: OnceLock<Vec<String>>,
     /// Keys of types declared in generated code only.
     generated: OnceLock<BTreeSet<String>>,
+    /// Positions of the types that name each type among their bases.
+    heirs: OnceLock<FxHashMap<String, Vec<usize>>>,
 }
 
 /// A member of the index; each overload of a type is a line of its own.
@@ -70,6 +73,7 @@ impl Symbols {
             digest: OnceLock::new(),
             namespaces: OnceLock::new(),
             generated: OnceLock::new(),
+            heirs: OnceLock::new(),
         })
     }
 
@@ -111,6 +115,27 @@ impl Symbols {
             marked.map(|(key, _)| key.to_owned()).collect()
         });
         generated.contains(key)
+    }
+
+    /// Returns the keys of the types that name a type among their bases, in order.
+    pub fn heirs(&self, key: &str) -> impl Iterator<Item = &str> {
+        let all = self.heirs.get_or_init(|| {
+            let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
+            let lookups = Lookups::new(&rows);
+            let world = World::new(&lookups);
+            let mut heirs: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+            for (at, key) in self.keys().enumerate() {
+                let Some(line) = world.type_line(key) else { continue };
+                for base in line.bases.iter().filter_map(Shape::key) {
+                    let heirs = heirs.entry(base.to_owned()).or_default();
+                    if heirs.last() != Some(&at) {
+                        heirs.push(at);
+                    }
+                }
+            }
+            heirs
+        });
+        all.get(key).into_iter().flatten().map(|at| self.key(*at))
     }
 
     fn table(&self) -> Table<'_> {

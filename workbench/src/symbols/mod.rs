@@ -59,3 +59,4 @@ pub mod visibility;
 mod visibility_tests;
 mod why_possible;
 pub mod wired;
+pub mod word_index;

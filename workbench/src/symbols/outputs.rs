@@ -1,5 +1,6 @@
 //! Access to outputs of targets by label, the source of symbol knowledge. An open workspace implements it; tests implement it in memory.
 
+use super::word_index::{WordIndex, WordSource};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::{escape, escape_joined};
@@ -24,6 +25,15 @@ pub trait Outputs {
     /// # Errors
     /// When a label matches no target or the store fails. A target that fails is an output without bytes.
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Self::Error>;
+
+    /// Returns the words of all types or files. Those who answer several questions keep the index.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and when an output is damaged.
+    fn words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
+        let outputs = self.read(&[source.pattern()])?;
+        Ok(Arc::new(WordIndex::of(source, outputs)?))
+    }
 }
 
 /// Kind of a symbol error.

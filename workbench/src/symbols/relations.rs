@@ -1,16 +1,15 @@
 //! Dependencies between types, in both directions.
 //!
-//! Declarations (`structure`: bases, signatures, constraints, attributes) and code (`body`) are kept apart, as in `//types/T:deps`. The graph is read
-//! once, from the `:deps` of all types; longer paths follow only the requested kinds of edges.
+//! Declarations (`structure`: bases, signatures, constraints, attributes) and code (`body`) are kept apart, as in `//types/T:deps`. The graph is
+//! read as far as the steps go; longer paths follow only the requested kinds of edges.
 
-use super::outputs::{Outputs, SymbolError};
+use super::index::Symbols;
+use super::outputs::{Outputs, SymbolError, type_label};
+use super::word_index::WordSource;
 use producers::csharp::deps::Dependencies;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Pattern of all targets that are read.
-const ALL: &str = "//types/...:deps";
 
 /// Which way to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -63,7 +62,7 @@ pub struct Relations {
     pub unread: Vec<String>,
 }
 
-/// All dependencies between types of the workspace.
+/// Dependencies between types of the workspace, as far as they were read.
 #[derive(Debug, Default)]
 pub struct Graph {
     own: BTreeMap<String, Dependencies>,
@@ -72,21 +71,54 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Reads the dependencies of all types.
+    /// Reads the dependencies that decide what is reached from a type in at most `depth` steps.
     ///
     /// # Errors
     /// When the outputs cannot be read or are damaged.
-    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+    pub fn around<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str, way: Way, depth: u32) -> Result<Self, O::Error> {
         let mut graph = Self::default();
-        for output in outputs.read(&[ALL.to_owned()])? {
-            let Some(bytes) = output.bytes else {
-                graph.unread.push(output.label);
-                continue;
-            };
-            let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-            graph.add(deps);
+        if way == Way::Rdeps {
+            graph.unread = outputs.words(WordSource::Dependencies)?.unread().map(str::to_owned).collect();
+        }
+        let (mut here, mut seen) = (BTreeSet::from([key.to_owned()]), BTreeSet::from([key.to_owned()]));
+        for _ in 0..depth {
+            graph.open(outputs, &here, way)?;
+            let next: BTreeSet<&str> = here.iter().flat_map(|from| graph.neighbours(from, way).into_keys()).collect();
+            let is_new = |to: &&str| !seen.contains(*to) && symbols.find(to).is_some();
+            here = next.into_iter().filter(is_new).map(str::to_owned).collect();
+            seen.extend(here.iter().cloned());
+            if here.is_empty() {
+                break;
+            }
         }
         Ok(graph)
+    }
+
+    /// Reads the dependencies of types, or those of their users.
+    fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &BTreeSet<String>, way: Way) -> Result<(), O::Error> {
+        let labels: BTreeSet<String> = match way {
+            Way::Deps => keys.iter().map(|key| type_label(key, "deps")).collect(),
+            Way::Rdeps => {
+                let words = outputs.words(WordSource::Dependencies)?;
+                let users = keys.iter().flat_map(|key| words.holders(key, ""));
+                users.map(|(user, _)| user.label("deps")).collect()
+            }
+        };
+        let labels: Vec<String> = labels.into_iter().collect();
+        if labels.is_empty() {
+            return Ok(());
+        }
+        for output in outputs.read(&labels)? {
+            match output.bytes {
+                Some(bytes) => {
+                    let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+                    self.add(deps);
+                }
+                None if !self.unread.contains(&output.label) => self.unread.push(output.label),
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, deps: Dependencies) {
@@ -183,17 +215,21 @@ mod tests {
             "a.cs",
             "class A : B { C c; void M() { new D(); } } class B { E e; } class C { } class D { B b; } class E { void M() { new A(); System.Console.Write(1); } }",
         )]);
-        let graph = Graph::read(&mut sample).expect("a graph");
-        let deps = graph.relations("A", Way::Deps, Edges::All, 1);
+        let symbols = sample.names();
+        let mut relations = |key: &str, way: Way, edges: Edges, depth: u32| {
+            let graph = Graph::around(&mut sample, &symbols, key, way, depth).expect("a graph");
+            graph.relations(key, way, edges, depth)
+        };
+        let deps = relations("A", Way::Deps, Edges::All, 1);
         assert_eq!((relations_text(&deps).as_str(), deps.structure, deps.body), ("B:1 C:1 ~D:1", 2, 1));
-        assert_eq!(relations_text(&graph.relations("A", Way::Deps, Edges::All, 9)), "B:1 C:1 ~D:1 E:2");
-        assert_eq!(relations_text(&graph.relations("A", Way::Deps, Edges::Structure, 9)), "B:1 C:1 E:2");
-        assert_eq!(relations_text(&graph.relations("A", Way::Deps, Edges::Body, 9)), "~D:1");
-        let rdeps = graph.relations("B", Way::Rdeps, Edges::All, 1);
+        assert_eq!(relations_text(&relations("A", Way::Deps, Edges::All, 9)), "B:1 C:1 ~D:1 E:2");
+        assert_eq!(relations_text(&relations("A", Way::Deps, Edges::Structure, 9)), "B:1 C:1 E:2");
+        assert_eq!(relations_text(&relations("A", Way::Deps, Edges::Body, 9)), "~D:1");
+        let rdeps = relations("B", Way::Rdeps, Edges::All, 1);
         assert_eq!((relations_text(&rdeps).as_str(), rdeps.structure, rdeps.body), ("A:1 D:1", 2, 0));
-        assert_eq!(relations_text(&graph.relations("B", Way::Rdeps, Edges::All, 9)), "A:1 D:1 ~E:2");
-        assert_eq!(relations_text(&graph.relations("Nope", Way::Rdeps, Edges::All, 9)), "");
-        let external = graph.relations("E", Way::Deps, Edges::All, 1).external;
+        assert_eq!(relations_text(&relations("B", Way::Rdeps, Edges::All, u32::MAX)), "A:1 D:1 ~E:2");
+        assert_eq!(relations_text(&relations("Nope", Way::Rdeps, Edges::All, 9)), "");
+        let external = relations("E", Way::Deps, Edges::All, 1).external;
         assert_eq!(external, ["System.Console"]);
     }
 

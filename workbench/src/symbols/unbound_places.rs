@@ -1,8 +1,9 @@
 //! Names that nothing binds: in code that `#if` excludes, in attributes of assemblies and in using directives. By the number of their arguments
 //! some calls cannot mean a method; all others may.
 
-use super::outputs::{Outputs, SymbolError, file_label};
+use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, Why};
+use super::word_index::WordSource;
 use crate::edit::lines::line_and_column;
 use crate::rename::lists::{Of, list_at};
 use producers::csharp::defines;
@@ -11,7 +12,6 @@ use producers::csharp::members::ParameterRow;
 use producers::csharp::outside_types::names_outside_types;
 use producers::csharp::preprocess::blank;
 use producers::csharp::usages::{Place, UseKind, display_line};
-use producers::csharp::variants::Uncompiled;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is looked for.
@@ -31,10 +31,6 @@ impl Wanted<'_> {
         let is_short = || self.is_type && self.word.strip_suffix("Attribute") == Some(name);
         name == self.word || is_short()
     }
-
-    fn is_named_by(&self, names: &BTreeSet<String>) -> bool {
-        names.contains(self.word) || self.is_type && self.word.strip_suffix("Attribute").is_some_and(|short| names.contains(short))
-    }
 }
 
 /// Adds the places where unbound names may mean what is looked for to the possible uses, where `sees` is true of the file.
@@ -44,24 +40,18 @@ pub(super) fn add_unbound<O: Outputs>(
     sees: impl Fn(usize, &str) -> bool,
     found: &mut [Usages],
 ) -> Result<(), O::Error> {
-    let mut naming: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for output in outputs.read(&["//files/...:variants".to_owned()])? {
-        let Some(bytes) = output.bytes else {
-            found.iter_mut().for_each(|found| found.unread.push(output.label.clone()));
-            continue;
-        };
-        let said: Uncompiled = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-        let file = output
-            .label
-            .strip_prefix("//files/")
-            .and_then(|rest| rest.strip_suffix(":variants"));
-        let Some(file) = file.map(engine::values::label::unescape) else {
-            continue;
-        };
-        let is_named = |at: &usize| wanted[*at].is_named_by(&said.words) || wanted[*at].is_named_by(&said.outside);
-        let of: Vec<usize> = (0..wanted.len()).filter(|at| is_named(at) && sees(*at, &file)).collect();
-        if !of.is_empty() {
-            naming.insert(file, of);
+    let mut naming: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    let words = outputs.words(WordSource::Variants)?;
+    for (at, wanted) in wanted.iter().enumerate() {
+        found[at].unread.extend(words.unread().map(str::to_owned));
+        let short = wanted.word.strip_suffix("Attribute").filter(|_| wanted.is_type);
+        for word in std::iter::once(wanted.word).chain(short) {
+            for (file, _) in words.holders(word, "") {
+                let file = file.name();
+                if sees(at, &file) {
+                    naming.entry(file).or_default().insert(at);
+                }
+            }
         }
     }
     let labels = |target| naming.keys().map(|file| file_label(file, target)).collect::<Vec<String>>();

@@ -5,17 +5,25 @@ use super::index::{Symbols, is_within, namespace, simple_name};
 use super::outputs::SymbolError;
 use super::usages::{Subject, Usages};
 use super::visibility::{Audience, Visibility};
+use super::word_index::WordIndex;
 use producers::csharp::deps::dotnet;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// By subject the types whose code has the words of the subject, each with whether a using directive of it opens the namespace of the subject's type.
 pub(super) type Naming = Vec<BTreeMap<String, bool>>;
 
-/// Whether the names that code mentions have the words of a subject, and open the namespace of its type.
-pub(super) fn names(mentioned: &HashSet<String>, subject: &Subject) -> Option<bool> {
+/// The types whose code mentions the words of a subject, each with whether it opens the namespace of the subject's type.
+pub(super) fn names(words: &WordIndex, subject: &Subject) -> Vec<(String, bool)> {
     let of = namespace(&subject.key);
-    let has_words = mentioned.contains(simple_name(&subject.key)) && mentioned.contains(subject.name_in_uses());
-    (!of.is_empty() && has_words).then(|| mentioned.contains(&format!("ns:{of}")))
+    if of.is_empty() {
+        return Vec::new();
+    }
+    let opening: HashSet<String> = words.holders(&format!("ns:{of}"), "").map(|(user, _)| user.name()).collect();
+    let named = words
+        .holders(subject.name_in_uses(), simple_name(&subject.key))
+        .filter(|(_, names_type)| *names_type);
+    let named = named.map(|(user, _)| user.name());
+    named.map(|user| (user.clone(), opening.contains(&user))).collect()
 }
 
 /// Says of each subject which projects name it without a reference.
