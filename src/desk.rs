@@ -83,7 +83,7 @@ pub trait Serving {
     /// Caches the index, true as of `moment`.
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment);
     /// Returns the last word index of a source and the moment as of which it is true; sources may have changed since.
-    fn words(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)>;
+    fn word_index(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)>;
     /// Caches a word index, true as of `moment`.
     fn keep_words(&self, source: WordSource, index: &Arc<WordIndex>, moment: Option<Moment>);
 }
@@ -387,7 +387,7 @@ impl Desk<'_> {
     fn read_words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
         let pattern = [source.pattern()];
         // Indexes are compared by the digests of outputs, so that of the files serves an overlay, too.
-        let before = self.indexes.and_then(|host| host.words(source));
+        let before = self.indexes.and_then(|host| host.word_index(source));
         let Some((before, moment)) = before else {
             let report = self.outputs(&pattern, true)?;
             let listed = report.roots.iter().map(|root| (root.label.clone(), root.output)).collect();
@@ -418,7 +418,7 @@ impl Desk<'_> {
 impl Outputs for Desk<'_> {
     type Error = Failed;
 
-    fn words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
+    fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
         if let Some(known) = self.words.get(&source) {
             return Ok(known.clone());
         }

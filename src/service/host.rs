@@ -538,7 +538,7 @@ impl Serving for Seat<'_> {
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment) {
         *self.host.index.lock().unwrap_or_else(PoisonError::into_inner) = Some((index.clone(), moment));
     }
-    fn words(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)> {
+    fn word_index(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)> {
         let words = self.host.words.lock().unwrap_or_else(PoisonError::into_inner);
         words.get(&source).cloned()
     }

@@ -30,7 +30,7 @@ pub(super) fn mentioning<O: Outputs>(
         if !subjects.iter().any(told) {
             continue;
         }
-        let words = outputs.words(source)?;
+        let words = outputs.word_index(source)?;
         for (((subject, mentioning), naming), found) in subjects.iter().zip(&mut mentioning).zip(&mut naming).zip(&mut *found) {
             if source == WordSource::Mentions {
                 naming.extend(names(&words, subject));

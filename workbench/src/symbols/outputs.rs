@@ -30,7 +30,7 @@ pub trait Outputs {
     ///
     /// # Errors
     /// As [`Self::read`], and when an output is damaged.
-    fn words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
+    fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
         let outputs = self.read(&[source.pattern()])?;
         Ok(Arc::new(WordIndex::of(source, outputs)?))
     }

@@ -78,7 +78,7 @@ impl Graph {
     pub fn around<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str, way: Way, depth: u32) -> Result<Self, O::Error> {
         let mut graph = Self::default();
         if way == Way::Rdeps {
-            graph.unread = outputs.words(WordSource::Dependencies)?.unread().map(str::to_owned).collect();
+            graph.unread = outputs.word_index(WordSource::Dependencies)?.unread().map(str::to_owned).collect();
         }
         let (mut here, mut seen) = (BTreeSet::from([key.to_owned()]), BTreeSet::from([key.to_owned()]));
         for _ in 0..depth {
@@ -99,7 +99,7 @@ impl Graph {
         let labels: BTreeSet<String> = match way {
             Way::Deps => keys.iter().map(|key| type_label(key, "deps")).collect(),
             Way::Rdeps => {
-                let words = outputs.words(WordSource::Dependencies)?;
+                let words = outputs.word_index(WordSource::Dependencies)?;
                 let users = keys.iter().flat_map(|key| words.holders(key, ""));
                 users.map(|(user, _)| user.label("deps")).collect()
             }

@@ -41,7 +41,7 @@ pub(super) fn add_unbound<O: Outputs>(
     found: &mut [Usages],
 ) -> Result<(), O::Error> {
     let mut naming: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-    let words = outputs.words(WordSource::Variants)?;
+    let words = outputs.word_index(WordSource::Variants)?;
     for (at, wanted) in wanted.iter().enumerate() {
         found[at].unread.extend(words.unread().map(str::to_owned));
         let short = wanted.word.strip_suffix("Attribute").filter(|_| wanted.is_type);

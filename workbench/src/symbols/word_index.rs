@@ -49,7 +49,7 @@ impl WordSource {
     }
 
     /// Returns the words of an output. The words of a type whose output has another form are unknown: none.
-    fn words(self, bytes: &[u8]) -> Result<Vec<Cow<'_, str>>, serde_json::Error> {
+    fn words_in_output(self, bytes: &[u8]) -> Result<Vec<Cow<'_, str>>, serde_json::Error> {
         #[derive(Deserialize)]
         struct Keys<'a> {
             #[serde(borrow)]
@@ -171,7 +171,7 @@ impl WordIndex {
                     rows[at].output = None;
                     continue;
                 };
-                let words = source.words(bytes).map_err(|_| SymbolError::damaged().at_label(label))?;
+                let words = source.words_in_output(bytes).map_err(|_| SymbolError::damaged().at_label(label))?;
                 let mut of_row: Vec<u32> = words.iter().map(|word| number(numbers, word)).collect();
                 of_row.sort_unstable();
                 of_row.dedup();
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn words_of_each_source() {
         let words = |source: WordSource, text: &str| -> Vec<String> {
-            let words = source.words(text.as_bytes()).expect("sound");
+            let words = source.words_in_output(text.as_bytes()).expect("sound");
             words.into_iter().map(Cow::into_owned).collect()
         };
         let deps = r#"{"evidence":{"A":{},"B\u0041":{}},"type":"N.C"}"#;
@@ -338,7 +338,7 @@ mod tests {
         let variants = r#"{"declared":[],"outside":["X"],"words":["Y"]}"#;
         assert_eq!(words(WordSource::Variants, variants), ["Y", "X"]);
         assert_eq!(words(WordSource::Mentions, "{"), Vec::<String>::new());
-        assert!(WordSource::Variants.words(b"{").is_err());
+        assert!(WordSource::Variants.words_in_output(b"{").is_err());
         assert_eq!(WordSource::Variants.pattern(), "//files/...:variants");
     }
 }
