@@ -382,6 +382,9 @@ impl<'c> Desk<'c> {
     }
 }
 
+/// Labels of targets with the digests of their outputs, if they have any.
+type ListedOutputs = Vec<(Arc<str>, Option<Digest>)>;
+
 impl Desk<'_> {
     /// Makes a word index, or takes over what did not change of the last one.
     fn read_words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
@@ -406,7 +409,7 @@ impl Desk<'_> {
     }
 
     /// Returns the targets of labels or patterns with the digests of their outputs; builds those that are not current.
-    fn listed(&mut self, labels: &[String]) -> Result<Vec<(Arc<str>, Option<Digest>)>, Failed> {
+    fn listed(&mut self, labels: &[String]) -> Result<ListedOutputs, Failed> {
         let (context, method) = (self.context, self.method);
         let (_, session) = self.open()?;
         let (report, code) = list_outputs(context, session, method, labels)?;

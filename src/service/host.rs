@@ -95,6 +95,9 @@ const READERS: usize = 2;
 /// Attempts to answer a question whose sources change meanwhile.
 const TRIES: usize = 5;
 
+/// A word index, and the moment of the watch at which it was true, if there is a watch.
+pub type KnownWords = (Arc<WordIndex>, Option<Moment>);
+
 /// Answers requests of any number of clients.
 pub struct Host {
     global: Global,
@@ -108,7 +111,7 @@ pub struct Host {
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
-    words: Mutex<HashMap<WordSource, (Arc<WordIndex>, Option<Moment>)>>,
+    words: Mutex<HashMap<WordSource, KnownWords>>,
     /// Last graph that a request loaded.
     graphs: GraphMemory,
     meter: Meter,
@@ -538,7 +541,7 @@ impl Serving for Seat<'_> {
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment) {
         *self.host.index.lock().unwrap_or_else(PoisonError::into_inner) = Some((index.clone(), moment));
     }
-    fn word_index(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)> {
+    fn word_index(&self, source: WordSource) -> Option<KnownWords> {
         let words = self.host.words.lock().unwrap_or_else(PoisonError::into_inner);
         words.get(&source).cloned()
     }
