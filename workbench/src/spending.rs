@@ -83,7 +83,7 @@ fn sum(entries: impl Iterator<Item = LedgerEntry>) -> Spending {
         }
     }
     let mut targets: Vec<(String, Sum)> = by_label.into_iter().collect();
-    let weight = |sum: &Sum| (sum.spent.micros, sum.spent.input_tokens + sum.spent.output_tokens);
+    let weight = |sum: &Sum| (sum.money.values().max().copied(), sum.spent.input_tokens + sum.spent.output_tokens);
     targets.sort_by(|a, b| weight(&b.1).cmp(&weight(&a.1)).then_with(|| a.0.cmp(&b.0)));
     spending.targets = targets;
     spending

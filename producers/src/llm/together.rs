@@ -142,6 +142,10 @@ fn submitted_groups(submissions: &Submissions) -> Vec<Vec<(usize, &JointQuestion
 
 /// Asks the questions of a group as one and delivers each share. If the limits of the run do not cover them, asks each half of them as one.
 fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(usize, &JointQuestion)], cancel: &Cancel) {
+    if let [(number, _)] = group {
+        member.deliver(*number, Box::new(Share::Alone(Spent::default())));
+        return;
+    }
     let turns = joined(group);
     let why = format!("{} questions are asked as one", group.len());
     let asked = {
@@ -233,6 +237,15 @@ fn name_of(label: &str) -> &str {
     &package[start..]
 }
 
+/// Whether a heading has the name of a question, as it was asked or without the numbers of type parameters.
+fn is_named(heading: &str, label: &str) -> bool {
+    let [heading, name] = [heading, label].map(name_of);
+    heading == name
+        || name
+            .split_once('`')
+            .is_some_and(|(bare, arity)| heading == bare && !arity.contains(['+', '#']))
+}
+
 /// Splits the answer into the shares of a group.
 fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
@@ -258,7 +271,8 @@ const NO_CHANGE: &str = "NO CHANGE";
 /// Returns the text under each heading, or [`NO_CHANGE`] for all if the answer is nothing else; `None` for a question whose answer is missing, empty,
 /// there twice in different words, under another name, or cut.
 fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
-    if text.trim().eq_ignore_ascii_case(NO_CHANGE) && !is_cut {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    if words.collect::<Vec<_>>().join(" ").eq_ignore_ascii_case(NO_CHANGE) && !is_cut {
         return vec![Some(NO_CHANGE.to_owned()); labels.len()];
     }
     let mut found: Vec<Vec<String>> = vec![Vec::new(); labels.len()];
@@ -269,7 +283,7 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
         if let Some((number, name)) = heading(line) {
             at = number.checked_sub(1).filter(|at| *at < labels.len());
             if let Some(at) = at {
-                spoilt[at] |= !(name.is_empty() || name_of(name) == name_of(labels[at]));
+                spoilt[at] |= !(name.is_empty() || is_named(name, labels[at]));
                 found[at].push(String::new());
             }
             continue;
@@ -301,13 +315,11 @@ fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
 
 /// Parses number and name of a heading such as `# ANSWER 2: //types/N.A:semantic`, in the variations that models write.
 fn heading(line: &str) -> Option<(usize, &str)> {
-    let inner = line.trim().trim_start_matches(['#', '*']);
-    if inner.len() == line.trim().len() {
-        return None;
-    }
-    let inner = inner.trim_start();
-    let (word, rest) = inner.split_once(' ')?;
-    if !word.eq_ignore_ascii_case("ANSWER") {
+    let bare = line.trim();
+    let inner = bare.trim_start_matches(['#', '*']);
+    let is_decorated = inner.len() < bare.len();
+    let (word, rest) = inner.trim_start().split_once(' ')?;
+    if !(word == "ANSWER" || is_decorated && word.eq_ignore_ascii_case("ANSWER")) {
         return None;
     }
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

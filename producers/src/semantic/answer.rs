@@ -204,9 +204,9 @@ fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w 
 /// Whether a line announces a type, known or not: as asked for, or as the heading of a summary.
 fn announces_type(line: &str) -> bool {
     let (inner, decorated) = undecorated(line);
-    let rest = inner
-        .strip_prefix("TYPE")
-        .or_else(|| inner.strip_prefix("Semantic").filter(|_| decorated));
+    let word = inner.split([' ', ':']).next().unwrap_or_default();
+    let is_heading = word == "TYPE" || decorated && (word.eq_ignore_ascii_case("type") || word == "Semantic");
+    let rest = inner.get(word.len()..).filter(|_| is_heading);
     rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
 }
 
@@ -380,6 +380,7 @@ mod tests {
             ("# TYPE: N.A", true),
             ("# Semantic: N.A T_1", true),
             ("# TYPE: N.Other", false),
+            ("## Type: N.Other", false),
             ("# Semantic: N.Other T_9", false),
             ("Semantic: it means", true),
         ] {

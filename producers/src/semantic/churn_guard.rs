@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 /// Share of common words above which a text with the same facts is a mere rewording.
 pub(super) const SAME_WORDS: f64 = 0.6;
 
+/// Why a text stays that was only worded anew.
+pub(super) const REWORDED: &str = "it only words the same anew";
+
 /// Returns why the old text stays; `None` when the new one may replace it.
 pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &Names) -> Option<&'static str> {
     if old == new {
@@ -26,8 +29,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
         return Some("it rests on nothing that moved");
     }
     let (before, after) = (Words::of(old), Words::of(new));
-    (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS)
-        .then_some("it only words the same anew")
+    (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS).then_some(REWORDED)
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
@@ -39,10 +41,16 @@ pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names
     speaks_of(text, moved) || evidence::check(text, key, names).kept.iter().any(touched)
 }
 
-/// Whether a member has no name that a text could use: a constructor, an operator, an indexer.
+/// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.
 pub(super) fn is_odd(name: &str) -> bool {
     let name = evidence::member(name);
-    name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    name.is_empty() || name == "Finalize" || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// Whether a text denies something.
+pub(super) fn denies(text: &str) -> bool {
+    let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '\''));
+    words.any(|word| is_negation(&word.to_lowercase()))
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency.

@@ -11,7 +11,7 @@ use super::prompt::{self, Material};
 use super::room::{Room, Rooms};
 use super::shrink;
 use super::slots::Slot;
-use super::splice::{self, Spliced};
+use super::splice::{self, Spliced, Unshown};
 use super::subject::type_key;
 use super::template::Template;
 use crate::llm::{About, Answer, Ask, Question, Turn, Wants, together};
@@ -334,7 +334,7 @@ impl<'a> Talk<'a> {
 
     /// Returns a new answer that keeps the sections of the earlier one which are still right.
     pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: AnswerInProgress) -> AnswerInProgress {
-        let spliced = self.spliced(material, base, moved, &made.summaries);
+        let spliced = self.spliced(material, base, moved, &made.summaries, None);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
         let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
             let written = sections.iter().filter(|(name, text)| same(key, name) == Some(*text));
@@ -356,16 +356,40 @@ impl<'a> Talk<'a> {
     }
 
     /// Returns an earlier answer with those new sections that say more than the old ones.
-    fn spliced(&self, material: &Material<'_>, base: &Base, moved: &Moved, answered: &Summaries) -> Spliced {
+    /// Puts the answered sections into the earlier answer. Of a patch (its sections as written, and the claims that it was not shown), what was shown
+    /// of a section is compared with what was written of it.
+    fn spliced(
+        &self,
+        material: &Material<'_>,
+        base: &Base,
+        moved: &Moved,
+        answered: &Summaries,
+        patch: Option<(&Summaries, &Unshown)>,
+    ) -> Spliced {
         let names = Names::of(material.slots);
         splice::splice(&base.summaries, answered, |key, name, old, new| {
-            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
+            let place = (key.to_owned(), name.to_owned());
+            if base.corrected.contains(&place) {
                 return Some("a person wrote it");
             }
+            if old == new {
+                return Some("nothing is different");
+            }
+            let shown = patch.and_then(|(_, unshown)| {
+                let hidden = unshown.get(&place)?;
+                let claims = splice::claims(old).into_iter().filter(|claim| !hidden.contains(*claim));
+                Some(claims.collect::<Vec<_>>().join("\n"))
+            });
+            let old = shown.as_deref().unwrap_or(old);
+            let written = patch.and_then(|(written, _)| written.get(key)?.get(name));
+            let new = written.map_or(new, String::as_str);
             // A type's role follows from its declarations; summaries of its readers depend on these words.
             let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
             let stays = || is_for && !churn_guard::rests_on_moved(old, type_key(key), moved, &names);
-            churn_guard::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
+            // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
+            let needless = churn_guard::needless(old, new, type_key(key), moved, &names);
+            let needless = needless.filter(|why| patch.is_none() || name == ROLE || *why != churn_guard::REWORDED);
+            needless.or_else(|| stays().then_some("no declaration moved"))
         })
     }
 
@@ -449,7 +473,7 @@ impl<'a> Talk<'a> {
         };
         let unshown = material.unshown(&base.summaries, moved);
         let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
-        let spliced = self.spliced(material, base, moved, &answered);
+        let spliced = self.spliced(material, base, moved, &answered, Some((&read.summaries, &unshown)));
         let changed = !spliced.changed.is_empty();
         let written = read
             .summaries

@@ -21,7 +21,7 @@ pub(super) struct Moved {
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
-    /// Names of members of the subject whose code reaches those members, themselves included.
+    /// Names of members of the subject whose code reaches those members or changed dependencies, themselves included.
     pub(super) reached: BTreeSet<String>,
     /// Words on changed lines of the code, declarations or documentation of the subject.
     pub(super) touched: BTreeSet<String>,
@@ -119,8 +119,9 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
             moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
         }
     }
-    if !moved.names.is_empty() {
-        moved.reached = reaching(&moved.names, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
+    let roots: BTreeSet<String> = moved.names.union(&moved.dependency_words).cloned().collect();
+    if !roots.is_empty() {
+        moved.reached = reaching(&roots, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
     }
     moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
     moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };

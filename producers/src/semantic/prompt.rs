@@ -7,8 +7,8 @@ use super::evidence::{self, Names};
 use super::fence::fenced;
 use super::moved::{Moved, names_any};
 use super::parameters::{ROLE, Wishes};
-use super::slots::{Kind, Slot};
-use super::splice::{self, NOTHING, Unshown};
+use super::slots::{Kind, Slot, simple};
+use super::splice::{self, Unshown};
 use super::subject::type_key;
 use super::template::{Part, Template};
 use crate::languages::described::FILE_ID;
@@ -84,7 +84,7 @@ impl Material<'_> {
     pub(super) fn concerned(&self, moved: &Moved) -> Vec<&Head> {
         let names_changed = |head: &Head| {
             let mut own = self.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == head.key);
-            own.any(|slot| names_any(&slot.text(), &moved.dependency_words))
+            own.any(|slot| names_any(&slot.text(), &moved.reached))
         };
         let is_concerned = |head: &&Head| moved.types.contains(&head.key) || names_changed(head);
         let concerned: Vec<&Head> = self.heads.iter().filter(is_concerned).collect();
@@ -113,11 +113,13 @@ impl Material<'_> {
             if !claims.is_empty() {
                 shown.push(format!("{name}:\n{}\n", claims.join("\n")));
             }
-            left_out.extend(hidden.map(|hidden| format!("{name} {}", hidden.iter().filter(|claim| *claim != NOTHING).count())));
+            let count = hidden.into_iter().flatten().filter(|claim| !splice::is_nothing(claim)).count();
+            left_out.extend((count > 0).then(|| format!("{name} {count}")));
         }
         let left_out = left_out.join(", ");
         match (shown.is_empty(), left_out.is_empty()) {
-            (true, _) => format!("{label}, claims not shown: {left_out}"),
+            (true, true) => format!("{label}, no claims"),
+            (true, false) => format!("{label}, claims not shown: {left_out}"),
             (false, true) => fenced(&format!("{label} (data)"), "", &shown.join("\n")),
             (false, false) => {
                 let shown = fenced(&format!("{label} (data)"), "", &shown.join("\n"));
@@ -126,14 +128,22 @@ impl Material<'_> {
         }
     }
 
-    /// Returns the claims that give evidence and do not rest on what moved, and those of empty sections: a patch shows the others.
+    /// Returns the claims that a patch does not show: those of empty sections, and those that give evidence and do not rest on what moved. What is said
+    /// of the type as a whole may rest on any of its members, what is denied on an added one.
     pub(super) fn unshown(&self, old: &Summaries, moved: &Moved) -> Unshown {
         if moved.whole || moved.names.iter().any(|name| churn_guard::is_odd(name)) {
             return Unshown::new();
         }
         let names = Names::of(self.slots);
-        let is_untouched = |key: &str, text: &str| {
-            text == NOTHING || !evidence::check(text, key, &names).kept.is_empty() && !churn_guard::rests_on_moved(text, key, moved, &names)
+        let has_added = moved.members.iter().any(|member| member.ends_with("(added)"));
+        let is_untouched = |key: &str, section: &str, text: &str| {
+            if splice::is_nothing(text) {
+                return true;
+            }
+            let evidence = evidence::check(text, key, &names).kept;
+            let is_about_all = section != ROLE && moved.own && evidence.iter().any(|item| evidence::member(item) == simple(key));
+            let may_be_refuted = has_added && section != ROLE && churn_guard::denies(text);
+            !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_moved(text, key, moved, &names))
         };
         let mut unshown = Unshown::new();
         for (key, sections) in old {
@@ -142,7 +152,7 @@ impl Material<'_> {
                 .iter()
                 .filter(|(name, _)| *name != ROLE || !moved.declared.contains(of_type))
             {
-                let claims = splice::claims(text).into_iter().filter(|claim| is_untouched(of_type, claim));
+                let claims = splice::claims(text).into_iter().filter(|claim| is_untouched(of_type, name, claim));
                 let claims: BTreeSet<String> = claims.map(str::to_owned).collect();
                 if !claims.is_empty() {
                     unshown.insert((key.clone(), name.clone()), claims);

@@ -119,7 +119,11 @@ impl Renames {
             words.entry(old).or_default().insert(new, true);
         }
         let mut used = BTreeSet::new();
-        for (old, new) in now.iter().filter_map(|slot| self.members.get(&slot.key)).flatten() {
+        let of_members = now.iter().filter_map(|slot| Some((&slot.key, self.members.get(&slot.key)?)));
+        for (of, (old, new)) in of_members.flat_map(|(of, pairs)| pairs.iter().map(move |pair| (of, pair))) {
+            if !is_unambiguous(then, of, (old, new)) {
+                continue;
+            }
             let [old, new] = [old, new].map(|key| member_name(key).to_owned());
             used.insert(old.clone());
             words.entry(old).or_default().insert(new, true);
@@ -343,6 +347,20 @@ impl Seen {
             .map(|(new, old)| (old, new))
             .collect()
     }
+}
+
+/// Whether the former name of a member of a type is the name of no other member that is shown, and its new name that of none.
+fn is_unambiguous(then: &[Slot], of: &str, (old, new): (&str, &str)) -> bool {
+    let declares = |slot: &&Slot| matches!(slot.kind, Kind::Structure | Kind::Code | Kind::Signatures);
+    let members = then
+        .iter()
+        .filter(declares)
+        .flat_map(|slot| slot.pieces.iter().map(move |(key, _)| (&slot.key, key)));
+    let is_other = |(owner, key): (&String, &String)| {
+        let name = member_name(key);
+        name == member_name(new) || name == member_name(old) && (owner != of || key != old)
+    };
+    !members.into_iter().any(is_other)
 }
 
 /// Returns the name in the key of a member.

@@ -4,7 +4,7 @@ use super::answer::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The text of a section that has no claims.
-pub(super) const NOTHING: &str = "- None.";
+const NOTHING: &str = "- None.";
 
 /// An earlier answer with a patch applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,13 +16,20 @@ pub(super) struct Spliced {
     pub(super) kept: Vec<(String, &'static str)>,
 }
 
+/// Whether a claim says that there is nothing to say, in whatever form.
+pub(super) fn is_nothing(claim: &str) -> bool {
+    let words = claim.split(" [").next().unwrap_or_default();
+    let words = words.trim_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '.' | '*'));
+    words.eq_ignore_ascii_case("none")
+}
+
 /// Claims that a patch does not show, by key of the type and section.
 pub(super) type Unshown = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// Splits a section into its claims, each with the lines that continue it; a section with a fence is one.
 pub(super) fn claims(section: &str) -> Vec<&str> {
     let is_start = |at: &usize| section[*at..].starts_with("- ") && (*at == 0 || section.as_bytes()[at - 1] == b'\n');
-    let starts: Vec<usize> = match section.contains("```") {
+    let starts: Vec<usize> = match section.contains("```") || section.contains("~~~") {
         true => Vec::new(),
         false => (1..section.len())
             .filter(|at| section.is_char_boundary(*at))
@@ -47,8 +54,9 @@ pub(super) fn with_unshown(old: &Summaries, answered: &Summaries, unshown: &Unsh
         let stays = |claim: &&&str| hidden.contains(**claim) || new.contains(claim);
         let added = new.iter().filter(|claim| !before.contains(claim));
         let mut merged: Vec<&str> = before.iter().filter(stays).chain(added).copied().collect();
-        if merged.iter().any(|claim| *claim != NOTHING) {
-            merged.retain(|claim| *claim != NOTHING);
+        merged.retain(|claim| !is_nothing(claim));
+        if merged.is_empty() {
+            merged.push(NOTHING);
         }
         *text = merged.join("\n");
     }
@@ -103,7 +111,9 @@ mod tests {
         assert_eq!(merged("- a\n- b\n- c", "- d\n- c", &["- a"]), "- a\n- c\n- d");
         assert_eq!(merged("- None.", "- d", &["- None."]), "- d");
         assert_eq!(merged("- None.", "- None.", &["- None."]), "- None.");
-        assert_eq!(merged("- a\n- b", "- None.", &["- a"]), "- a");
+        for none in ["- None.", "None.", "- none", "- None [Get]."] {
+            assert_eq!(merged("- a\n- b", none, &["- a"]), "- a", "{none}");
+        }
     }
 
     proptest! {
