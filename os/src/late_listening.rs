@@ -77,9 +77,9 @@ impl Queue {
         heard.set_nonblocking(true).map_err(of_io)?;
         tell.set_nonblocking(true).map_err(of_io)?;
         let state = Arc::new(Mutex::new(State::default()));
-        let told = state.clone();
+        let shared = state.clone();
         let hear = move |event: notify::Result<Event>| {
-            let mut state = lock(&told);
+            let mut state = lock(&shared);
             match event {
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
                 Ok(event) => {

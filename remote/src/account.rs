@@ -126,13 +126,13 @@ impl Account {
 
     /// Counts something that is still wrong after it was sent again.
     pub(crate) fn count_damaged(&self, what: &Doubt) {
-        let told = match what {
+        let description = match what {
             Doubt::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
             Doubt::Result(key) => format!("result of {}", key.0),
         };
         let mut state = self.state();
         if state.summary.broken.len() < TOLD {
-            state.summary.broken.insert(told);
+            state.summary.broken.insert(description);
         }
     }
 

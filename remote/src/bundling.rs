@@ -105,14 +105,14 @@ impl Inner {
         };
         let (stored, trouble) = file(std::slice::from_ref(own));
         self.account.count(|summary| summary.stored += stored);
-        let stands = stored == 0 && matches!(trouble, Some(NotTaken::This(_))) && earlier.lists(offer);
-        if stored == 0 && !stands {
+        let is_filed = stored == 0 && matches!(trouble, Some(NotTaken::This(_))) && earlier.lists(offer);
+        if stored == 0 && !is_filed {
             trouble.into_iter().for_each(|trouble| self.not_taken(trouble));
             return Ok(false);
         }
         // A server that never overwrites keeps old pointers; then older trees are found.
         file(pointers);
-        Ok(is_sound && (stands || self.is_found_again(server, &filed_as(own, bytes))))
+        Ok(is_sound && (is_filed || self.is_found_again(server, &filed_as(own, bytes))))
     }
 
     /// Prepares a bundle of results with these keys; returns the prefixes of those that need not be offered.

@@ -345,16 +345,16 @@ impl Inner {
             .iter()
             .filter_map(|blob| Some((*blob, self.names.get(function, blob)?)))
             .collect();
-        let mut asked: BTreeSet<Name> = names.values().copied().collect();
-        let along = server.along.take(&asked);
-        asked.retain(|name| !along.contains_key(name));
+        let mut requested: BTreeSet<Name> = names.values().copied().collect();
+        let along = server.along.take(&requested);
+        requested.retain(|name| !along.contains_key(name));
         self.account.count(|summary| {
             summary.blobs_down += along.len() as u64;
             summary.bytes_down += along.values().map(|blob| blob.len() as u64).sum::<u64>();
         });
         // Blobs inlined in a result say nothing about the server's own copies.
-        let read = asked.clone();
-        let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read(asked)).unwrap_or_default();
+        let read = requested.clone();
+        let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read(requested)).unwrap_or_default();
         found.extend(along);
         let found: HashMap<Name, Arc<[u8]>> = found.into_iter().map(|(name, blob)| (name, blob.into())).collect();
         let take = |blob: &BlobRef| {
@@ -416,8 +416,8 @@ impl RemoteCache for Client {
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
         let server = self.inner.server();
         let found = server.as_ref().and_then(|server| self.inner.find_content(server, names));
-        let asked = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
-        if let Some(name) = asked {
+        let looked_up = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
+        if let Some(name) = looked_up {
             self.inner.account.count_lookup(&ActionKey(*name), found.is_some());
         }
         let ((at, content), server) = found.zip(server)?;

@@ -183,8 +183,8 @@ impl Server {
 
 /// Runs a function that may block on a disk or a network.
 async fn blocking<T: Send + 'static>(ask: impl FnOnce() -> Result<T, Status> + Send + 'static) -> Result<T, Status> {
-    let asked = tokio::task::spawn_blocking(ask).await;
-    asked.unwrap_or_else(|_| Err(Status::unknown("it could not be read")))
+    let answer = tokio::task::spawn_blocking(ask).await;
+    answer.unwrap_or_else(|_| Err(Status::unknown("it could not be read")))
 }
 
 /// Returns whether a status means that the client may never do this.

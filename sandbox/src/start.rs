@@ -125,9 +125,9 @@ impl Confined {
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
             return matches!(poll(&mut [PollFd::new(line, PollFlags::IN)], Some(&now)), Ok(1));
         }
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         self.pid()
-            .is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), look), Ok(None) | Err(Errno::INTR)))
+            .is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None) | Err(Errno::INTR)))
     }
 
     /// Kills the rest of the process group at [`Level::None`].

@@ -52,13 +52,13 @@ pub(super) fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
 
 /// Returns whether all of it is found undamaged; asserts that nothing else is.
 pub(super) fn is_found(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) -> bool {
-    let asked: Vec<_> = made.iter().map(|(result, _)| lookup_of(result)).collect();
+    let lookups: Vec<_> = made.iter().map(|(result, _)| lookup_of(result)).collect();
     let mut all = true;
-    for (found, (result, blobs)) in client.find(&asked).into_iter().zip(made) {
+    for (found, (result, blobs)) in client.find(&lookups).into_iter().zip(made) {
         all &= found.is_some();
         assert!(found.is_none_or(|found| found == *result));
-        let asked: Vec<BlobRef> = result.outputs.iter().map(|output| output.blob).collect();
-        for (came, blob) in client.fetch(&asked).into_iter().zip(blobs) {
+        let blob_refs: Vec<BlobRef> = result.outputs.iter().map(|output| output.blob).collect();
+        for (came, blob) in client.fetch(&blob_refs).into_iter().zip(blobs) {
             all &= came.is_some();
             assert!(came.is_none_or(|came| came == *blob));
         }
@@ -227,8 +227,8 @@ fn what_is_remembered_of_one_cache_is_not_asked_of_another() {
     assert!(other.read_volumes(&addresses).iter().all(Option::is_none));
     assert!(other.read_outputs(&addresses).iter().all(Vec::is_empty));
     assert!(other.finish(None).lies.is_empty());
-    let moved = tempfile::tempdir().unwrap();
-    let (empty, _) = client(shared(moved.path()));
+    let other_folder = tempfile::tempdir().unwrap();
+    let (empty, _) = client(shared(other_folder.path()));
     assert!(empty.read_outputs(&addresses).iter().all(Vec::is_empty));
     assert!(empty.finish(None).lies.is_empty());
 }

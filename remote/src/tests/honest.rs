@@ -50,9 +50,9 @@ fn what_one_offers_another_finds() {
         assert!(limit == 0 || server.shelf.lock().unwrap().largest_batch <= limit);
 
         let (other, _) = client(def(&server.endpoint()));
-        let mut asked: Vec<Wanted> = made.iter().map(|(result, _)| lookup_of(result)).collect();
-        asked.push(lookup_of(&result("nobody made this", &[b""]).0));
-        let found = other.find(&asked);
+        let mut lookups: Vec<Wanted> = made.iter().map(|(result, _)| lookup_of(result)).collect();
+        lookups.push(lookup_of(&result("nobody made this", &[b""]).0));
+        let found = other.find(&lookups);
         let expected: Vec<_> = made.iter().map(|(result, _)| Some(result.clone())).chain([None]).collect();
         assert_eq!(found, expected);
         let blobs: Vec<BlobRef> = made
@@ -167,16 +167,16 @@ fn a_token_goes_with_every_question_and_nothing_of_who_or_where() {
     let headers = server.shelf.lock().unwrap().headers.clone();
     assert_eq!(headers.get("authorization").unwrap(), "Bearer hush-hush");
     assert_eq!(headers.get("x-team").unwrap(), "docs");
-    let told = headers.get_bin("build.bazel.remote.execution.v2.requestmetadata-bin").unwrap();
-    let told = RequestMetadata::decode(told.to_bytes().unwrap()).unwrap();
-    let tool = told.tool_details.clone().unwrap();
+    let metadata = headers.get_bin("build.bazel.remote.execution.v2.requestmetadata-bin").unwrap();
+    let metadata = RequestMetadata::decode(metadata.to_bytes().unwrap()).unwrap();
+    let tool = metadata.tool_details.clone().unwrap();
     assert_eq!(tool.tool_name, "cortex");
     let expected = RequestMetadata {
         tool_details: Some(tool),
-        tool_invocation_id: told.tool_invocation_id.clone(),
+        tool_invocation_id: metadata.tool_invocation_id.clone(),
         ..RequestMetadata::default()
     };
-    assert_eq!(told, expected);
+    assert_eq!(metadata, expected);
 }
 
 #[test]

@@ -65,11 +65,11 @@ fn a_lie_about_a_blob_is_a_miss() {
         let (other, _) = client(def(&server.endpoint()));
         assert!(other.find(&[lookup_of(&made)])[0].is_some());
         server.habit(habit);
-        let asked: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
-        assert_eq!(other.fetch(&asked), [None, None, None], "{habit:?}");
+        let blob_refs: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
+        assert_eq!(other.fetch(&blob_refs), [None, None, None], "{habit:?}");
         assert_eq!(other.finish(None).lies.get(&lie), Some(&3), "{habit:?}");
         server.habit(Habit::Honest);
-        assert_eq!(other.fetch(&asked), blobs.into_iter().map(Some).collect::<Vec<_>>());
+        assert_eq!(other.fetch(&blob_refs), blobs.into_iter().map(Some).collect::<Vec<_>>());
     }
 }
 
@@ -98,9 +98,9 @@ proptest! {
             if let Some(found) = other.find(&[lookup_of(made)]).pop().flatten() {
                 prop_assert_eq!(&found, made);
             }
-            let asked: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
-            for (blob, asked) in other.fetch(&asked).into_iter().zip(&asked) {
-                prop_assert!(blob.is_none_or(|blob| BlobRef::of(&blob) == *asked));
+            let blob_refs: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
+            for (blob, expected) in other.fetch(&blob_refs).into_iter().zip(&blob_refs) {
+                prop_assert!(blob.is_none_or(|blob| BlobRef::of(&blob) == *expected));
             }
             for found in results_of(&other, "tree").into_iter().flatten() {
                 prop_assert_eq!(found.producer, "toy@1");
