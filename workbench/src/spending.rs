@@ -76,7 +76,7 @@ fn sum(entries: impl Iterator<Item = LedgerEntry>) -> Spending {
     for entry in entries {
         spending.first = Some(spending.first.unwrap_or(entry.at).min(entry.at));
         spending.by_outcome.entry(entry.outcome).or_default().add(&entry);
-        if entry.outcome != Outcome::Saved {
+        if entry.outcome != Outcome::Saved && !entry.spent.is_free() {
             spending.by_model.entry(entry.spent.model.clone()).or_default().add(&entry);
             by_label.entry(entry.label.clone()).or_default().add(&entry);
             spending.spent.add(&entry);

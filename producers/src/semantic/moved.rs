@@ -225,6 +225,27 @@ mod tests {
     }
 
     #[test]
+    fn members_that_use_a_changed_dependency_are_reached() {
+        let code = slot(
+            Kind::Code,
+            "N.Use",
+            &[
+                ("Go()", "Go() { d.Of(4); }"),
+                ("All()", "All() { Go(); }"),
+                ("Else()", "Else() { }"),
+            ],
+        );
+        let dependency = |text: &str| slot(Kind::Signatures, "N.Dep", &[("", "class Dep"), ("Of(int)", text)]);
+        let moved = super::compare_slots(
+            &[code.clone(), dependency("string Of(int)")],
+            &[code, dependency("string? Of(int)")],
+        );
+        assert!(moved.used && !moved.own);
+        let reached: Vec<&str> = moved.reached.iter().map(String::as_str).collect();
+        assert_eq!(reached, ["All", "Dep", "Go", "Of"]);
+    }
+
+    #[test]
     fn what_moved_is_named() {
         let then = [
             slot(

@@ -368,6 +368,35 @@ mod tests {
     }
 
     #[test]
+    fn a_patch_shows_the_claims_that_a_change_may_reach() {
+        let template = Template::built_in().expect("good");
+        let code = |get: &str| Slot {
+            kind: Kind::Code,
+            key: "N.A".into(),
+            pieces: [("Get()", get), ("Put()", "Put() { x; }")]
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .into(),
+        };
+        let (then, now) = ([code("Get() { a; }")], [code("Get() { b; }")]);
+        let material = Material {
+            template: &template,
+            wishes: &wishes(),
+            heads: &[head()],
+            slots: &now,
+        };
+        let claims = "- Gets [Get].\n- Puts [Put].\n- Never shrinks [Put].\n- Keeps all [A].\n- Has no evidence.";
+        let old = Summaries::from([("N.A".to_owned(), BTreeMap::from([("LIMITATIONS".to_owned(), claims.to_owned())]))]);
+        let hidden = |moved: &Moved| -> Vec<String> { material.unshown(&old, moved).into_values().flatten().collect() };
+        let moved = super::super::moved::compare_slots(&then, &now);
+        assert_eq!(hidden(&moved), ["- Never shrinks [Put].", "- Puts [Put]."]);
+        let added = Moved {
+            members: vec!["A.Cut() (added)".to_owned()],
+            ..moved
+        };
+        assert_eq!(hidden(&added), ["- Puts [Put]."], "what is denied may be refuted");
+    }
+
+    #[test]
     fn what_never_changes_stands_first() {
         let template = Template::built_in().expect("good");
         let (wishes, heads) = (wishes(), [head()]);

@@ -525,6 +525,16 @@ mod tests {
             used("Total", "Go() { s.Total(2); }")
         );
         assert_eq!(renames.key("N.Store#Sum(int)"), "N.Store#Total(int)");
+        // Another dependency has a member of the old name, or of the new one: a call could have gone over to it.
+        for other in ["Sum(int)", "Total(string)"] {
+            let disk = Slot {
+                kind: Kind::Signatures,
+                ..code_of("N.Disk", &[(other, "int Of(int n)")])
+            };
+            let [then, now] = [("Sum", "Go() { s.Sum(1); }"), ("Total", "Go() { s.Total(1); }")]
+                .map(|(name, code)| used(name, code).into_iter().chain([disk.clone()]).collect::<Vec<_>>());
+            assert_ne!(renames.carry(&then, &now, &said("Calls Sum.")).slots, now, "{other}");
+        }
     }
 
     proptest! {
