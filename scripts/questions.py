@@ -18,27 +18,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-READ = ["*.cs", "*.csproj", "*.sln", "*.slnx", "*.slnf", "*.props", "*.targets", "*.projitems", "*.shproj", ".gitignore"]
+from accuracy import checkout
+
 DECLARED = re.compile(r"\b(?:class|struct|interface|enum|record(?:\s+(?:class|struct))?)\s+([A-Z]\w*)")
 WORD = re.compile(r"[A-Za-z_]\w*")
 # Comments, and strings of one line: names in them are no uses.
 ASIDE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-
-
-def git(*args, cwd=None):
-    return subprocess.run(["git", *args], cwd=cwd, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def checkout(place, work):
-    parts = [part for part in place.removesuffix(".git").rstrip("/").split("/") if part]
-    name = parts[-2].split("+")[-1] if parts[-1] == "repo" and len(parts) > 1 else parts[-1]
-    target = work / name
-    if not target.exists():
-        git("clone", "-q", "--no-checkout", place, str(target))
-        git("sparse-checkout", "set", "--no-cone", *READ, cwd=target)
-        git("checkout", "-q", "-f", "HEAD", cwd=target)
-    (target / "cortex.toml").write_text(f'[workspace]\nname = "{name}"\nrulesets = ["csharp"]\n')
-    return name, target
 
 
 def names(target, count):
@@ -63,7 +48,7 @@ def main():
     print("| repository | commit | lines of a first build | of the next command | `outline` refused | `usages` refused |")
     print("|---|---|--:|--:|--:|--:|")
     for place in options.repositories:
-        name, target = checkout(place, options.work)
+        name, target, commit = checkout(place, options.work)
         store = options.work / f"{name}.store"
         shutil.rmtree(store, ignore_errors=True)
 
@@ -83,7 +68,7 @@ def main():
                 told = answers[one].stderr.strip().splitlines()
                 print(f"{name}: {question} {one}: {' / '.join(told[:4])}", file=sys.stderr)
         shares = " | ".join(f"{len(refused[question])} of {len(asked)}" for question in ("outline", "usages"))
-        print(f"| {name} | {git('rev-parse', '--short=8', 'HEAD', cwd=target)} | {lines[0]} | {lines[1]} | {shares} |", flush=True)
+        print(f"| {name} | {commit} | {lines[0]} | {lines[1]} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -78,11 +78,11 @@ pub trait Serving {
     fn names(&self) -> Option<(Names, Moment)>;
     /// Caches the names, true as of `moment`.
     fn remember_names(&self, names: &Names, moment: Moment);
-    /// Returns the last search index of types and the moment as of which it is true; sources may have changed since.
+    /// Returns the last search index of types and its moment; sources may have changed since.
     fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)>;
     /// Caches the index, true as of `moment`.
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment);
-    /// Returns the last word index of a source and the moment as of which it is true; sources may have changed since.
+    /// Returns the last word index of a source and its moment; sources may have changed since.
     fn word_index(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)>;
     /// Caches a word index, true as of `moment`.
     fn keep_words(&self, source: WordSource, index: &Arc<WordIndex>, moment: Option<Moment>);

@@ -44,8 +44,6 @@ fn by(text: &str) -> Result<By, String> {
 pub struct Cost {
     /// Seconds since 1970 from which on lines were counted.
     pub since: u64,
-    /// The currency of what has no other.
-    pub currency: Option<String>,
     /// What the groups are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
@@ -78,7 +76,6 @@ impl Method for CostOf {
             since,
             by: self.by,
             groups: groups.unwrap_or_default(),
-            currency: workbench::paid::currency(session),
             spending: spending(session, since)?,
         })
     }
@@ -225,7 +222,6 @@ mod tests {
         let answer = Cost {
             since: 0,
             by: None,
-            currency: None,
             groups: Vec::new(),
             spending: found,
         };

@@ -160,7 +160,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     if *forgotten > 0 {
         let of = count(*forgotten as u64);
         text.push_str(&style.dim(&format!(
-            "\nnot counted: {of} more of which History no longer has what stood then\n"
+            "\nnot counted: {of} more whose results of that time are no longer in History\n"
         )));
     }
     if *unnamed > 0 {

@@ -49,6 +49,7 @@ mod pseudo_terminal;
 mod readers;
 mod reading;
 mod report;
+mod result_files;
 mod sandbox;
 mod selectors;
 mod serve;

@@ -347,9 +347,8 @@ fn resources_are_listed_and_read() {
         let question = json!({"question": "How are nodes moved?", "scope": [scope], "background": true});
         let begun = text(&client.call("investigate", question));
         let uri = begun.split(['(', ')']).nth(1).expect("an address").to_owned();
-        let state = |actual: &str| {
-            actual
-                .lines()
+        let state = |page: &str| {
+            page.lines()
                 .next()
                 .and_then(|line| line.split(": ").nth(1))
                 .unwrap_or_default()

@@ -76,7 +76,7 @@ fn a_build_is_priced_before_it_is_made_and_paid_once() {
     assert_eq!(calls(&bench), 0);
     let cost = bench.run(&["cost", "--json"]).json();
     assert_eq!(
-        (&cost["by_outcome"]["full"]["times"], &cost["currency"]),
+        (&cost["by_outcome"]["full"]["times"], &cost["spent"]["spent"]["currency"]),
         (&2.into(), &"USD".into())
     );
     assert!(cost["spent"]["spent"]["micros"].as_u64().is_some_and(|micros| micros > 0), "{cost}");

@@ -160,7 +160,7 @@ fn what_history_no_longer_has_is_said_not_to_be_counted() {
     let stdout = bench.run(&["explain", "--diff", "1", "19"]).out;
     assert!(stdout.contains("\nat least 1 output differs\n"), "{stdout}");
     assert!(
-        stdout.ends_with("\nnot counted: 1 more of which History no longer has what stood then\n"),
+        stdout.ends_with("\nnot counted: 1 more whose results of that time are no longer in History\n"),
         "{stdout}"
     );
 }
@@ -442,7 +442,7 @@ fn differences_say_what_was_collected() {
     the results were collected: what they were made of is not known any more
       //index:total DIGEST → DIGEST
 
-    not counted: 1 more of which History no longer has what stood then
+    not counted: 1 more whose results of that time are no longer in History
     ");
     let json = bench.run(&["explain", "--diff", "2", "3", "--json"]).json();
     assert_eq!(

@@ -34,7 +34,7 @@ pub struct Blobs {
 pub struct PageMemory(Arc<Mutex<Held>>);
 
 impl PageMemory {
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn lock_pages(&self) -> MutexGuard<'_, Held> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -90,12 +90,12 @@ impl Blobs {
 
     /// Returns a page of an output to read, from memory or the store.
     fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, Lack> {
-        if let Some(page) = self.pages.as_ref().and_then(|pages| pages.held().find(digest)) {
+        if let Some(page) = self.pages.as_ref().and_then(|pages| pages.lock_pages().find(digest)) {
             return Ok(Some(page));
         }
         let found = self.get(digest).map_err(Lack::Broken)?;
         if let (Some(pages), Some(page)) = (&self.pages, &found) {
-            pages.held().remember(*digest, page);
+            pages.lock_pages().remember(*digest, page);
         }
         Ok(found)
     }

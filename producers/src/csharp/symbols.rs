@@ -118,7 +118,7 @@ fn declare<'a>(files: &[(&str, Names)], layout: &Layout, rows: &'a [(&'a str, Ty
 }
 
 /// Returns, for each project that compiles a part of one of these types of one symbol, the type that is its own: the one at home there, otherwise the
-/// one of which it compiles most files and leaves out fewest.
+/// one with most files that the project compiles and, among these, fewest that it does not.
 fn types_of_projects<'a>(same: &[(&'a str, TypeRow)], layout: &'a Layout) -> BTreeMap<&'a str, &'a str> {
     /// Whether the project is its home, files that the project compiles, all its files.
     type Rank = (bool, usize, Reverse<usize>);

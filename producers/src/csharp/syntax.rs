@@ -24,7 +24,7 @@ pub use super::syntax_table::{decode, encode};
 const MOST_SETS: usize = 8;
 
 /// Adds what only other projects compile: the types that the file does not declare under its own symbols, the members that its types do not, and
-/// using directives. Such a member stands in the type that declares it there, with its condition; a type is one whoever compiles the file.
+/// using directives. Such a member stands in the type that declares it there, with its condition: several projects that compile a file see one type.
 fn add_declarations(syntax: &mut Syntax, other: Syntax, projects: &[String]) {
     for using in other.usings {
         if !syntax.usings.contains(&using) {

@@ -268,11 +268,17 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
 /// The answer to a patch that changes nothing.
 const NO_CHANGE: &str = "NO CHANGE";
 
+/// Whether an answer says that nothing changes, in whatever dress.
+pub fn is_no_change(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = words.collect::<Vec<_>>().join(" ").to_uppercase();
+    words == NO_CHANGE || words == "NO CHANGES"
+}
+
 /// Returns the text under each heading, or [`NO_CHANGE`] for all if the answer is nothing else; `None` for a question whose answer is missing, empty,
 /// there twice in different words, under another name, or cut.
 fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    if words.collect::<Vec<_>>().join(" ").eq_ignore_ascii_case(NO_CHANGE) && !is_cut {
+    if is_no_change(text) && !is_cut {
         return vec![Some(NO_CHANGE.to_owned()); labels.len()];
     }
     let mut found: Vec<Vec<String>> = vec![Vec::new(); labels.len()];

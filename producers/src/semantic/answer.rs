@@ -6,6 +6,7 @@
 use super::clean::clean;
 use super::parameters::{Section, is_name};
 use super::slots::simple;
+use crate::llm::together;
 use std::collections::BTreeMap;
 
 /// Limit of bytes of a section.
@@ -132,13 +133,7 @@ pub(super) fn missing_sections(summaries: &Summaries, about: &[(&str, &str)], wa
 
 /// Whether an answer says that nothing changes.
 pub(super) fn is_no_change(text: &str) -> bool {
-    let cleaned = clean(text);
-    let words: Vec<String> = unwrapped(&cleaned)
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_uppercase)
-        .collect();
-    words == ["NO", "CHANGE"] || words == ["NO", "CHANGES"] || words == ["NO_CHANGE"]
+    together::is_no_change(unwrapped(&clean(text)))
 }
 
 /// Removes a fence around the whole text.

@@ -1,6 +1,7 @@
 //! Breaks canonical code, which has few line ends, into lines: so that a diff shows the changed statement and not the whole body.
 
 use super::tokens::{Token, TokenKind, tokens};
+use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 
 /// Limit of bytes of a list in braces that is not broken at its commas, and usual length of a line of a longer one.
@@ -72,11 +73,8 @@ pub(super) fn code_lines(code: &str) -> String {
 
 /// Whether a line of a list ends behind this item. The item itself decides, so that an inserted one moves no other line ends.
 fn ends_line(item: &str, len: usize) -> bool {
-    let hash = item.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let items_in_line = (LONGEST / (item.len() + 1)).max(1) as u64;
-    (hash >> 32) % items_in_line == 0 || len > 4 * LONGEST
+    let items_in_line = (LONGEST / (item.len() + 1)).max(1);
+    usize::from(Digest::of(item.as_bytes()).0[0]).is_multiple_of(items_in_line) || len > 4 * LONGEST
 }
 
 /// Returns the opening braces, as indexes of tokens, of content that is longer than a line.

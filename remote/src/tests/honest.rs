@@ -51,7 +51,7 @@ fn what_one_offers_another_finds() {
 
         let (other, _) = client(def(&server.endpoint()));
         let mut lookups: Vec<Wanted> = made.iter().map(|(result, _)| lookup_of(result)).collect();
-        lookups.push(lookup_of(&result("nobody made this", &[b""]).0));
+        lookups.push(lookup_of(&result("no machine built this", &[b""]).0));
         let found = other.find(&lookups);
         let expected: Vec<_> = made.iter().map(|(result, _)| Some(result.clone())).chain([None]).collect();
         assert_eq!(found, expected);
