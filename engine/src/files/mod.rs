@@ -16,6 +16,7 @@ pub mod read;
 pub(crate) mod scan;
 pub mod stamp;
 pub mod tree;
+mod walk;
 
 pub use leftovers::tidy;
 

@@ -12,6 +12,7 @@ use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use os::errors::SystemError;
+use os::folders::Folder;
 use os::info::{FileInfo, Kind};
 use std::sync::Arc;
 
@@ -44,6 +45,57 @@ pub(crate) struct ScannedDirectory {
     pub(crate) stated: usize,
     /// Files with several names, which may change without any change of their directory.
     pub(crate) linked: Vec<String>,
+}
+
+impl ScannedDirectory {
+    /// Gives a rule file, which is read already, its sets. Returns false if `name` is none.
+    fn adopt_rule_file(&mut self, name: &str, sets: u64) -> bool {
+        if !RULE_FILES.contains(&name) {
+            return false;
+        }
+        let Some(index) = self.listing.files.iter().position(|entry| entry.name == name) else {
+            return false;
+        };
+        let entry = &mut self.listing.files[index];
+        entry.word = sets;
+        if entry.digest == NOTHING && entry.flags & UNREADABLE == 0 {
+            entry.flags = RULES;
+            self.pending.push(index);
+        }
+        true
+    }
+
+    /// Adds a file, which must be examined unless its stamp is the known one.
+    fn add_file(&mut self, mut entry: Entry, stamp: Option<Stamp>, old: Option<&Row<'_>>) {
+        let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));
+        match known {
+            Some(known) if known.flags & !RULES == SETTLED && stamp == Some(known.stamp) => {
+                (entry.flags, entry.stamp, entry.digest) = (SETTLED, known.stamp, known.digest);
+            }
+            known => {
+                // Keep the known state until the file is examined: a link's target may be unchanged.
+                if let Some(known) = known {
+                    (entry.flags, entry.stamp, entry.digest) = (known.flags & !RULES, known.stamp, known.digest);
+                }
+                self.pending.push(self.listing.files.len());
+            }
+        }
+        self.listing.files.push(entry);
+    }
+
+    /// Sorts the files by name.
+    fn sort_files(&mut self) {
+        let files = &mut self.listing.files;
+        if files.is_sorted_by(|a, b| a.name < b.name) {
+            return;
+        }
+        let pending: Vec<String> = self.pending.iter().map(|index| files[*index].name.clone()).collect();
+        files.sort_by_cached_key(|entry| entry.name.clone());
+        self.pending = pending
+            .iter()
+            .filter_map(|name| files.binary_search_by(|entry| entry.name.cmp(name)).ok())
+            .collect();
+    }
 }
 
 /// Returns the path of `name` in `directory`.
@@ -118,18 +170,7 @@ impl Scan<'_> {
         let listing = &mut found.listing;
         listing.stamp = Stamp::of(&FileInfo::of(&folder)?);
         listing.flags = if listing.stamp.settled(self.now) { DIR_SETTLED } else { 0 };
-        let mut names = Vec::new();
-        for item in folder.entries()? {
-            let item = item?;
-            match item.name().to_str() {
-                // Sets are lists with one name per line, so a name with a line break would become two files that do not exist.
-                Some(name) if !name.contains(['\n', '\r']) => names.push((name.to_owned(), item.kind())),
-                _ => self.note_not_text(listing, path, &item.name().to_string_lossy(), item.kind(), outer),
-            }
-        }
-        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        listing.not_text.sort_unstable();
-
+        let names = self.read_names(&folder, listing, path, outer)?;
         let rules = self.rules(
             path,
             |name| names.binary_search_by(|probe| probe.0.as_str().cmp(name)).is_ok(),
@@ -137,8 +178,8 @@ impl Scan<'_> {
         );
         let ignores = Ignores::extend(outer.ignores.clone(), path, &rules.0, &mut found.diagnostics);
         let ignored = |path: &str, is_dir| ignores.as_ref().is_some_and(|ignores| ignores.ignored(path, is_dir));
-        listing.files = rules.1;
-        found.stated += listing.files.len();
+        found.stated += rules.1.len();
+        found.listing.files = rules.1;
 
         for (name, mut kind) in names {
             let whole = join(path, &name);
@@ -151,7 +192,7 @@ impl Scan<'_> {
             if kind == Kind::Folder {
                 let reach = self.globs.reach_in_directory(&outer.reach, &name, &whole, || ignored(&whole, true));
                 if reach.alive() {
-                    listing.subdirs.push(name);
+                    found.listing.subdirs.push(name);
                     found.contexts.push(Context {
                         reach,
                         ignores: ignores.clone(),
@@ -163,18 +204,10 @@ impl Scan<'_> {
             if sets == 0 {
                 continue;
             }
-            if RULE_FILES.contains(&&*name)
-                && let Some(index) = listing.files.iter().position(|entry| entry.name == name)
-            {
-                let entry = &mut listing.files[index];
-                entry.word = sets;
-                if entry.digest == NOTHING && entry.flags & UNREADABLE == 0 {
-                    entry.flags = RULES;
-                    found.pending.push(index);
-                }
+            if found.adopt_rule_file(&name, sets) {
                 continue;
             }
-            let mut entry = Entry {
+            let entry = Entry {
                 name,
                 flags: 0,
                 word: sets,
@@ -190,31 +223,26 @@ impl Scan<'_> {
                 }
                 stamp = Some(Stamp::of(&info));
             }
-            let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));
-            match known {
-                Some(known) if known.flags & !RULES == SETTLED && stamp == Some(known.stamp) => {
-                    (entry.flags, entry.stamp, entry.digest) = (SETTLED, known.stamp, known.digest);
-                }
-                known => {
-                    // Keep the known state until the file is examined: a link's target may be unchanged.
-                    if let Some(known) = known {
-                        (entry.flags, entry.stamp, entry.digest) = (known.flags & !RULES, known.stamp, known.digest);
-                    }
-                    found.pending.push(listing.files.len());
-                }
-            }
-            listing.files.push(entry);
+            found.add_file(entry, stamp, old);
         }
-        let order = |entry: &Entry| entry.name.clone();
-        if !listing.files.is_sorted_by(|a, b| a.name < b.name) {
-            let pending: Vec<String> = found.pending.iter().map(|index| order(&listing.files[*index])).collect();
-            listing.files.sort_by_cached_key(order);
-            found.pending = pending
-                .iter()
-                .filter_map(|name| listing.files.binary_search_by(|entry| entry.name.cmp(name)).ok())
-                .collect();
-        }
+        found.sort_files();
         Ok(())
+    }
+
+    /// Reads the names in a folder, sorted; notes the names that are no text.
+    fn read_names(&self, folder: &Folder, listing: &mut Listing, path: &str, outer: &Context) -> Result<Vec<(String, Kind)>, SystemError> {
+        let mut names = Vec::new();
+        for item in folder.entries()? {
+            let item = item?;
+            match item.name().to_str() {
+                // Sets are lists with one name per line, so a name with a line break would become two files that do not exist.
+                Some(name) if !name.contains(['\n', '\r']) => names.push((name.to_owned(), item.kind())),
+                _ => self.note_not_text(listing, path, &item.name().to_string_lossy(), item.kind(), outer),
+            }
+        }
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        listing.not_text.sort_unstable();
+        Ok(names)
     }
 
     /// Returns the context below a directory whose listing is still valid.

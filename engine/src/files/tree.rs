@@ -10,7 +10,8 @@ use super::ignores::EXCLUDE_FILE;
 use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
 use super::packed::Entry;
 use super::read::Root;
-use super::scan::{Context, Scan, ScannedDirectory, join, not_text, rules_unchanged};
+use super::scan::{Context, Scan, join, not_text, rules_unchanged};
+use super::walk::{WalkStep, WalkTask, directories_to_visit, parent};
 use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, Standing, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
@@ -33,17 +34,17 @@ pub struct SourceTree {
 
 /// Result of checking a directory in place.
 #[derive(Default)]
-struct Check {
+pub(super) struct Check {
     /// The directory must be listed again.
-    moved: bool,
+    pub(super) moved: bool,
     /// Everything below must be listed again, too.
-    rules_moved: bool,
+    pub(super) rules_moved: bool,
     /// Indexes of files to examine.
     pending: Vec<usize>,
     /// Rule files with a changed stamp but unchanged content.
     fresh: Vec<(usize, Entry)>,
     /// Kept subdirectories without a row.
-    unknown: Vec<String>,
+    pub(super) unknown: Vec<String>,
     stated: usize,
 }
 
@@ -271,64 +272,8 @@ impl SourceTree {
         refresh: &mut Refresh,
     ) {
         let rows: FxHashMap<&str, (&Row<'_>, &Check)> = checks.iter().map(|(path, row, check)| (*path, (row, check))).collect();
-        let mut needed: FxHashSet<&str> = FxHashSet::default();
-        for (path, _, check) in checks.iter().filter(|(_, _, check)| check.moved || !check.unknown.is_empty()) {
-            for path in std::iter::once(*path).chain(check.unknown.iter().map(String::as_str)) {
-                let mut path = Some(path);
-                while let Some(up) = path {
-                    path = needed.insert(up).then(|| parent(up)).flatten();
-                }
-            }
-        }
-
-        struct Task {
-            path: String,
-            outer: Context,
-            /// Whether to list it whatever its own check showed.
-            anew: bool,
-        }
-        enum Step {
-            Listed(Option<Box<ScannedDirectory>>, Vec<Task>),
-            Passed(Vec<Task>, Vec<Diagnostic>),
-        }
-        let step = |task: &Task| {
-            let known = rows.get(task.path.as_str());
-            let passes = known.filter(|(_, check)| !task.anew && !check.moved);
-            if let Some((row, _)) = passes {
-                let mut diagnostics = Vec::new();
-                let inner = scan.context_below(&task.path, &task.outer, row, &mut diagnostics);
-                let below = row
-                    .subdirs()
-                    .map(|name| (join(&task.path, name), name))
-                    .filter(|(path, _)| needed.contains(path.as_str()));
-                let tasks = below
-                    .map(|(path, name)| Task {
-                        outer: scan.subdirectory_context(&inner, &path, name),
-                        path,
-                        anew: false,
-                    })
-                    .collect();
-                return Step::Passed(tasks, diagnostics);
-            }
-            let Some(mut found) = scan.list_directory(&task.path, &task.outer, known.map(|(row, _)| *row)) else {
-                return Step::Listed(None, Vec::new());
-            };
-            let all = task.anew || known.is_none_or(|(row, check)| check.rules_moved || row.fingerprint() != scan.fingerprint);
-            // Appeared or vanished rule files apply to everything below, as changed ones do.
-            let all = all || known.is_some_and(|(row, _)| rule_names(row) != new_rule_names(&found.listing));
-            let contexts = std::mem::take(&mut found.contexts);
-            let below = found
-                .listing
-                .subdirs
-                .iter()
-                .zip(contexts)
-                .map(|(name, outer)| (join(&task.path, name), outer));
-            let below = below.filter(|(path, _)| all || needed.contains(path.as_str()) || !rows.contains_key(path.as_str()));
-            let tasks = below.map(|(path, outer)| Task { path, outer, anew: all }).collect();
-            Step::Listed(Some(Box::new(found)), tasks)
-        };
-
-        let mut level = vec![Task {
+        let needed = directories_to_visit(checks);
+        let mut level = vec![WalkTask {
             path: String::new(),
             outer: Context {
                 reach: scan.globs.root(),
@@ -337,16 +282,16 @@ impl SourceTree {
             anew: false,
         }];
         while !level.is_empty() {
-            let steps: Vec<Step> = level.par_iter().map(step).collect();
+            let steps: Vec<WalkStep> = level.par_iter().map(|task| task.perform(scan, &rows, &needed)).collect();
             let mut next = Vec::new();
             for (task, step) in level.iter().zip(steps) {
                 let found = match step {
-                    Step::Passed(tasks, diagnostics) => {
+                    WalkStep::Passed(tasks, diagnostics) => {
                         next.extend(tasks);
                         refresh.diagnostics.extend(diagnostics);
                         continue;
                     }
-                    Step::Listed(found, tasks) => {
+                    WalkStep::Listed(found, tasks) => {
                         next.extend(tasks);
                         found
                     }
@@ -570,27 +515,6 @@ fn is_source(flags: u32, sets: u64) -> bool {
 
 fn digest_in(row: &Row<'_>, index: usize) -> Option<Digest> {
     (row.files.flags(index) & UNREADABLE == 0).then(|| row.files.digest(index))
-}
-
-fn rule_names<'a>(row: &Row<'a>) -> Vec<(&'a str, Digest)> {
-    let files = row.files;
-    (0..files.len())
-        .filter(|index| files.flags(*index) & RULES != 0)
-        .map(|index| (files.name(index), files.digest(index)))
-        .collect()
-}
-
-fn new_rule_names(listing: &Listing) -> Vec<(&str, Digest)> {
-    listing
-        .files
-        .iter()
-        .filter(|entry| entry.flags & RULES != 0)
-        .map(|entry| (entry.name.as_str(), entry.digest))
-        .collect()
-}
-
-fn parent(path: &str) -> Option<&str> {
-    (!path.is_empty()).then(|| path.rsplit_once('/').map_or("", |(parent, _)| parent))
 }
 
 fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {

@@ -265,19 +265,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
     };
     let mut drafts: Vec<_> = tables.iter().map(|table| table.rule(&producers)).collect();
     for document in documents {
-        let Some(item) = document.root().get("rule") else {
-            continue;
-        };
-        let Some(array) = item.value.as_array() else {
-            let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "rules are a list of tables").hint("write [[rule]], with two brackets");
-            report.error(item.span, diagnostic);
-            continue;
-        };
-        for rule in array.iter() {
-            if let Some(fields) = Fields::of(report, fields::Item::new(document.file, rule), "a rule") {
-                drafts.push(reader.read(report, fields));
-            }
-        }
+        read_rules(report, document, &reader, &mut drafts);
     }
     parts::add(&mut drafts, &mut producers, registry);
     let targets = check::targets(report, &drafts);
@@ -298,6 +286,23 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
         models,
         store,
         remote,
+    }
+}
+
+/// Reads the rules of a file.
+fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::RuleReader<'_>, drafts: &mut Vec<rules::Draft>) {
+    let Some(item) = document.root().get("rule") else {
+        return;
+    };
+    let Some(array) = item.value.as_array() else {
+        let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "rules are a list of tables").hint("write [[rule]], with two brackets");
+        report.error(item.span, diagnostic);
+        return;
+    };
+    for rule in array.iter() {
+        if let Some(fields) = Fields::of(report, fields::Item::new(document.file, rule), "a rule") {
+            drafts.push(reader.read(report, fields));
+        }
     }
 }
 
