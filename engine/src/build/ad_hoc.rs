@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::manifest::template::Vars;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
 use crate::seams::paid::{Notes, Spent};
-use crate::seams::producer::{Bound, Cancel, Failure, Input, Inputs, Params, Pool, Producer};
+use crate::seams::producer::{Bound, Cancel, Failure, Input, Inputs, Output, Params, Pool, Producer};
 use crate::store::Commit;
 use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, NewResult};
@@ -182,6 +182,12 @@ impl Session {
                 return Ok(Err(failure));
             }
         };
+        self.store_loose(asking, output, took_us).map(Ok)
+    }
+
+    /// Stores a new result under its key with its cost.
+    fn store_loose(&self, asking: &Asking<'_>, output: Output, took_us: u64) -> Result<AdHocResult, EngineError> {
+        let Asking { wanted, producer, key, .. } = *asking;
         let became = outcome(output.notes.get("mode").map(String::as_str));
         let ledger = output.spent.clone().map(|spent| self.line(wanted, spent, became, took_us));
         // Only its requester reads a loose result, so a table stays in one page.
@@ -221,7 +227,7 @@ impl Session {
             parts: Vec::new(),
         };
         self.file_loose(Some(result), ledger)?;
-        Ok(Ok(made))
+        Ok(made)
     }
 
     /// Returns a ledger entry for a loose result.

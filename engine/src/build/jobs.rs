@@ -195,7 +195,7 @@ pub enum Done {
         /// Whether it was stored by another machine while this one asked for the same.
         is_adopted: bool,
         /// The part of its cost that is already reported.
-        told: Box<ReportedCost>,
+        cost: Box<ReportedCost>,
     },
     /// Another process requested it and stored the answer.
     Found(Box<ActionRecord>),
@@ -287,7 +287,7 @@ impl Job {
                         took: start.elapsed(),
                         flight: None,
                         is_adopted: false,
-                        told: Box::default(),
+                        cost: Box::default(),
                     };
                 }
                 let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
@@ -453,11 +453,9 @@ impl Job {
         past: Option<(Option<Previous>, Option<Correction>)>,
     ) -> Done {
         let nothing = Vars::new();
-        let rule = &shared.manifest.rules[self.rule as usize];
-        let definition = &shared.manifest.producers[rule.producer as usize];
-        let (params, settings): (&Params, &Params) = (&definition.params, &definition.settings);
-        let sees = producer.sees(params);
-        let vars = if sees.vars { &self.vars } else { &nothing };
+        let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
+        let params: &Params = &definition.params;
+        let vars = if producer.sees(params).vars { &self.vars } else { &nothing };
         let (fresh, unknown) = match how {
             Make::Output { fresh, .. } => (fresh, 0),
             Make::Plan { fresh, unknown } => (fresh, unknown),
@@ -468,7 +466,7 @@ impl Job {
         let (previous, correction) = past.unwrap_or_default();
         let mut inputs = Inputs {
             key,
-            settings,
+            settings: &definition.settings,
             parts: &parts,
             claim: &claim,
             previous,
@@ -478,19 +476,12 @@ impl Job {
             job_group,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
-        if let Some(former) = shared.former.get().filter(|_| looks_back) {
-            inputs.former = former;
-        }
-        if looks_back && inputs.previous.is_none() && !inputs.former.is_empty() {
-            let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(&inputs)));
-            match earlier_answer::formerly(shared, &labels.unwrap_or_default()) {
+        let latest = answers::latest_key(&producer.id(), params, &self.label);
+        if looks_back {
+            match find_previous(shared, producer, &mut inputs, &latest) {
                 Ok(previous) => inputs.previous = previous,
                 Err(error) => return Done::Broken(error),
             }
-        }
-        let latest = answers::latest_key(&producer.id(), params, &self.label);
-        if looks_back && inputs.previous.is_none() && !fresh && producer.builds_on_previous(params) {
-            inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
             Make::Output { reserved: true, mark, .. } => match answers::take_off(shared, key, (fresh, mark), job_group) {
@@ -501,18 +492,14 @@ impl Job {
         };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
-            Make::Output { .. } => self
-                .take_early_output(shared)
-                .map_or_else(|| producer.produce(&inputs), Ok)
-                .and_then(check_pieces)
-                .map(|output| Done::Produced {
-                    digest: Digest::of(&output.bytes),
-                    output: Box::new(output),
-                    took: start.elapsed(),
-                    flight,
-                    is_adopted: false,
-                    told: Box::new(parts.snapshot()),
-                }),
+            Make::Output { .. } => self.make_output(shared, producer, &inputs).map(|output| Done::Produced {
+                digest: Digest::of(&output.bytes),
+                output: Box::new(output),
+                took: start.elapsed(),
+                flight,
+                is_adopted: false,
+                cost: Box::new(parts.snapshot()),
+            }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         // A job that asked nothing leaves its group before the slow write to the cache.
@@ -521,12 +508,10 @@ impl Job {
             return Done::Brought(Box::new(found));
         }
         match made {
-            Ok(Ok(done)) => match how {
-                Make::Output { paid: true, fresh, .. } => {
-                    answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done)
-                }
-                _ => done,
-            },
+            Ok(Ok(done)) if matches!(how, Make::Output { paid: true, .. }) => {
+                answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done)
+            }
+            Ok(Ok(done)) => done,
             Ok(Err(failure)) => {
                 claim.withdraw();
                 Done::Failed {
@@ -538,6 +523,33 @@ impl Job {
             Err(panic) => Done::of_failure(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
     }
+
+    /// Returns the output that requested rows already gave, or runs the producer.
+    fn make_output(&self, shared: &Shared, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let early = self.take_early_output(shared);
+        early.map_or_else(|| producer.produce(inputs), Ok).and_then(check_pieces)
+    }
+}
+
+/// Returns the previous answer for a job that builds on it: recorded under a former name, or made on another machine or branch.
+fn find_previous<'a>(
+    shared: &'a Shared,
+    producer: &dyn Producer,
+    inputs: &mut Inputs<'a>,
+    latest: &ActionKey,
+) -> Result<Option<Previous>, StoreError> {
+    if let Some(former) = shared.former.get() {
+        inputs.former = former;
+    }
+    let mut previous = inputs.previous.take();
+    if previous.is_none() && !inputs.former.is_empty() {
+        let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(inputs)));
+        previous = earlier_answer::formerly(shared, &labels.unwrap_or_default())?;
+    }
+    if previous.is_none() && !inputs.fresh && producer.builds_on_previous(inputs.params) {
+        previous = earlier_answer::elsewhere(shared, latest, &producer.id());
+    }
+    Ok(previous)
 }
 
 /// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.

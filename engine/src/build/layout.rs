@@ -142,6 +142,9 @@ pub struct KnownFiles<'a> {
     pub added: &'a FxHashSet<NodeId>,
 }
 
+/// A file to lay out: the node, its output, and the path.
+type PlannedFile = (NodeId, Digest, String);
+
 /// Destination of one output.
 struct Place<'a> {
     path: &'a str,
@@ -166,7 +169,7 @@ impl Run<'_> {
         let mut room = self.is_stopped().then_some(FILES);
         let mut refusals = Refusals::default();
         let mut lookups = BTreeMap::new();
-        let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
+        let mut wanted: Vec<PlannedFile> = Vec::new();
         for id in roots {
             if room.is_none() && self.is_stopped() {
                 break;
@@ -180,47 +183,18 @@ impl Run<'_> {
                 Err(why) => refusals.add(why),
             }
         }
-        // Moved files give up their old paths before any new one is taken.
+        // Files whose path changed give up their old paths before any new one is claimed.
         for (id, _, path) in &wanted {
-            if exports.path(id.0).is_some_and(|held| held != *path)
+            if exports.path(id.0).is_some_and(|former| former != *path)
                 && let Err(error) = exports.remove(id.0)
             {
                 refusals.add(layout_refusal(&error, &self.graph.node(*id).label));
             }
         }
-        let finished: Vec<bool> = wanted
-            .iter()
-            .map(|(id, ..)| finish.labels().contains(&&*self.graph.node(*id).label))
-            .collect();
-        laid.finished = wanted
-            .iter()
-            .zip(&finished)
-            .filter(|(_, finished)| **finished)
-            .map(|(one, _)| one.0.0)
-            .collect();
-        laid.finished.sort_unstable();
-        let held = |(id, output, _): &(NodeId, Digest, String), finished: bool| !finished && exports.digest(id.0) == Some(*output);
-        let mut check: Vec<u32> = wanted
-            .iter()
-            .zip(&finished)
-            .filter(|(one, finished)| held(one, **finished))
-            .map(|(one, _)| one.0.0)
-            .collect();
-        check.sort_unstable();
-        let broken = self.changed_exports(exports, &check);
-        wanted.retain(|(id, _, path)| {
-            let is_intact = check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
-            // A file that contains more than its blob is brought up to date later.
-            let is_finished = || laid.finished.binary_search(&id.0).is_ok() && exports.path(id.0).as_ref() == Some(path);
-            let is_in_place = is_intact || is_finished();
-            if is_in_place {
-                laid.nodes.push(id.0);
-            }
-            !is_in_place
-        });
+        self.retain_outdated(&mut wanted, exports, finish, &mut laid);
         let files = wanted.len();
         let outputs: Vec<Digest> = wanted.iter().map(|(_, output, _)| *output).collect();
-        for (done, (id, output, path)) in wanted.into_iter().enumerate() {
+        for (done, file) in wanted.into_iter().enumerate() {
             if done % RECEIVED == 0 && !self.is_stopped() {
                 self.shared.blobs.fetch_all(&outputs[done..files.min(done + RECEIVED)])?;
             }
@@ -235,26 +209,63 @@ impl Run<'_> {
                 self.give_way()?;
             }
             self.observer.laying_out(done, files);
-            let renewed = laid.finished.binary_search(&id.0).is_ok();
-            let label = self.graph.node(id).label.clone();
-            let place = Place { path: &path, exports };
-            match self.lay_out_one(id, &label, output, &place, &mut lookups)? {
-                Ok(outcome) => {
-                    laid.nodes.push(id.0);
-                    let written = outcome == ExportOutcome::Written;
-                    laid.written += usize::from(written && !renewed);
-                    if renewed {
-                        laid.placed.push(id.0);
-                    } else if written {
-                        self.observer.event(&Event::Exported { path: &path });
-                    }
-                }
-                Err(refusal) => refusals.add(refusal),
+            if let Err(refusal) = self.lay_out_planned(&file, exports, &mut lookups, &mut laid)? {
+                refusals.add(refusal);
             }
         }
         refusals.report_refusals(&mut laid);
         laid.nodes.sort_unstable();
         Ok(laid)
+    }
+
+    /// Retains the files that must be written; lists those in place in `laid`.
+    fn retain_outdated(&mut self, wanted: &mut Vec<PlannedFile>, exports: &dyn Exports, finish: &dyn Finish, laid: &mut Laid) {
+        let mut check: Vec<u32> = Vec::new();
+        for (id, output, _) in wanted.iter() {
+            if finish.labels().contains(&&*self.graph.node(*id).label) {
+                laid.finished.push(id.0);
+            } else if exports.digest(id.0) == Some(*output) {
+                check.push(id.0);
+            }
+        }
+        laid.finished.sort_unstable();
+        check.sort_unstable();
+        let broken = self.changed_exports(exports, &check);
+        wanted.retain(|(id, _, path)| {
+            let is_intact = check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
+            // A file that contains more than its blob is brought up to date later.
+            let is_finished = || laid.finished.binary_search(&id.0).is_ok() && exports.path(id.0).as_ref() == Some(path);
+            let is_in_place = is_intact || is_finished();
+            if is_in_place {
+                laid.nodes.push(id.0);
+            }
+            !is_in_place
+        });
+    }
+
+    /// Writes one file and counts it in `laid`.
+    fn lay_out_planned(
+        &mut self,
+        (id, output, path): &PlannedFile,
+        exports: &dyn Exports,
+        lookups: &mut BTreeMap<String, Arc<[u8]>>,
+        laid: &mut Laid,
+    ) -> Result<Result<(), Refusal>, RunError> {
+        let is_finished = laid.finished.binary_search(&id.0).is_ok();
+        let label = self.graph.node(*id).label.clone();
+        let outcome = match self.lay_out_one(*id, &label, *output, &Place { path, exports }, lookups)? {
+            Ok(outcome) => outcome,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        laid.nodes.push(id.0);
+        let written = outcome == ExportOutcome::Written;
+        laid.written += usize::from(written && !is_finished);
+        if is_finished {
+            laid.placed.push(id.0);
+        } else if written {
+            self.observer.event(&Event::Exported { path });
+        }
+        Ok(Ok(()))
     }
 
     /// Returns the roots, and the nodes laid out with them, without those whose file is known to be in place.

@@ -5,11 +5,13 @@
 
 pub mod ad_hoc;
 mod answers;
+mod attempt;
 pub mod blobs;
 pub mod bringing;
 mod cause_path;
 pub mod chain;
 pub mod checkout_turn;
+mod commit;
 mod confirm;
 pub mod contending;
 pub mod correct;

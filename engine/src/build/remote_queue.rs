@@ -249,7 +249,7 @@ impl Trip {
             took,
             flight: None,
             is_adopted: false,
-            told: Box::default(),
+            cost: Box::default(),
         };
         self.send((job.id, job.task.name()), done, (began, took));
         began + took

@@ -78,6 +78,12 @@ impl Run<'_> {
         if self.find_result(id, &work)? {
             return Ok(());
         }
+        self.start_or_put_off(id, work)
+    }
+
+    /// Runs the producer of a node without a result, unless the options of the build or an earlier attempt forbid it.
+    fn start_or_put_off(&mut self, id: NodeId, work: Box<Work>) -> Result<(), RunError> {
+        let key = work.key;
         if self.options.settles.is_some() && self.pool(&work) != Pool::Cpu {
             self.tally.limited += 1;
             match self.is_paid(&work) {

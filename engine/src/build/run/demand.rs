@@ -1,41 +1,21 @@
 //! Demand, planning and collection: from a label to settled inputs.
 
+use super::membership::Member;
 use super::source_nodes::{Leaf, Leaves, leaf};
 use super::{How, Run, RunError, Slot, Step, Work};
-use crate::build::blobs::{Lack, Paged};
+use crate::build::blobs::Paged;
 use crate::build::jobs::Task;
 use crate::build::left_out::LeftOut;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId};
-use crate::manifest::model::{InputFrom, SetSpec};
+use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
-use crate::values::pages::RowReader;
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
-
-/// Whether a node is in the set of its rule.
-enum Member {
-    Yes,
-    No,
-    /// The set's bytes are missing: this node must be rebuilt first.
-    Lost(NodeId),
-    Unreadable(Box<Diagnostic>),
-}
-
-/// Whether a table has a row.
-enum Row {
-    Present,
-    Absent,
-    /// The page that would decide it is missing.
-    Lost,
-    /// The output is no table.
-    NoTable,
-}
 
 impl Run<'_> {
     /// Idle → Settled (no change can reach it), Checking (a change may) or Discovering (it is stale or new).
@@ -107,7 +87,7 @@ impl Run<'_> {
     }
 
     /// Whether a set is as it was when the run started, and will stay so.
-    fn is_quiet(&self, set: NodeId) -> bool {
+    pub(super) fn is_quiet(&self, set: NodeId) -> bool {
         match self.slots.get(set.index()) {
             Some(Slot::Settled { .. } | Slot::Stands) => !self.moved.contains(set),
             _ => !self.tainted.contains(set) && !self.graph.is_stale(set),
@@ -311,15 +291,7 @@ impl Run<'_> {
                     self.fail(id, self.not_a_member(id));
                     return Ok(());
                 }
-                Member::Lost(node) => {
-                    *self.slot(id) = Slot::Expanding { work };
-                    if self.options.dry_run {
-                        self.would_run(id, false);
-                    } else {
-                        self.restore(id, &[node])?;
-                    }
-                    return Ok(());
-                }
+                Member::Lost(node) => return self.restore_first(id, work, node),
                 Member::Unreadable(diagnostic) => {
                     self.fail(id, *diagnostic);
                     return Ok(());
@@ -341,19 +313,29 @@ impl Run<'_> {
             }
             Err(ExpandError::Lost { label }) => {
                 let node = self.graph.intern(&label);
-                *self.slot(id) = Slot::Expanding { work };
-                if self.options.dry_run {
-                    self.would_run(id, false);
-                } else {
-                    self.restore(id, &[node])?;
-                }
-                return Ok(());
+                return self.restore_first(id, work, node);
             }
             Err(error) => {
                 self.fail_expansion(id, &error);
                 return Ok(());
             }
         }
+        self.expand_inputs(id, work);
+        Ok(())
+    }
+
+    /// Rebuilds the lost output of `node` before the node that reads it; a dry run reports that node instead.
+    fn restore_first(&mut self, id: NodeId, work: Box<Work>, node: NodeId) -> Result<(), RunError> {
+        *self.slot(id) = Slot::Expanding { work };
+        if self.options.dry_run {
+            self.would_run(id, false);
+            return Ok(());
+        }
+        self.restore(id, &[node])
+    }
+
+    /// Finds the inputs of a node whose discovery is settled: recorded edges if they are valid, otherwise by a job.
+    fn expand_inputs(&mut self, id: NodeId, mut work: Box<Work>) {
         let rule = self.rules.rule(work.rule);
         work.plan = self.plan_digest(work.rule, &work.discovery);
         // Other rules may have changed which sets the inputs depend on.
@@ -366,19 +348,18 @@ impl Run<'_> {
         if let Some(edges) = known {
             work.edges = Some(edges.clone());
             self.collect(id, work);
-            return Ok(());
+            return;
         }
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
             *self.slot(id) = Slot::Expanding { work };
             self.expanded(id, planned, LookupSet::default());
-            return Ok(());
+            return;
         }
         let asks = self.asking(work.rule);
         let job = self.job(id, &work, Task::Expand { asks });
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
-        Ok(())
     }
 
     /// Returns the tables that a node reads rows of, as its settled discovery names them.
@@ -408,124 +389,6 @@ impl Run<'_> {
             return Err(error.into());
         }
         Ok(tables.map(|labels| labels.iter().map(|label| self.graph.intern(label.as_str())).collect()))
-    }
-
-    /// Whether the node is in its rule's set, known without reading the set: it had a current output when the run started, and the settled set did
-    /// not change since.
-    fn is_still_member(&self, id: NodeId, work: &Work) -> bool {
-        self.graph.has_result(id) && !self.left_stale.contains(id) && work.member_of.is_some_and(|set| self.is_quiet(set))
-    }
-
-    /// Whether the node is in its rule's set, whose node is settled.
-    fn is_member(&mut self, work: &Work) -> Result<Member, RunError> {
-        let rules = self.rules;
-        let Ok(Some((set, value))) = rules.membership(work.rule, &work.vars) else {
-            return Ok(Member::Yes);
-        };
-        let of = |holds| if holds { Member::Yes } else { Member::No };
-        let Some(node) = work.member_of else {
-            let items = expand::items(&set, &work.vars, &BTreeMap::new());
-            return Ok(of(items.is_ok_and(|items| items.iter().any(|item| **item == *value))));
-        };
-        let label = self.graph.node(node).label.clone();
-        if let Some(holds) = self.leaves.contains_source(&label, &value) {
-            return Ok(of(holds));
-        }
-        if let SetSpec::Node {
-            row: None, field: None, ..
-        } = &*set
-        {
-            match self.has_row(node, &value)? {
-                Row::Present => return Ok(Member::Yes),
-                Row::Absent => return Ok(Member::No),
-                Row::Lost => return Ok(Member::Lost(node)),
-                Row::NoTable => {}
-            }
-        }
-        Ok(match self.read_set(node, &set)? {
-            Some(items) => of(items.binary_search_by(|item| item.as_str().cmp(&*value)).is_ok()),
-            None if leaf(&label) != Some(Leaf::Set) && !self.is_at_hand(node)? => Member::Lost(node),
-            None => Member::Unreadable(Box::new(Diagnostic::error(
-                ErrorCode::E_SET,
-                format!("the set {label} cannot be read"),
-            ))),
-        })
-    }
-
-    /// Whether the whole output of a settled node is in memory or the store.
-    fn is_at_hand(&self, node: NodeId) -> Result<bool, RunError> {
-        match self.output(node) {
-            Some(digest) => Ok(self.shared.blobs.has_whole(&digest)?),
-            None => Ok(false),
-        }
-    }
-
-    /// Returns an output as its readers see it; `None` if a blob of it is missing.
-    pub(super) fn readable(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, RunError> {
-        let blobs = &self.shared.blobs;
-        match blobs.get(digest)?.map(|blob| blobs.readable(&blob)).transpose() {
-            Ok(blob) => Ok(blob),
-            Err(Lack::Piece) => Ok(None),
-            Err(Lack::Broken(error)) => Err(error.into()),
-        }
-    }
-
-    /// Whether the table of a settled node has a row of that key.
-    fn has_row(&mut self, node: NodeId, key: &str) -> Result<Row, RunError> {
-        let Some(digest) = self.output(node) else { return Ok(Row::NoTable) };
-        let blobs = &self.shared.blobs;
-        let reader = match self.tables.entry(digest) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => match blobs.get(&digest)?.map(RowReader::new) {
-                Some(Ok(reader)) => place.insert(reader),
-                Some(Err(_)) => return Ok(Row::NoTable),
-                None => return Ok(Row::Lost),
-            },
-        };
-        match reader.get(key, |page| blobs.get(page).map_err(Lack::Broken)) {
-            Ok(Some(_)) => Ok(Row::Present),
-            Ok(None) => Ok(Row::Absent),
-            Err(Lack::Piece) => Ok(Row::Lost),
-            Err(Lack::Broken(error)) => Err(error.into()),
-        }
-    }
-
-    /// Returns the sorted items of a set with a settled node (in a dry run: as last known); `None` if unreadable.
-    pub(super) fn read_set(&mut self, node: NodeId, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
-        let known = (node, set.clone());
-        if let Some(items) = self.items.get(&known) {
-            return Ok(Some(items.clone()));
-        }
-        let digest = match self.slot(node) {
-            Slot::Settled { .. } | Slot::Stands => self.output(node),
-            Slot::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
-            _ => None,
-        };
-        let Some(digest) = digest else { return Ok(None) };
-        let label = self.graph.node(node).label.to_string();
-        let Some(blob) = self
-            .leaves
-            .set(&label)
-            .map_or_else(|| self.shared.blobs.get(&digest), |paths| Ok(Some(paths)))?
-        else {
-            return Ok(None);
-        };
-        let roots = BTreeMap::from([(label, blob)]);
-        let paged = Paged::new(&self.shared.blobs, &roots);
-        let items = expand::items(set, &Vars::new(), &paged);
-        if let Some(error) = paged.trouble() {
-            return Err(error.into());
-        }
-        let items = match items {
-            Ok(items) => items,
-            Err(why) => {
-                self.malformed_sets.insert(set.clone(), why.to_string());
-                return Ok(None);
-            }
-        };
-        let items = Arc::new(items);
-        self.items.insert(known, items.clone());
-        Ok(Some(items))
     }
 
     /// Expanding → Collecting.

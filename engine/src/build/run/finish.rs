@@ -9,6 +9,7 @@ use crate::build::remarks::{FailedTry, Wait};
 use crate::build::remote_costs::ProducerCost;
 use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};
+use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
 use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
@@ -33,14 +34,14 @@ impl Run<'_> {
                 output,
                 digest,
                 took,
-                told,
+                cost,
                 flight,
                 is_adopted,
             } => {
                 self.tally.adopted += usize::from(is_adopted);
                 // Release it with the batch: a process that waits for the same result then finds it.
                 self.reservations.extend(flight);
-                self.produced(id, *output, digest, took, &told)?;
+                self.produced(id, *output, digest, took, &cost)?;
             }
             Done::Found(record) => self.settle_found(id, &record)?,
             Done::Brought(found) => self.brought(id, *found)?,
@@ -142,7 +143,7 @@ impl Run<'_> {
     }
 
     /// Running → Settled: stores the result under its key.
-    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, told: &ReportedCost) -> Result<(), RunError> {
+    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, cost: &ReportedCost) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
         };
@@ -160,25 +161,14 @@ impl Run<'_> {
             }
         }
         let before = filed.map(|filed| filed.output);
-        let rule = self.rules.rule(work.rule);
         let keep = self.keep_if_read(work.rule, work.force, (digest, &blob), &parts);
-        self.tally.ran += 1;
-        if let Some(level) = output.notes.get("sandbox") {
-            *self.tally.confined.entry(level.clone()).or_default() += 1;
-        }
-        self.emit(&Event::Ran {
-            label: &label,
-            output: digest,
-            took,
-            changed: before != Some(digest),
-        });
-        self.say(id, &output.diagnostics);
+        self.report_ran(id, &output.notes, &output.diagnostics, took, (before, digest));
         let took_us = micros(took);
         let paid = self.is_paid(&work);
         if let Some(spent) = &output.spent {
             let outcome = super::money::outcome(output.notes.get("mode").map(String::as_str));
-            self.tally.spent.add(&spent.less(&told.before));
-            self.record_expense(&label, outcome, &spent.less(&told.before).less(&told.now), took_us);
+            self.tally.spent.add(&spent.less(&cost.before));
+            self.record_expense(&label, outcome, &spent.less(&cost.before).less(&cost.now), took_us);
         }
         // A new answer replaces an earlier one: keep the record of that.
         if paid && let Some(old) = self.store.action(&work.key)? {
@@ -188,10 +178,7 @@ impl Run<'_> {
             output: digest,
             len: blob.len() as u64,
             label: label.to_string(),
-            producer: self.ids[rule.producer as usize]
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
+            producer: self.producer_name(work.rule),
             made_at: self.now,
             took_us,
             inputs: self.provenance(&work),
@@ -206,18 +193,7 @@ impl Run<'_> {
             self.mark_readers(id);
         }
         self.settle(id, &work, digest, How::Ran);
-        for node in self.take_same_key_nodes(&work.key) {
-            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
-                self.hit(node, &work, digest, record.took_us, &record.diagnostics, record.spent.as_ref());
-            }
-        }
-        let made = SameKey::Made {
-            output: digest,
-            took_us: record.took_us,
-            diagnostics: record.diagnostics.clone(),
-            spent: record.spent.clone(),
-        };
-        self.same_key.insert(work.key, made);
+        self.settle_same_key(&work.key, &record);
         let fresh = self.is_fresh(id);
         match (paid, fresh) {
             (true, true) => self.unconfirmed.push(confirmed(&work.key)),
@@ -243,6 +219,57 @@ impl Run<'_> {
             return Ok(());
         }
         self.send_full_batch()
+    }
+
+    /// Counts and reports a node whose producer ran, with its output before and now.
+    fn report_ran(
+        &mut self,
+        id: NodeId,
+        notes: &Notes,
+        diagnostics: &[Diagnostic],
+        took: Duration,
+        (before, output): (Option<Digest>, Digest),
+    ) {
+        self.tally.ran += 1;
+        if let Some(level) = notes.get("sandbox") {
+            *self.tally.confined.entry(level.clone()).or_default() += 1;
+        }
+        self.emit(&Event::Ran {
+            label: &self.graph.node(id).label,
+            output,
+            took,
+            changed: before != Some(output),
+        });
+        self.say(id, diagnostics);
+    }
+
+    /// Settles the nodes that waited for this key, and notes the result for later ones.
+    fn settle_same_key(&mut self, key: &ActionKey, record: &ActionRecord) {
+        for node in self.take_same_key_nodes(key) {
+            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
+                self.hit(
+                    node,
+                    &work,
+                    record.output,
+                    record.took_us,
+                    &record.diagnostics,
+                    record.spent.as_ref(),
+                );
+            }
+        }
+        let made = SameKey::Made {
+            output: record.output,
+            took_us: record.took_us,
+            diagnostics: record.diagnostics.clone(),
+            spent: record.spent.clone(),
+        };
+        self.same_key.insert(*key, made);
+    }
+
+    /// Returns the name and version of a rule's producer.
+    fn producer_name(&self, rule: u32) -> String {
+        let id = &self.ids[self.rules.rule(rule).producer as usize];
+        id.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
     /// Running → Settled with its former output: its producer ran again, with the same output or not. Stores nothing. Caches an output that is not

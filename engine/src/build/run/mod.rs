@@ -14,6 +14,7 @@ mod failure;
 mod finish;
 mod leftover;
 mod member_patterns;
+mod membership;
 pub(super) mod money;
 mod options;
 mod reservations;
