@@ -105,7 +105,8 @@ def facts_of_cortex(program, target, work, name, kept):
 LOOSE = "(loose files)"
 
 
-def facts_of_compiler(ours, target, work, name):
+def manifest_of(ours, target):
+    """The oracle's manifest of the projects that cortex found."""
     projects = [record for record in ours if record["k"] == "project"]
     named = [record["p"] for record in projects if record["p"]]
     asked = []
@@ -120,7 +121,11 @@ def facts_of_compiler(ours, target, work, name):
             "files": [str(target / file) for file in record["files"] + record.get("linked", [])],
             "under": {str(target / file): symbols for file, symbols in record.get("under", {}).items()},
         })
-    text = oracle.manifest(asked)
+    return oracle.manifest(asked)
+
+
+def facts_of_compiler(ours, target, work, name):
+    text = manifest_of(ours, target)
     program = (oracle.folder() / "roslyn" / "oracle.dll").read_bytes()
     key = hashlib.sha256(text.encode() + program + git("rev-parse", "HEAD", cwd=target).encode()).hexdigest()[:12]
     out = work / f"{name}.{key}.jsonl"

@@ -51,7 +51,7 @@ def manifest(projects):
     return "\n".join(lines) + "\n"
 
 
-def run(text, base, out):
+def run(text, base, out, *options):
     """Runs the oracle over a manifest; the comparable facts go to `out`, with written names and edges of bodies."""
     setup()
     references = (folder() / "fw").read_text().strip()
@@ -59,7 +59,7 @@ def run(text, base, out):
         file.write(text)
         file.flush()
         command = [str(folder() / "oracle.sh"), "manifest", file.name, "--base", str(base), "--refdir", references, "--facts", "--body", "--occ", "--uses"]
-        subprocess.run(command + ["--out", str(out)], check=True)
+        subprocess.run(command + [*options, "--out", str(out)], check=True)
 
 
 def read(path):

@@ -45,6 +45,23 @@ impl<'t> Words<'t> {
         next == "(" && !is_converted || matches!(next, "," | "]") && self.is_attribute(at, first)
     }
 
+    /// Counts the type arguments written after a name.
+    pub fn arity_at(self, at: usize) -> u32 {
+        let arguments = at + 1..self.after_type_arguments(at);
+        let mut depth = 0_usize;
+        let mut commas = 0;
+        for next in arguments.clone() {
+            match self.at(next) {
+                "<" | "(" | "[" => depth += 1,
+                ">" | ")" | "]" => depth = depth.saturating_sub(1),
+                ">>" => depth = depth.saturating_sub(2),
+                "," if depth == 1 => commas += 1,
+                _ => {}
+            }
+        }
+        if arguments.is_empty() { 0 } else { commas + 1 }
+    }
+
     /// Returns the token after a name and its type arguments.
     fn after_type_arguments(self, at: usize) -> usize {
         let mut depth = 0_usize;
@@ -267,6 +284,20 @@ mod tests {
             "^Foo? Foo = new Foo();",
         ] {
             assert_eq!(marked(&expected.replace('^', "")), expected);
+        }
+    }
+
+    #[test]
+    fn type_arguments_are_counted() {
+        for (text, arity) in [
+            ("Foo, I", 0),
+            ("Foo<A>, I<B, C>", 1),
+            ("Foo<(A, B), C[,], I<D, E>>[] x", 3),
+            ("Foo<A<B>>(1)", 1),
+            ("Foo", 0),
+        ] {
+            let tokens = lex(text).tokens;
+            assert_eq!(Words { text, tokens: &tokens }.arity_at(0), arity, "{text}");
         }
     }
 

@@ -68,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 18)
+        ProducerId::new("csharp/usages", 19)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -475,8 +475,8 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
         let mut bound: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
         let words = file.declared_words();
         let mut note = |names: &[NameUse], range: Range<usize>, declared: Option<usize>| {
-            // One word may name an attribute, `XAttribute`, and a type `X`.
-            let mut keys: FxHashMap<(String, bool), BTreeSet<String>> = FxHashMap::default();
+            // One word may name an attribute, `XAttribute`, and a type `X`; and types that differ by their type parameters.
+            let mut keys: FxHashMap<(String, bool), BTreeSet<(u32, String)>> = FxHashMap::default();
             for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match Binder::new(index).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
@@ -488,14 +488,17 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
                     let word = word_of_type(name, key).to_owned();
                     keys.entry((word, name.place == NamePlace::Attribute))
                         .or_default()
-                        .insert(key.clone());
+                        .insert((name.arity, key.clone()));
                 }
             }
             let is_use = |at: &usize| !keys.is_empty() && Some(*at) != declared && !words.is_name_of_parameter(*at);
             for at in range.clone().filter(is_use) {
                 let (word, is_attribute) = (words.identifier_at(at).to_owned(), words.is_attribute(at, range.start));
                 let found = keys.get(&(word.clone(), is_attribute)).or_else(|| keys.get(&(word, !is_attribute)));
-                for key in found.into_iter().flatten() {
+                let Some(found) = found else { continue };
+                let arity = words.arity_at(at);
+                let has_arity = found.iter().any(|(own, _)| *own == arity);
+                for (_, key) in found.iter().filter(|(own, _)| *own == arity || !has_arity) {
                     let named = words.qualifiers(key, at, range.start).into_iter().chain([(key.clone(), at)]);
                     for (key, at) in named {
                         places.entry(key).or_default().insert(file.place_at(file.tokens[at].start));

@@ -75,6 +75,21 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
 }
 
 #[test]
+fn types_that_differ_by_type_parameters_are_told_apart() {
+    let text = "namespace N; interface I { } interface I<T> : I { }\nclass C<A> : I, I<A> { I one; I<A> Go(I a, I<I> b, I<I<A>> c) => null; I @in() { I x = null; I<int> y; return x; } }\n";
+    let (_, after) = &renamed(&[("a.cs", text)], "N.I", "J").expect("renamed")[0];
+    let expected = text
+        .replace("interface I {", "interface J {")
+        .replace(": I {", ": J {")
+        .replace(": I,", ": J,");
+    let expected = expected
+        .replace("{ I one", "{ J one")
+        .replace("(I a", "(J a")
+        .replace("I<I> b", "I<J> b");
+    assert_eq!(*after, expected.replace("I @in() { I x", "J @in() { J x"));
+}
+
+#[test]
 fn a_type_that_is_marked_with_its_project_is_renamed() {
     const PROJECT: &str =
         r#"<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>"#;

@@ -182,9 +182,9 @@ pub struct Parameter {
     /// `params`.
     #[n(3)]
     pub many: bool,
-    /// Has a default value.
+    /// Its default value; none of the parameters of a member, whose body begins with the values.
     #[n(4)]
-    pub optional: bool,
+    pub default: Option<Expression>,
     /// `this`.
     #[n(5)]
     pub receiver: bool,

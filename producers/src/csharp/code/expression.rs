@@ -457,13 +457,13 @@ impl Cursor<'_> {
         } else {
             String::new()
         };
-        let optional = self.take("=");
+        let default = self.take("=").then(|| self.expression());
         Parameter {
             name,
             kind,
             out,
             many,
-            optional,
+            default,
             receiver,
             attributes,
         }
@@ -476,7 +476,7 @@ fn plain_parameter(name: String, kind: Option<TypeRef>) -> Parameter {
         kind,
         out: false,
         many: false,
-        optional: false,
+        default: None,
         receiver: false,
         attributes: Vec::new(),
     }

@@ -65,16 +65,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         let signature = self.world.delegate(target);
         let locals = self.locals.len();
         for (at, parameter) in parameters.iter().enumerate() {
-            self.attributes_in_code(&parameter.attributes);
-            let shape = match &parameter.kind {
-                Some(written) => self.shape_of_type(written),
-                None => signature
-                    .as_ref()
-                    .and_then(|(shapes, _)| shapes.get(at))
-                    .cloned()
-                    .unwrap_or_default(),
-            };
-            self.locals.push((&parameter.name, Local::Value(shape)));
+            let inferred = signature.as_ref().and_then(|(shapes, _)| shapes.get(at));
+            self.parameter_in_code(parameter, inferred.cloned());
         }
         let outer = std::mem::take(&mut self.returns);
         let result = signature.map(|(_, result)| result).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Statements: scopes, locals, loops, what a body returns.
 
 use super::{Flow, Local, implied};
-use crate::csharp::code::ast::{Designation, Expression, Statement, TypeRef};
+use crate::csharp::code::ast::{Designation, Expression, Parameter, Statement, TypeRef};
 use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
@@ -151,17 +151,25 @@ impl<'f> Flow<'f, '_> {
             self.methods.push((name.clone(), Shape::Variable(name)));
         }
         for parameter in &function.parameters {
-            self.attributes_in_code(&parameter.attributes);
-            let shape = match &parameter.kind {
-                Some(written) => self.shape_of_type(written),
-                None => Shape::Unknown,
-            };
-            self.locals.push((&parameter.name, Local::Value(shape)));
+            self.parameter_in_code(parameter, None);
         }
         let result = self.shape_of_type(&function.result);
         self.body(&function.body, &result, false);
         self.locals.truncate(locals);
         self.methods.truncate(methods);
+    }
+
+    /// Declares a parameter of a function or a lambda. `inferred` is its type if none is written.
+    pub(super) fn parameter_in_code(&mut self, parameter: &'f Parameter, inferred: Option<Shape>) {
+        self.attributes_in_code(&parameter.attributes);
+        let shape = match &parameter.kind {
+            Some(written) => self.shape_of_type(written),
+            None => inferred.unwrap_or_default(),
+        };
+        if let Some(value) = &parameter.default {
+            self.converted(value, &shape);
+        }
+        self.locals.push((&parameter.name, Local::Value(shape)));
     }
 
     /// Declares what a designation names.
