@@ -114,38 +114,70 @@ fn is_own(path: &str) -> bool {
     matches!(parts[..], [] | ["dev" | "etc" | "proc" | "tmp"] | ["sys", ..])
 }
 
-/// Returns all faults of the parameters.
-pub(super) fn check(params: &Params) -> Vec<ParamError> {
-    let mut errors = Vec::new();
-    let mut wrong = |param: &str, message: String, hint: &str| {
-        errors.push(ParamError {
+/// Faults of parameters found so far.
+#[derive(Default)]
+struct Faults(Vec<ParamError>);
+
+impl Faults {
+    fn add(&mut self, param: &str, message: String, hint: &str) {
+        self.0.push(ParamError {
             param: param.into(),
             message,
             hint: Some(hint.into()),
             unknown: false,
         });
-    };
+    }
+}
+
+/// Returns all faults of the parameters.
+pub(super) fn check(params: &Params) -> Vec<ParamError> {
+    let mut faults = Faults::default();
+    check_program(params, &mut faults);
+    check_limits(params, &mut faults);
+    check_sandbox(params, &mut faults);
+    check_environment(params, &mut faults);
+    if let Some(why) = params.get("tools").and_then(tools::declaration_error) {
+        faults.add(
+            "tools",
+            why,
+            "write tools = { dot = \"12.1\" }, or the digest that `b3sum` prints: \"blake3:…\"",
+        );
+    }
+    check_outputs(params, &mut faults);
+    check_names(params, &mut faults);
+    faults.0
+}
+
+/// Whether a text contains a NUL, at which the system would end it.
+fn has_nul(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains('\0'))
+}
+
+/// Checks `argv` and `shell`.
+fn check_program(params: &Params, faults: &mut Faults) {
     let argv = texts(params, "argv").is_some_and(|argv| argv.first().is_some_and(|program| !program.is_empty()));
     let example = "write argv = [\"wc\", \"-w\", \"{in.text}\"]";
     match (params.get("argv"), params.get("shell")) {
-        (Some(_), Some(_)) => wrong("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
+        (Some(_), Some(_)) => faults.add("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
         (Some(_), None) if argv => {}
         (None, Some(text)) if text.as_str().is_some_and(|text| !text.trim().is_empty()) => {}
-        (None, Some(_)) => wrong(
+        (None, Some(_)) => faults.add(
             "shell",
             "'shell' must be a text".into(),
             "write shell = \"sort {in.text} | uniq -c\"",
         ),
-        _ => wrong("argv", "'argv' must be a list of texts that begins with a program".into(), example),
+        _ => faults.add("argv", "'argv' must be a list of texts that begins with a program".into(), example),
     }
-    // The system ends a text at a NUL.
-    let cut = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
     for name in ["argv", "shell"] {
         let Some(value) = params.get(name) else { continue };
-        if cut(value) || value.as_array().is_some_and(|list| list.iter().any(cut)) {
-            wrong(name, format!("'{name}' holds a NUL"), "no argument of a program can hold one");
+        if has_nul(value) || value.as_array().is_some_and(|list| list.iter().any(has_nul)) {
+            faults.add(name, format!("'{name}' holds a NUL"), "no argument of a program can hold one");
         }
     }
+}
+
+/// Checks the limits of time, processes and sizes.
+fn check_limits(params: &Params, faults: &mut Faults) {
     for name in ["cpu", "processes", "timeout"] {
         if params
             .get(name)
@@ -155,7 +187,7 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
                 "processes" => ("a whole number", "write processes = 64".to_owned()),
                 _ => ("a whole number of seconds", format!("write {name} = 600")),
             };
-            wrong(name, format!("'{name}' must be {what}"), &example);
+            faults.add(name, format!("'{name}' must be {what}"), &example);
         }
     }
     for name in ["disk", "file_size", "memory"] {
@@ -166,15 +198,19 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
                 .filter(|bytes| *bytes > 0)
         };
         if params.get(name).is_some_and(|value| bytes(value).is_none()) {
-            wrong(name, format!("'{name}' must be a size"), &format!("write {name} = \"2 GB\""));
+            faults.add(name, format!("'{name}' must be a size"), &format!("write {name} = \"2 GB\""));
         }
     }
+}
+
+/// Checks `sandbox` and `readable`.
+fn check_sandbox(params: &Params, faults: &mut Faults) {
     let levels = ["strict", "best-effort", "off"];
     if params
         .get("sandbox")
         .is_some_and(|value| value.as_str().is_none_or(|level| !levels.contains(&level)))
     {
-        wrong(
+        faults.add(
             "sandbox",
             "'sandbox' is strict, best-effort or off".into(),
             "write sandbox = \"strict\"",
@@ -187,52 +223,57 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
     };
     if params.contains_key("readable") && !texts(params, "readable").as_ref().is_some_and(absolute) {
         let hint = "write readable = [\"/opt/tool\"]; files of the workspace are inputs of the rule";
-        wrong("readable", "'readable' must be a list of absolute paths".into(), hint);
+        faults.add("readable", "'readable' must be a list of absolute paths".into(), hint);
     }
     let own = texts(params, "readable").unwrap_or_default().into_iter().find(|path| is_own(path));
     if let Some(path) = own {
         let message = format!("'readable' cannot have {path}: a strict sandbox has its own there");
-        wrong("readable", message, "name the files and folders in it that are read");
+        faults.add("readable", message, "name the files and folders in it that are read");
     }
+}
+
+/// Checks `env`.
+fn check_environment(params: &Params, faults: &mut Faults) {
     if let Some(env) = params.get("env") {
         let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
-        let whole = env
-            .as_object()
-            .is_some_and(|table| table.iter().all(|(name, value)| named(name) && value.is_string() && !cut(value)));
+        let whole = env.as_object().is_some_and(|table| {
+            table
+                .iter()
+                .all(|(name, value)| named(name) && value.is_string() && !has_nul(value))
+        });
         if !whole {
-            wrong(
+            faults.add(
                 "env",
                 "'env' must be a table of texts".into(),
                 "write env = { LANG = \"de_DE.UTF-8\" }",
             );
         }
     }
-    if let Some(why) = params.get("tools").and_then(tools::declaration_error) {
-        wrong(
-            "tools",
-            why,
-            "write tools = { dot = \"12.1\" }, or the digest that `b3sum` prints: \"blake3:…\"",
-        );
-    }
+}
+
+/// Checks `outputs`.
+fn check_outputs(params: &Params, faults: &mut Faults) {
     if let Some(outputs) = params.get("outputs") {
         let hint = "write outputs = { chart = \"chart.svg\", pages = \"site/\" }; a / at the end says that it is a folder";
         match outputs.as_object().filter(|table| !table.is_empty()) {
             Some(table) => {
                 for why in table.iter().filter_map(|(name, path)| wrong_output(name, path)) {
-                    wrong("outputs", why, hint);
+                    faults.add("outputs", why, hint);
                 }
             }
-            None => wrong("outputs", "'outputs' must be a table of paths".into(), hint),
+            None => faults.add("outputs", "'outputs' must be a table of paths".into(), hint),
         }
     }
-    // Switches belong to the rules: an input's `if` names one.
+}
+
+/// Reports unknown parameters. Switches belong to the rules: an input's `if` names one.
+fn check_names(params: &Params, faults: &mut Faults) {
     let known = |name: &str| IN_KEY.contains(&name) || BOUNDS.contains(&name);
     for (name, _) in params.iter().filter(|(name, value)| !known(name) && !value.is_boolean()) {
         let names: Vec<&str> = IN_KEY.into_iter().chain(BOUNDS).collect();
         let error = ParamError::unknown_parameter(name, &names);
         let switches = format!("it has {}, and switches (true or false) for the `if` of inputs", names.join(", "));
         let hint = error.hint.filter(|hint| hint.starts_with("did")).unwrap_or(switches);
-        errors.push(ParamError { hint: Some(hint), ..error });
+        faults.0.push(ParamError { hint: Some(hint), ..error });
     }
-    errors
 }

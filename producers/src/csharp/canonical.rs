@@ -74,110 +74,142 @@ pub fn angles(source: &str, tokens: &[Token]) -> Vec<bool> {
     roles(source, tokens).into_iter().map(|role| role == Role::Angle).collect()
 }
 
+/// Finds the roles of tokens, in one pass.
+struct RoleReader<'t> {
+    source: &'t str,
+    tokens: &'t [Token],
+    roles: Vec<Role>,
+    /// `<` and brackets that may still enclose type arguments; a token that no type contains clears the list.
+    open: Vec<usize>,
+    /// Each `?` that a `:` may complete, with its bracket depth.
+    questions: Vec<(usize, u32)>,
+    /// Length of `open` inside the attribute of a type parameter.
+    attribute: Option<usize>,
+    depth: u32,
+}
+
 fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
-    let bytes = source.as_bytes();
-    let mut roles = vec![Role::Plain; tokens.len()];
-    // `<` and brackets that may still enclose type arguments; a token that no type contains clears the list.
-    let mut open: Vec<usize> = Vec::new();
-    // Each `?` that a `:` may complete, with its bracket depth.
-    let mut questions: Vec<(usize, u32)> = Vec::new();
-    // Length of `open` inside the attribute of a type parameter.
-    let mut attribute: Option<usize> = None;
-    let mut depth = 0_u32;
+    let mut reader = RoleReader {
+        source,
+        tokens,
+        roles: vec![Role::Plain; tokens.len()],
+        open: Vec::new(),
+        questions: Vec::new(),
+        attribute: None,
+        depth: 0,
+    };
     for (index, token) in tokens.iter().enumerate() {
-        let first = bytes[token.start as usize];
-        let len = token.end - token.start;
-        if token.kind == Kind::Word {
-            continue;
-        }
-        if attribute.is_some_and(|level| open.len() < level) {
-            attribute = None;
-        }
-        // Attributes of type parameters may contain any value.
-        if attribute.is_some() && !(len == 1 && matches!(first, b'(' | b')' | b'[' | b']')) {
-            continue;
-        }
-        if token.kind != Kind::Punctuation {
-            open.clear();
-            continue;
-        }
-        match (first, len) {
-            (b'<', 1) if index > 0 && tokens[index - 1].kind == Kind::Word => open.push(index),
-            (b'<', 1) if index > 0 && is_operator_angle(source, tokens, index) => open.push(index),
-            (b'>', 1) => {
-                if let Some(&last) = open.last()
-                    && bytes[tokens[last].start as usize] == b'<'
-                {
-                    open.pop();
-                    roles[last] = Role::Angle;
-                    roles[index] = Role::Angle;
-                } else {
-                    open.clear();
-                }
-            }
-            (b'(' | b'[', 1) => {
-                depth += 1;
-                if !open.is_empty() {
-                    open.push(index);
-                    // After `<` or `,`, a `[` opens an attribute, not an array rank.
-                    let in_list = matches!(bytes[tokens[index - 1].start as usize], b'<' | b',');
-                    if first == b'[' && in_list && attribute.is_none() {
-                        attribute = Some(open.len());
-                    }
-                }
-            }
-            (b')' | b']', 1) => {
-                depth = depth.saturating_sub(1);
-                let opener = if first == b')' { b'(' } else { b'[' };
-                match open.last() {
-                    Some(&last) if bytes[tokens[last].start as usize] == opener => {
-                        let closes_attribute = attribute == Some(open.len());
-                        open.pop();
-                        if closes_attribute
-                            && !tokens
-                                .get(index + 1)
-                                .is_some_and(|next| next.kind == Kind::Word || next.text(source) == "[")
-                        {
-                            open.clear();
-                        }
-                    }
-                    _ => open.clear(),
-                }
-                while questions.last().is_some_and(|&(_, level)| level > depth) {
-                    questions.pop();
-                }
-            }
-            (b'?', 1) => questions.push((index, depth)),
-            (b':', 1) => {
-                open.clear();
-                if let Some(&(question, level)) = questions.last()
-                    && level == depth
-                {
-                    questions.pop();
-                    roles[question] = Role::Conditional;
-                    roles[index] = Role::Conditional;
-                }
-            }
-            (b',' | b';' | b'{' | b'}', 1) => {
-                match first {
-                    b'{' => depth += 1,
-                    b'}' => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
-                if first != b'{' {
-                    while questions.last().is_some_and(|&(_, level)| level >= depth) {
-                        questions.pop();
-                    }
-                }
-                if first != b',' {
-                    open.clear();
-                }
-            }
-            (b'.' | b'*', 1) | (b':', 2) => {}
-            _ => open.clear(),
+        if token.kind != Kind::Word {
+            reader.read_symbol(index, token);
         }
     }
-    roles
+    reader.roles
+}
+
+impl RoleReader<'_> {
+    /// Reads a token that is no word.
+    fn read_symbol(&mut self, index: usize, token: &Token) {
+        let first = self.source.as_bytes()[token.start as usize];
+        let len = token.end - token.start;
+        if self.attribute.is_some_and(|level| self.open.len() < level) {
+            self.attribute = None;
+        }
+        // Attributes of type parameters may contain any value.
+        if self.attribute.is_some() && !(len == 1 && matches!(first, b'(' | b')' | b'[' | b']')) {
+            return;
+        }
+        if token.kind != Kind::Punctuation {
+            self.open.clear();
+            return;
+        }
+        match (first, len) {
+            (b'<', 1) if index > 0 && self.tokens[index - 1].kind == Kind::Word => self.open.push(index),
+            (b'<', 1) if index > 0 && is_operator_angle(self.source, self.tokens, index) => self.open.push(index),
+            (b'>', 1) => self.close_angle(index),
+            (b'(' | b'[', 1) => self.open_bracket(index, first),
+            (b')' | b']', 1) => self.close_bracket(index, first),
+            (b'?', 1) => self.questions.push((index, self.depth)),
+            (b':', 1) => self.read_colon(index),
+            (b',' | b';' | b'{' | b'}', 1) => self.read_separator(first),
+            (b'.' | b'*', 1) | (b':', 2) => {}
+            _ => self.open.clear(),
+        }
+    }
+
+    fn close_angle(&mut self, index: usize) {
+        if let Some(&last) = self.open.last()
+            && self.source.as_bytes()[self.tokens[last].start as usize] == b'<'
+        {
+            self.open.pop();
+            self.roles[last] = Role::Angle;
+            self.roles[index] = Role::Angle;
+        } else {
+            self.open.clear();
+        }
+    }
+
+    fn open_bracket(&mut self, index: usize, first: u8) {
+        self.depth += 1;
+        if !self.open.is_empty() {
+            self.open.push(index);
+            // After `<` or `,`, a `[` opens an self.attribute, not an array rank.
+            let in_list = matches!(self.source.as_bytes()[self.tokens[index - 1].start as usize], b'<' | b',');
+            if first == b'[' && in_list && self.attribute.is_none() {
+                self.attribute = Some(self.open.len());
+            }
+        }
+    }
+
+    fn close_bracket(&mut self, index: usize, first: u8) {
+        self.depth = self.depth.saturating_sub(1);
+        let opener = if first == b')' { b'(' } else { b'[' };
+        match self.open.last() {
+            Some(&last) if self.source.as_bytes()[self.tokens[last].start as usize] == opener => {
+                let closes_attribute = self.attribute == Some(self.open.len());
+                self.open.pop();
+                if closes_attribute
+                    && !self
+                        .tokens
+                        .get(index + 1)
+                        .is_some_and(|next| next.kind == Kind::Word || next.text(self.source) == "[")
+                {
+                    self.open.clear();
+                }
+            }
+            _ => self.open.clear(),
+        }
+        while self.questions.last().is_some_and(|&(_, level)| level > self.depth) {
+            self.questions.pop();
+        }
+    }
+
+    /// Completes a conditional `?`.
+    fn read_colon(&mut self, index: usize) {
+        self.open.clear();
+        if let Some(&(question, level)) = self.questions.last()
+            && level == self.depth
+        {
+            self.questions.pop();
+            self.roles[question] = Role::Conditional;
+            self.roles[index] = Role::Conditional;
+        }
+    }
+
+    fn read_separator(&mut self, first: u8) {
+        match first {
+            b'{' => self.depth += 1,
+            b'}' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if first != b'{' {
+            while self.questions.last().is_some_and(|&(_, level)| level >= self.depth) {
+                self.questions.pop();
+            }
+        }
+        if first != b',' {
+            self.open.clear();
+        }
+    }
 }
 
 /// Whether the `<` at `index` follows `delegate*` or `delegate* unmanaged[Cdecl]`; places such as `operator <T>` do not exist.

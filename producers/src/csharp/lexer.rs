@@ -6,6 +6,8 @@
 //!
 //! The lexer knows no directives: [`super::preprocess`] blanks them before.
 
+use super::interpolation::{interpolated_end, raw_spans_lines};
+
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -325,16 +327,16 @@ const MOST_DOLLARS: usize = 64;
 
 /// The start of a string literal.
 #[derive(Clone, Copy, Debug)]
-struct Opening {
-    dollars: usize,
-    verbatim: bool,
+pub(super) struct Opening {
+    pub(super) dollars: usize,
+    pub(super) verbatim: bool,
     /// Number of quotes of a raw literal; 0 for other literals.
-    raw: usize,
+    pub(super) raw: usize,
     /// First byte after the opening quotes.
-    content: usize,
+    pub(super) content: usize,
 }
 
-fn opening(bytes: &[u8], at: usize) -> Option<Opening> {
+pub(super) fn opening(bytes: &[u8], at: usize) -> Option<Opening> {
     let mut quote = at;
     let mut dollars = 0;
     let mut verbatim = false;
@@ -376,11 +378,11 @@ fn opening(bytes: &[u8], at: usize) -> Option<Opening> {
     }
 }
 
-fn run(bytes: &[u8], at: usize, byte: u8) -> usize {
+pub(super) fn run(bytes: &[u8], at: usize, byte: u8) -> usize {
     bytes[at.min(bytes.len())..].iter().take_while(|&&other| other == byte).count()
 }
 
-fn quoted_end(bytes: &[u8], at: usize, quote: u8) -> (usize, bool) {
+pub(super) fn quoted_end(bytes: &[u8], at: usize, quote: u8) -> (usize, bool) {
     let mut end = at + 1;
     while end < bytes.len() {
         match bytes[end] {
@@ -394,11 +396,11 @@ fn quoted_end(bytes: &[u8], at: usize, quote: u8) -> (usize, bool) {
 }
 
 /// Caps an end at the text's length: a backslash may precede a multi-byte character.
-fn floor(bytes: &[u8], end: usize) -> usize {
+pub(super) fn floor(bytes: &[u8], end: usize) -> usize {
     end.min(bytes.len())
 }
 
-fn verbatim_end(bytes: &[u8], content: usize) -> (usize, bool) {
+pub(super) fn verbatim_end(bytes: &[u8], content: usize) -> (usize, bool) {
     let mut end = content;
     while end < bytes.len() {
         if bytes[end] != b'"' {
@@ -412,7 +414,7 @@ fn verbatim_end(bytes: &[u8], content: usize) -> (usize, bool) {
     (bytes.len(), false)
 }
 
-fn raw_end(bytes: &[u8], content: usize, quotes: usize) -> (usize, bool) {
+pub(super) fn raw_end(bytes: &[u8], content: usize, quotes: usize) -> (usize, bool) {
     let lines = raw_spans_lines(bytes, content);
     let mut end = content;
     while end < bytes.len() {
@@ -429,151 +431,4 @@ fn raw_end(bytes: &[u8], content: usize, quotes: usize) -> (usize, bool) {
         }
     }
     (bytes.len(), false)
-}
-
-/// A raw literal spans lines if and only if only blanks separate its opening quotes from the line end.
-fn raw_spans_lines(bytes: &[u8], content: usize) -> bool {
-    bytes[content..]
-        .iter()
-        .find(|byte| !matches!(byte, b' ' | b'\t'))
-        .is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
-}
-
-/// One level of an interpolated literal.
-enum Level {
-    /// Literal text.
-    Text {
-        dollars: usize,
-        verbatim: bool,
-        raw: usize,
-        lines: bool,
-    },
-    /// Code between braces: number of closing braces, and open brackets inside.
-    Hole { braces: usize, open: usize },
-    /// A format clause after `:`.
-    Format { braces: usize },
-}
-
-fn interpolated_end(bytes: &[u8], first: Opening) -> (usize, bool) {
-    let mut levels = vec![text_level(bytes, first)];
-    let mut at = first.content;
-    while at < bytes.len() {
-        let Some(level) = levels.last_mut() else { return (at, true) };
-        match level {
-            Level::Text {
-                dollars,
-                verbatim,
-                raw,
-                lines,
-            } => {
-                let (dollars, verbatim, raw, lines) = (*dollars, *verbatim, *raw, *lines);
-                match bytes[at] {
-                    b'"' => {
-                        let quotes = run(bytes, at, b'"');
-                        if raw > 0 {
-                            at += quotes;
-                            if quotes >= raw {
-                                levels.pop();
-                            }
-                        } else if verbatim && quotes >= 2 {
-                            at += 2;
-                        } else {
-                            at += 1;
-                            levels.pop();
-                        }
-                    }
-                    b'{' => {
-                        let braces = run(bytes, at, b'{');
-                        let opens = if raw > 0 { braces >= dollars } else { braces % 2 == 1 };
-                        at += braces;
-                        if opens {
-                            levels.push(Level::Hole {
-                                braces: if raw > 0 { dollars } else { 1 },
-                                open: 0,
-                            });
-                        }
-                    }
-                    b'\\' if raw == 0 && !verbatim && !matches!(bytes.get(at + 1), None | Some(b'\n' | b'\r')) => at += 2,
-                    b'\n' | b'\r' if !lines => {
-                        // The line ends the literal and all enclosing literals.
-                        return (at, false);
-                    }
-                    _ => at += 1,
-                }
-            }
-            Level::Hole { braces, open } => match bytes[at] {
-                b'(' | b'[' | b'{' => {
-                    *open += 1;
-                    at += 1;
-                }
-                b')' | b']' => {
-                    *open = open.saturating_sub(1);
-                    at += 1;
-                }
-                b'}' if *open > 0 => {
-                    *open -= 1;
-                    at += 1;
-                }
-                b'}' => {
-                    at += run(bytes, at, b'}').min(*braces);
-                    levels.pop();
-                }
-                b':' if *open == 0 => {
-                    let braces = *braces;
-                    at += 1;
-                    levels.pop();
-                    levels.push(Level::Format { braces });
-                }
-                b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => at = comment_end(bytes, at),
-                b'\'' => at = quoted_end(bytes, at, b'\'').0,
-                b'"' | b'$' | b'@' => match opening(bytes, at) {
-                    None => at += 1,
-                    Some(Opening {
-                        dollars: 0,
-                        raw: 0,
-                        verbatim: false,
-                        ..
-                    }) => at = quoted_end(bytes, at, b'"').0,
-                    Some(Opening {
-                        dollars: 0,
-                        raw: 0,
-                        content,
-                        ..
-                    }) => at = verbatim_end(bytes, content).0,
-                    Some(Opening {
-                        dollars: 0, raw, content, ..
-                    }) => at = raw_end(bytes, content, raw).0,
-                    Some(inner) => {
-                        at = inner.content;
-                        levels.push(text_level(bytes, inner));
-                    }
-                },
-                _ => at += 1,
-            },
-            Level::Format { braces } => match bytes[at] {
-                b'}' => {
-                    at += run(bytes, at, b'}').min(*braces);
-                    levels.pop();
-                }
-                b'\\' if !matches!(bytes.get(at + 1), None | Some(b'\n' | b'\r')) => at += 2,
-                b'"' if bytes.get(at + 1) == Some(&b'"') => at += 2,
-                // A quote or line end inside a format clause: the enclosing text level decides.
-                b'"' | b'\n' | b'\r' => {
-                    levels.pop();
-                }
-                _ => at += 1,
-            },
-        }
-    }
-    (floor(bytes, at), levels.is_empty())
-}
-
-fn text_level(bytes: &[u8], opening: Opening) -> Level {
-    let lines = opening.verbatim || (opening.raw > 0 && raw_spans_lines(bytes, opening.content));
-    Level::Text {
-        dollars: opening.dollars,
-        verbatim: opening.verbatim,
-        raw: opening.raw,
-        lines,
-    }
 }

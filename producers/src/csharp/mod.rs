@@ -37,6 +37,7 @@ pub mod hashes;
 pub mod ids;
 pub mod implementation;
 pub mod index_json;
+mod interpolation;
 pub mod keywords;
 #[cfg(test)]
 mod knowledge_tests;

@@ -226,13 +226,10 @@ impl Batches {
                     self.shelf.remove(&batch.id);
                     gone.insert(batch.id.clone());
                     let Some(why) = why else { continue };
-                    let remote = batch.note.remote.as_deref().unwrap_or_default();
-                    let message = format!("the batch '{remote}' of model '{}' failed", asked.reach.label);
-                    let why = Diagnostic::error(ErrorCode::E_BATCH, message).found(access.secrets.redacted_line(&why));
-                    let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
-                    complaint.get_or_insert_with(|| why.clone().hint(hint));
+                    let why = batch_failure(batch, asked.reach.label, &access.secrets.redacted_line(&why));
+                    complaint.get_or_insert_with(|| why.clone());
                     let ids = batch.note.items.keys().cloned();
-                    untold.extend(ids.map(|id| (id, why.clone().hint(hint))));
+                    untold.extend(ids.map(|id| (id, why.clone())));
                 }
             }
         }
@@ -428,4 +425,12 @@ fn disk(what: &str, error: &std::io::Error) -> Failure {
     Failure::Transient(Box::new(
         Diagnostic::error(ErrorCode::E_BATCH, message).hint("look at the folder's rights and the disk"),
     ))
+}
+
+/// Returns the error of a batch that the server gave up.
+fn batch_failure(batch: &Batch, model: &str, why: &str) -> Diagnostic {
+    let remote = batch.note.remote.as_deref().unwrap_or_default();
+    let message = format!("the batch '{remote}' of model '{model}' failed");
+    let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
+    Diagnostic::error(ErrorCode::E_BATCH, message).found(why).hint(hint)
 }

@@ -133,7 +133,13 @@ pub(super) fn decide(
         );
         return Ok(Way::Full(why, Some(Box::new(moved))));
     }
-    let why = match (moved.members.as_slice(), moved.own) {
+    let why = patch_reason(&moved);
+    Ok(Way::Patch(Box::new(moved), why))
+}
+
+/// Describes what changed since the earlier answer.
+fn patch_reason(moved: &Moved) -> String {
+    match (moved.members.as_slice(), moved.own) {
         ([], false) => format!(
             "what it depends on moved: {}",
             join_names(moved.dependencies.iter().map(String::as_str))
@@ -141,8 +147,7 @@ pub(super) fn decide(
         ([], true) if moved.code => "its code moved".to_owned(),
         ([], true) => "its head or its documentation moved".to_owned(),
         (members, _) => format!("members moved: {}", join_names(members.iter().map(String::as_str))),
-    };
-    Ok(Way::Patch(Box::new(moved), why))
+    }
 }
 
 /// Returns the texts that the earlier answer was based on, under present keys: as stored with it, else from its inputs.

@@ -109,6 +109,12 @@ fn construction(known: &TypeFacts<'_>, sections: &mut Sections) {
     if known.has("abstract") {
         sections.lifecycle.push("Abstract: lives as a part of its heirs.".to_owned());
     }
+    required_members(known, sections);
+    start_methods(known, sections);
+}
+
+/// Lists the members that must be set on construction.
+fn required_members(known: &TypeFacts<'_>, sections: &mut Sections) {
     let required: Vec<&str> = known
         .structure
         .members
@@ -121,7 +127,11 @@ fn construction(known: &TypeFacts<'_>, sections: &mut Sections) {
             .lifecycle
             .push(format!("Must be set on construction: {}.", some_of(required.into_iter())));
     }
-    let late: Vec<&ApiMember> = known
+}
+
+/// Lists the methods that bring an instance into operation.
+fn start_methods(known: &TypeFacts<'_>, sections: &mut Sections) {
+    let methods: Vec<&ApiMember> = known
         .of_kind("method")
         .filter(|member| !member.modifiers.iter().any(|word| word == "static"))
         .filter(|member| {
@@ -131,7 +141,7 @@ fn construction(known: &TypeFacts<'_>, sections: &mut Sections) {
             )
         })
         .collect();
-    for member in late {
+    for member in methods {
         sections.lifecycle.push(format!("`{}` brings it into operation.", member.name));
     }
 }

@@ -67,24 +67,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
             ("full", why, questions, GUESSED_ANSWER)
         }
     };
-    let mut cost = Spent {
-        model: wishes.model_name().to_owned(),
-        calls: u32::try_from(questions.len()).unwrap_or(u32::MAX),
-        ..Spent::default()
-    };
-    let mut shown = String::new();
-    for (attempt, turns) in (0_u32..).zip(&questions) {
-        let text = prompt::text(turns);
-        if ask.is_handed_over(inputs.key, attempt, turns) {
-            cost.calls -= 1;
-            shown.push_str(&text);
-            continue;
-        }
-        let count = ask.count(&wishes.model, &text);
-        cost.input_tokens += count.tokens;
-        cost.estimated |= !count.exact || inputs.unknown > 0;
-        shown.push_str(&text);
-    }
+    let (mut cost, shown) = count_questions(inputs, ask, wishes, &questions);
     if cost.calls == 0 {
         return Ok(Plan {
             prompt: format!("{}\n", shown.trim_end()),
@@ -106,6 +89,29 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
         cost,
         joint,
     })
+}
+
+/// Counts the tokens of questions that are not handed over yet. Returns the cost without answers, and the texts of all.
+fn count_questions(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, questions: &[Vec<Turn>]) -> (Spent, String) {
+    let mut cost = Spent {
+        model: wishes.model_name().to_owned(),
+        calls: u32::try_from(questions.len()).unwrap_or(u32::MAX),
+        ..Spent::default()
+    };
+    let mut shown = String::new();
+    for (attempt, turns) in (0_u32..).zip(questions) {
+        let text = prompt::text(turns);
+        if ask.is_handed_over(inputs.key, attempt, turns) {
+            cost.calls -= 1;
+            shown.push_str(&text);
+            continue;
+        }
+        let count = ask.count(&wishes.model, &text);
+        cost.input_tokens += count.tokens;
+        cost.estimated |= !count.exact || inputs.unknown > 0;
+        shown.push_str(&text);
+    }
+    (cost, shown)
 }
 
 /// Returns how a question can be asked with others; `None` if it is asked alone.

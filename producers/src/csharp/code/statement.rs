@@ -58,33 +58,8 @@ impl Cursor<'_> {
             "for" => self.for_loop(list),
             "foreach" => self.foreach(list),
             "await" if matches!(self.ahead(1), "foreach" | "using") => self.at += 1,
-            "using" | "fixed" if self.ahead(1) == "(" => {
-                let disposes = self.is("using");
-                let keyword = self.awaited_keyword();
-                let mut inner = self
-                    .inside(|cursor| {
-                        let mut inner = Vec::new();
-                        cursor.simple(&mut inner);
-                        inner
-                    })
-                    .unwrap_or_default();
-                if disposes && let Some(resource) = inner.pop() {
-                    inner.push(Statement::Using(Box::new(resource), keyword));
-                }
-                inner.extend(self.governed());
-                list.push(Statement::Block(inner));
-            }
-            "using" => {
-                let keyword = self.awaited_keyword();
-                let before = list.len();
-                self.simple(list);
-                self.end_of_statement();
-                if list.len() > before
-                    && let Some(resource) = list.pop()
-                {
-                    list.push(Statement::Using(Box::new(resource), keyword));
-                }
-            }
+            "using" | "fixed" if self.ahead(1) == "(" => self.using_block(list),
+            "using" => self.using_declaration(list),
             "const" => self.at += 1,
             "catch" => self.catch(list),
             "switch" if self.ahead(1) == "(" => self.switch(list),
@@ -123,6 +98,37 @@ impl Cursor<'_> {
                     self.end_of_statement();
                 }
             }
+        }
+    }
+
+    /// Reads `using (…) statement` or `fixed (…) statement`.
+    fn using_block(&mut self, list: &mut Vec<Statement>) {
+        let disposes = self.is("using");
+        let keyword = self.awaited_keyword();
+        let mut inner = self
+            .inside(|cursor| {
+                let mut inner = Vec::new();
+                cursor.simple(&mut inner);
+                inner
+            })
+            .unwrap_or_default();
+        if disposes && let Some(resource) = inner.pop() {
+            inner.push(Statement::Using(Box::new(resource), keyword));
+        }
+        inner.extend(self.governed());
+        list.push(Statement::Block(inner));
+    }
+
+    /// Reads `using T x = …;`.
+    fn using_declaration(&mut self, list: &mut Vec<Statement>) {
+        let keyword = self.awaited_keyword();
+        let before = list.len();
+        self.simple(list);
+        self.end_of_statement();
+        if list.len() > before
+            && let Some(resource) = list.pop()
+        {
+            list.push(Statement::Using(Box::new(resource), keyword));
         }
     }
 

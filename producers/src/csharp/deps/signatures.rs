@@ -9,7 +9,7 @@ use super::index::NameIndex;
 use super::resolve::Resolver;
 use super::shape::Shape;
 use super::{OWN, Subject, surroundings};
-use crate::csharp::code::ast::TypeRef;
+use crate::csharp::code::ast::{Parameter, TypeRef};
 use crate::csharp::code::{self, Signature};
 use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
@@ -136,8 +136,8 @@ fn is_internal(signature: &str) -> bool {
     has("internal") && !has("protected")
 }
 
-fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
-    let letter = declared.flags.chars().next().unwrap_or('p');
+/// Reads the signature of a member of this kind.
+fn signature_of(letter: char, declared: &Declared) -> Signature {
     let kind = match letter {
         'x' if declared.flags.contains('p') => MemberKind::Property,
         'm' | 'x' => MemberKind::Method,
@@ -148,15 +148,45 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         'e' => MemberKind::EnumMember,
         _ => MemberKind::Property,
     };
+    match letter {
+        'h' => code::header_parameters(&declared.signature, false),
+        'd' => code::header_parameters(&declared.signature, true),
+        _ => code::signature(kind, &declared.signature),
+    }
+}
+
+/// Writes the types of parameters, each after its modifier.
+fn write_parameters(text: &mut String, parameters: &[Parameter], declared: &Declared, shape: &dyn Fn(&TypeRef) -> Shape) {
+    for (at, parameter) in parameters.iter().enumerate() {
+        if at > 0 {
+            text.push(';');
+        }
+        let many = parameters.last().is_some_and(|last| last.many);
+        let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
+        for (word, set) in [
+            ("out ", parameter.out),
+            ("params ", parameter.many),
+            ("opt ", optional && declared.optional > 0),
+        ] {
+            if set {
+                text.push_str(word);
+                break;
+            }
+        }
+        match &parameter.kind {
+            Some(written) => shape(written).write(text),
+            None => text.push('?'),
+        }
+    }
+}
+
+fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
+    let letter = declared.flags.chars().next().unwrap_or('p');
     let Signature {
         result,
         parameters,
         constraints,
-    } = match letter {
-        'h' => code::header_parameters(&declared.signature, false),
-        'd' => code::header_parameters(&declared.signature, true),
-        _ => code::signature(kind, &declared.signature),
-    };
+    } = signature_of(letter, declared);
     let methods: Vec<(Rc<str>, Shape)> = declared
         .type_parameters
         .iter()
@@ -184,27 +214,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
     let mut text = format!("\t{}\t{flags}{mark}\t{}\t", declared.name, declared.type_parameters.len());
     result.write(&mut text);
     text.push('\t');
-    for (at, parameter) in parameters.iter().enumerate() {
-        if at > 0 {
-            text.push(';');
-        }
-        let many = parameters.last().is_some_and(|last| last.many);
-        let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
-        for (word, set) in [
-            ("out ", parameter.out),
-            ("params ", parameter.many),
-            ("opt ", optional && declared.optional > 0),
-        ] {
-            if set {
-                text.push_str(word);
-                break;
-            }
-        }
-        match &parameter.kind {
-            Some(written) => shape(written).write(&mut text),
-            None => text.push('?'),
-        }
-    }
+    write_parameters(&mut text, &parameters, declared, &shape);
     if matches!(letter, 'm' | 'x' | 'c' | 'h') && !parameters.is_empty() {
         let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.trim_start_matches('@')).collect();
         text.push('\t');

@@ -44,14 +44,7 @@ pub const LARGEST: usize = 16 << 20;
 /// Returns the declarations of a text, and diagnostics. `file` is only used for places in diagnostics.
 pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<Diagnostic>) {
     if text.len() > LARGEST {
-        let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
-        let diagnostic = Diagnostic::warning(ErrorCode::CS_FILE_LARGE, message)
-            .at(file, 0, 0)
-            .found(format!("{} bytes", text.len()));
-        return (
-            nothing(Tier::Nothing),
-            vec![diagnostic.hint("leave the file out of the source set, or split it")],
-        );
+        return (nothing(Tier::Nothing), vec![too_large(text, file)]);
     }
     let active = preprocess::active(text, defines);
     let mut lexed = lexer::lex(&active.text);
@@ -59,15 +52,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     let broken = unclosed_literal(&lexed);
     let open_comment = lexed.open_comment;
     let tokens = Tokens::of(plain.as_deref().unwrap_or(&active.text), &active.text, lexed);
-    let mut diagnostics: Vec<Diagnostic> = active
-        .faults
-        .iter()
-        .take(MOST_FAULTS)
-        .map(|fault| {
-            let (line, column) = tokens.line_and_column(fault.byte);
-            Diagnostic::warning(ErrorCode::CS_PREPROCESSOR, fault.message).at(file, line, column)
-        })
-        .collect();
+    let mut diagnostics = preprocessor_faults(&active, &tokens, file);
     let mut edits: Vec<Edit> = open_comment
         .map(|start| Edit {
             bytes: start as usize..active.text.len(),
@@ -87,16 +72,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         edits,
     };
     let Parsed { tree, tier, bodies, error } = way.parse(broken.is_some());
-    let mut message = match (tier, &tree) {
-        (Tier::Whole | Tier::Repaired, _) => "",
-        (Tier::Skeleton, _) if tokens.depth > tame::DEEPEST => {
-            "brackets are nested too deeply for the grammar; all declarations were read, bodies may hold errors"
-        }
-        (Tier::Skeleton, _) if bodies == 1 => "one body could not be parsed; all declarations were read",
-        (Tier::Skeleton, _) => "bodies could not be parsed; all declarations were read",
-        (_, None) => "the file could not be parsed; nothing was read from it",
-        (_, Some(_)) => MISSING,
-    };
+    let mut message = message_of(tier, tree.is_some(), bodies, tokens.depth);
     let mut place = error.map(|byte| tokens.line_and_column(byte));
     let (mut syntax, odd) = tree.map_or_else(
         || (nothing(tier), None),
@@ -139,6 +115,40 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         diagnostics.push(diagnostic);
     }
     (syntax, diagnostics)
+}
+
+/// Returns the warning about a file that is too large to read.
+fn too_large(text: &str, file: &str) -> Diagnostic {
+    let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
+    Diagnostic::warning(ErrorCode::CS_FILE_LARGE, message)
+        .at(file, 0, 0)
+        .found(format!("{} bytes", text.len()))
+        .hint("leave the file out of the source set, or split it")
+}
+
+/// Returns the warnings about preprocessor directives.
+fn preprocessor_faults(active: &Active<'_>, tokens: &Tokens<'_>, file: &str) -> Vec<Diagnostic> {
+    let faults = active.faults.iter().take(MOST_FAULTS);
+    faults
+        .map(|fault| {
+            let (line, column) = tokens.line_and_column(fault.byte);
+            Diagnostic::warning(ErrorCode::CS_PREPROCESSOR, fault.message).at(file, line, column)
+        })
+        .collect()
+}
+
+/// Returns what a parse missed; empty if nothing. `bodies`: number of bodies with errors.
+fn message_of(tier: Tier, has_tree: bool, bodies: usize, depth: u32) -> &'static str {
+    match (tier, has_tree) {
+        (Tier::Whole | Tier::Repaired, _) => "",
+        (Tier::Skeleton, _) if depth > tame::DEEPEST => {
+            "brackets are nested too deeply for the grammar; all declarations were read, bodies may hold errors"
+        }
+        (Tier::Skeleton, _) if bodies == 1 => "one body could not be parsed; all declarations were read",
+        (Tier::Skeleton, _) => "bodies could not be parsed; all declarations were read",
+        (_, false) => "the file could not be parsed; nothing was read from it",
+        (_, true) => MISSING,
+    }
 }
 
 /// Message about errors among declarations.

@@ -44,24 +44,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                     with: "partial ref",
                 });
             }
-            "operator" => {
-                // `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are separate tokens.
-                let mut last = at + 1;
-                while tokens.is(last, ">") {
-                    last += 1;
-                }
-                let symbol = tokens.text(last);
-                if tokens.is(last + 1, "(")
-                    && (symbol == "=" || symbol.len() > 1 && symbol.ends_with('=') && !matches!(symbol, "==" | "!=" | "<="))
-                    && !(symbol == "=" && last == at + 2)
-                {
-                    let bytes = tokens.bytes(&(last..last + 1));
-                    edits.push(Edit {
-                        bytes: bytes.end - 1..bytes.end,
-                        with: "",
-                    });
-                }
-            }
+            "operator" => compound_operator(tokens, at, edits),
             "type" | "method" | "field" | "event" | "property" | "param" | "module" | "assembly"
                 if at > 1
                     && tokens.is(at - 1, "[")
@@ -96,6 +79,25 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
             "&" | "*" if at > 1 && (tokens.is(at - 1, "ref") || closes_pointer_cast(tokens, at - 1)) => hide(tokens, at, edits),
             _ => {}
         }
+    }
+}
+
+/// `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are separate tokens.
+fn compound_operator(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
+    let mut last = at + 1;
+    while tokens.is(last, ">") {
+        last += 1;
+    }
+    let symbol = tokens.text(last);
+    if tokens.is(last + 1, "(")
+        && (symbol == "=" || symbol.len() > 1 && symbol.ends_with('=') && !matches!(symbol, "==" | "!=" | "<="))
+        && !(symbol == "=" && last == at + 2)
+    {
+        let bytes = tokens.bytes(&(last..last + 1));
+        edits.push(Edit {
+            bytes: bytes.end - 1..bytes.end,
+            with: "",
+        });
     }
 }
 

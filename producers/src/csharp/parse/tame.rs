@@ -158,119 +158,143 @@ pub(crate) fn with_errors(skeleton: &[Edit], errors: &[Range<usize>]) -> usize {
     .count()
 }
 
+/// Reads a file into its skeleton.
+struct SkeletonReader<'t, 'a> {
+    tokens: &'t Tokens<'a>,
+    extensions: &'t [Extension],
+    at: usize,
+    /// First token of the present header.
+    header: usize,
+    /// The enclosing declarations; true for an enum.
+    containers: Vec<bool>,
+    /// End of the enclosing accessor list.
+    accessors: Option<usize>,
+    missing: usize,
+    fault: Option<usize>,
+    bodies: Vec<Body>,
+    edits: Vec<Edit>,
+}
+
 /// Returns the skeleton of a file.
 pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleton {
-    let end = tokens.all.len();
-    let mut containers: Vec<bool> = Vec::new();
-    let mut missing = 0;
-    let mut fault = None;
-    let mut bodies = Vec::new();
-    let mut all = Vec::new();
-    let edits = &mut all;
-    let mut header = 0;
-    // End of the enclosing accessor list.
-    let mut accessors = None;
-    let mut at = 0;
-    while at < end {
-        let in_enum = containers.last() == Some(&true);
+    let mut reader = SkeletonReader {
+        tokens,
+        extensions,
+        at: 0,
+        header: 0,
+        containers: Vec::new(),
+        accessors: None,
+        missing: 0,
+        fault: None,
+        bodies: Vec::new(),
+        edits: Vec::new(),
+    };
+    while reader.at < tokens.all.len() {
+        reader.read_token();
+    }
+    Skeleton {
+        edits: reader.edits,
+        missing: reader.missing,
+        fault: reader.fault,
+        bodies: reader.bodies,
+    }
+}
+
+impl SkeletonReader<'_, '_> {
+    /// Reads a token, or a group of tokens.
+    fn read_token(&mut self) {
+        let (tokens, at) = (self.tokens, self.at);
         match tokens.text(at) {
-            ";" => {
-                at += 1;
-                header = at;
-            }
-            "(" | "[" => at = tokens.next_after_group(at),
+            ";" => self.begin_header(),
+            "(" | "[" => self.at = tokens.next_after_group(at),
             "}" => {
-                if containers.pop().is_none() {
-                    fault = fault.or(Some(at));
-                    edits.push(Edit {
+                if self.containers.pop().is_none() {
+                    self.fault = self.fault.or(Some(at));
+                    self.edits.push(Edit {
                         bytes: tokens.bytes(&(at..at + 1)),
                         with: "",
                     });
                 }
-                at += 1;
-                header = at;
+                self.begin_header();
             }
-            "{" => {
-                let close = tokens.mate(at);
-                // The braces of an extension block are hidden already; its members count as members of the enclosing class.
-                let is_extension = extensions.binary_search_by_key(&at, |extension| extension.open).is_ok();
-                let block = match () {
-                    () if is_extension => Block::Types,
-                    () if accessors.is_some_and(|close| at < close) => Block::Code,
-                    () => block(tokens, header..at),
-                };
-                // Accessors with attributes stay visible, since the walk reads their attributes.
-                if matches!(block, Block::Property | Block::Event)
-                    && let Some(close) = close.filter(|close| has_attributes(tokens, at..*close))
-                {
-                    accessors = Some(close);
-                    containers.push(false);
-                    at += 1;
-                    header = at;
-                    continue;
-                }
-                let declares = matches!(block, Block::Types | Block::Enum);
-                if close.is_none() || declares && containers.len() >= DEEPEST_SKELETON {
-                    fault = fault.or(Some(at));
-                }
-                if declares && containers.len() < DEEPEST_SKELETON {
-                    missing += usize::from(close.is_none());
-                    containers.push(block == Block::Enum);
-                    at += 1;
-                    header = at;
-                    continue;
-                }
-                let close = close.unwrap_or(end);
-                missing += usize::from(close == end);
-                let with = match block {
-                    Block::Property => "get;",
-                    Block::Event => "add;",
-                    _ => "",
-                };
-                edits.push(Edit {
-                    bytes: tokens.between(at, close),
-                    with,
-                });
-                let hidden = at..end.min(close + 1);
-                bodies.push(match block {
-                    Block::Property | Block::Event => Body::Accessors(hidden),
-                    _ => Body::Block(hidden),
-                });
-                at = close + 1;
-                if !tokens.is(at, "=") {
-                    header = at;
-                }
-            }
-            "=>" => {
-                let stop = value_end(tokens, at + 1, false);
-                if stop == at + 1 {
-                    fault = fault.or(Some(at));
-                }
-                value(tokens, at, stop, edits);
-                bodies.push(Body::Value(at + 1..stop));
-                at = stop;
-            }
-            "=" if !(is_using(tokens, header) || ends_operator(tokens, at)) => {
-                let stop = value_end(tokens, at + 1, true);
-                if stop == at + 1 {
-                    fault = fault.or(Some(at));
-                }
-                value(tokens, at, stop, edits);
-                bodies.push(Body::Value(at + 1..stop));
-                at = stop;
-            }
-            "," if in_enum => {
-                at += 1;
-                header = at;
-            }
-            _ => at += 1,
+            "{" => self.open_block(),
+            "=>" => self.hide_value(false),
+            "=" if !(is_using(tokens, self.header) || ends_operator(tokens, at)) => self.hide_value(true),
+            "," if self.containers.last() == Some(&true) => self.begin_header(),
+            _ => self.at += 1,
         }
     }
-    Skeleton {
-        edits: all,
-        missing,
-        fault,
-        bodies,
+
+    /// Begins a header after the present token.
+    fn begin_header(&mut self) {
+        self.at += 1;
+        self.header = self.at;
+    }
+
+    /// Enters the block of a declaration, and hides any other block.
+    fn open_block(&mut self) {
+        let (at, end) = (self.at, self.tokens.all.len());
+        let close = self.tokens.mate(at);
+        // The braces of an extension block are hidden already; its members count as members of the enclosing class.
+        let is_extension = self.extensions.binary_search_by_key(&at, |extension| extension.open).is_ok();
+        let block = match () {
+            () if is_extension => Block::Types,
+            () if self.accessors.is_some_and(|close| at < close) => Block::Code,
+            () => block(self.tokens, self.header..at),
+        };
+        // Accessors with attributes stay visible, since the walk reads their attributes.
+        if matches!(block, Block::Property | Block::Event)
+            && let Some(close) = close.filter(|close| has_attributes(self.tokens, at..*close))
+        {
+            self.accessors = Some(close);
+            self.containers.push(false);
+            self.at += 1;
+            self.header = self.at;
+            return;
+        }
+        let declares = matches!(block, Block::Types | Block::Enum);
+        if close.is_none() || declares && self.containers.len() >= DEEPEST_SKELETON {
+            self.fault = self.fault.or(Some(at));
+        }
+        if declares && self.containers.len() < DEEPEST_SKELETON {
+            self.missing += usize::from(close.is_none());
+            self.containers.push(block == Block::Enum);
+            self.at += 1;
+            self.header = self.at;
+            return;
+        }
+        let close = close.unwrap_or(end);
+        self.missing += usize::from(close == end);
+        let with = match block {
+            Block::Property => "get;",
+            Block::Event => "add;",
+            _ => "",
+        };
+        self.edits.push(Edit {
+            bytes: self.tokens.between(at, close),
+            with,
+        });
+        let hidden = at..end.min(close + 1);
+        self.bodies.push(match block {
+            Block::Property | Block::Event => Body::Accessors(hidden),
+            _ => Body::Block(hidden),
+        });
+        self.at = close + 1;
+        if !self.tokens.is(self.at, "=") {
+            self.header = self.at;
+        }
+    }
+
+    /// Hides the value after `=>` or, as an `initializer`, after `=`.
+    fn hide_value(&mut self, initializer: bool) {
+        let at = self.at;
+        let stop = value_end(self.tokens, at + 1, initializer);
+        if stop == at + 1 {
+            self.fault = self.fault.or(Some(at));
+        }
+        value(self.tokens, at, stop, &mut self.edits);
+        self.bodies.push(Body::Value(at + 1..stop));
+        self.at = stop;
     }
 }
 

@@ -15,31 +15,10 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
     let lower = member.to_ascii_lowercase();
     let text = match value {
         Value::Text(text) => text,
-        Value::List(list) => {
-            return match (lower.as_str(), arguments) {
-                ("length" | "count", None) => Ok(list.len().to_string().into()),
-                ("getvalue", Some([index])) => {
-                    let found = index.parse().ok().and_then(|index: usize| list.get(index));
-                    Ok(found.cloned().unwrap_or_default().into())
-                }
-                _ => unknown(),
-            };
-        }
+        Value::List(list) => return list_member(&list, &lower, arguments).unwrap_or_else(unknown),
     };
     let Some(arguments) = arguments else {
-        return Ok(match lower.as_str() {
-            "length" => text.chars().count().to_string().into(),
-            // The result of `[System.IO.Directory]::GetParent` is a path here.
-            "fullname" | "value" => text.into(),
-            "major" | "minor" | "build" | "revision" => {
-                let at = ["major", "minor", "build", "revision"]
-                    .iter()
-                    .position(|part| *part == lower)
-                    .unwrap_or_default();
-                text.split('.').nth(at).unwrap_or("-1").to_owned().into()
-            }
-            _ => return unknown(),
-        });
+        return property(text, &lower).map_or_else(unknown, Ok);
     };
     let first = arguments.first().map_or("", String::as_str);
     let second = arguments.get(1).map_or("", String::as_str);
@@ -74,18 +53,7 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
         "indexof" => position(folded.find(&sought)),
         "lastindexof" => position(folded.rfind(&sought)),
         "indexofany" => position(folded.find(|c| set.contains(&c))),
-        "substring" => {
-            let (from, whole) = (size(first)?, text.chars().count());
-            let len = if arguments.len() > 1 {
-                size(second)?
-            } else {
-                whole.saturating_sub(from)
-            };
-            if from.saturating_add(len) > whole {
-                return Err("Substring beyond the end".to_owned());
-            }
-            cut(from, len).into()
-        }
+        "substring" => substring(&text, size(first)?, if arguments.len() > 1 { Some(size(second)?) } else { None })?,
         "remove" => {
             let from = size(first)?;
             let len = if arguments.len() > 1 { size(second)? } else { usize::MAX };
@@ -95,26 +63,8 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
             let from = size(first)?;
             format!("{}{second}{}", cut(0, from), cut(from, usize::MAX)).into()
         }
-        "padleft" | "padright" => {
-            let missing = size(first)?.min(WIDEST).saturating_sub(text.chars().count());
-            let padding: String = std::iter::repeat_n(second.chars().next().unwrap_or(' '), missing).collect();
-            if lower == "padleft" {
-                format!("{padding}{text}").into()
-            } else {
-                format!("{text}{padding}").into()
-            }
-        }
-        "split" => {
-            let set: Vec<char> = if arguments.is_empty() {
-                vec![' ']
-            } else {
-                arguments
-                    .iter()
-                    .filter_map(|argument| argument.chars().next().filter(|_| argument.chars().count() == 1))
-                    .collect()
-            };
-            Value::List(text.split(|c| set.contains(&c)).map(str::to_owned).collect())
-        }
+        "padleft" | "padright" => pad(&text, size(first)?, second.chars().next().unwrap_or(' '), lower == "padleft"),
+        "split" => split(&text, arguments),
         "tochararray" => Value::List(text.chars().map(String::from).collect()),
         "tostring" => match first.parse::<usize>() {
             // `Version.ToString(2)`.
@@ -125,6 +75,69 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
         "get_chars" => cut(size(first)?, 1).into(),
         _ => return unknown(),
     })
+}
+
+/// Evaluates a member of a list; `None` if it is unknown.
+fn list_member(list: &[String], lower: &str, arguments: Option<&[String]>) -> Option<Result<Value, String>> {
+    match (lower, arguments) {
+        ("length" | "count", None) => Some(Ok(list.len().to_string().into())),
+        ("getvalue", Some([index])) => {
+            let found = index.parse().ok().and_then(|index: usize| list.get(index));
+            Some(Ok(found.cloned().unwrap_or_default().into()))
+        }
+        _ => None,
+    }
+}
+
+/// Evaluates a property of a text; `None` if it is unknown.
+fn property(text: String, lower: &str) -> Option<Value> {
+    Some(match lower {
+        "length" => text.chars().count().to_string().into(),
+        // The result of `[System.IO.Directory]::GetParent` is a path here.
+        "fullname" | "value" => text.into(),
+        "major" | "minor" | "build" | "revision" => {
+            let at = ["major", "minor", "build", "revision"]
+                .iter()
+                .position(|part| *part == lower)
+                .unwrap_or_default();
+            text.split('.').nth(at).unwrap_or("-1").to_owned().into()
+        }
+        _ => return None,
+    })
+}
+
+/// Returns `len` characters from `from`, or all from there.
+fn substring(text: &str, from: usize, len: Option<usize>) -> Result<Value, String> {
+    let whole = text.chars().count();
+    let len = len.unwrap_or_else(|| whole.saturating_sub(from));
+    if from.saturating_add(len) > whole {
+        return Err("Substring beyond the end".to_owned());
+    }
+    Ok(text.chars().skip(from).take(len).collect::<String>().into())
+}
+
+/// Pads a text to a width, on the left or on the right.
+fn pad(text: &str, width: usize, with: char, on_left: bool) -> Value {
+    let missing = width.min(WIDEST).saturating_sub(text.chars().count());
+    let padding: String = std::iter::repeat_n(with, missing).collect();
+    if on_left {
+        format!("{padding}{text}").into()
+    } else {
+        format!("{text}{padding}").into()
+    }
+}
+
+/// Splits a text at the arguments that are one character; at blanks without arguments.
+fn split(text: &str, arguments: &[String]) -> Value {
+    let set: Vec<char> = if arguments.is_empty() {
+        vec![' ']
+    } else {
+        arguments
+            .iter()
+            .filter_map(|argument| argument.chars().next().filter(|_| argument.chars().count() == 1))
+            .collect()
+    };
+    Value::List(text.split(|c| set.contains(&c)).map(str::to_owned).collect())
 }
 
 /// Returns -1, 0 or 1.

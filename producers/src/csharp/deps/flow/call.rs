@@ -368,83 +368,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             {
                 continue;
             }
-            let mut parameters = candidate.parameters();
-            let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
-            let mut score = 0_i64;
-            if explicit.len() == bindings.len() {
-                bindings.clone_from_slice(explicit);
-            } else if !explicit.is_empty() {
-                score -= 1_000;
-            } else if !candidate.is_inferable() {
-                score -= 500;
-            }
-            let mut names = candidate.names();
-            let mut extended = None;
-            if let Some(receiver) = receiver
-                && !parameters.is_empty()
-            {
-                names.drain(..names.len().min(1));
-                let (_, first) = parameters.remove(0);
-                match self.conversion_rank(&first, receiver, &mut bindings) {
-                    Some(fit) => score += 4 * i64::from(fit),
-                    None => score -= 500,
-                }
-                extended = Some(first);
-            }
-            if !takes(&parameters, args.len()) {
-                score -= 2_000;
-            }
-            let places = placed(args, &names);
-            if places.is_none() {
-                score -= 2_000;
-            }
-            let places = places.unwrap_or_else(|| vec![None; args.len()]);
-            let mut of_args = Vec::with_capacity(args.len());
-            for (at, arg) in args.iter().enumerate() {
-                let Some(place) = places[at] else {
-                    of_args.push(Shape::Unknown);
-                    continue;
-                };
-                let (word, parameter) = match parameters.get(place) {
-                    Some((word, shape)) => (*word, shape.clone()),
-                    None => parameters
-                        .last()
-                        .map_or(("", Shape::Unknown), |(word, shape)| (*word, shape.clone())),
-                };
-                let spread = word == "params" && (args.len() > parameters.len() || !matches!(shapes[at], Some(Shape::Array(_))));
-                let parameter = match &parameter {
-                    Shape::Array(element) if spread => {
-                        score -= 1;
-                        (**element).clone()
-                    }
-                    other => other.clone(),
-                };
-                score += match &shapes[at] {
-                    // What is passed out has just the type of the parameter.
-                    Some(shape) if word == "out" && is_other(&parameter, shape) => -100,
-                    Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
-                        Some(fit) => i64::from(fit),
-                        // Better than an object, which everything is.
-                        None if self.conversion(shape, &parameter).is_some() => 2,
-                        None => -100,
-                    },
-                    None => self.suits(&parameter, &arg.value),
-                };
-                if matches!(shapes[at], Some(Shape::Unknown)) {
-                    score += self.suits_group(&parameter, &arg.value);
-                }
-                of_args.push(parameter);
-            }
-            if self.breaks_limits(&candidate, &bindings) {
-                score -= 500;
-            }
-            let found = Chosen {
-                score,
-                candidate,
-                bindings,
-                receiver: extended,
-                parameters: of_args,
-            };
+            let found = self.fit(candidate, receiver, explicit, args, shapes);
+            let score = found.score;
             let is_best =
                 |other: &Chosen<'a>| score > other.score || score == other.score && self.is_better(&found, other, receiver, (args, shapes));
             if best.as_ref().is_none_or(is_best) {
@@ -452,6 +377,82 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         best
+    }
+
+    /// Scores a call of one candidate with arguments of these shapes.
+    fn fit(
+        &self,
+        candidate: Candidate<'a>,
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) -> Chosen<'a> {
+        let mut parameters = candidate.parameters();
+        let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
+        let mut score = 0_i64;
+        if explicit.len() == bindings.len() {
+            bindings.clone_from_slice(explicit);
+        } else if !explicit.is_empty() {
+            score -= 1_000;
+        } else if !candidate.is_inferable() {
+            score -= 500;
+        }
+        let mut names = candidate.names();
+        let mut extended = None;
+        if let Some(receiver) = receiver
+            && !parameters.is_empty()
+        {
+            names.drain(..names.len().min(1));
+            let (_, first) = parameters.remove(0);
+            match self.conversion_rank(&first, receiver, &mut bindings) {
+                Some(fit) => score += 4 * i64::from(fit),
+                None => score -= 500,
+            }
+            extended = Some(first);
+        }
+        if !takes(&parameters, args.len()) {
+            score -= 2_000;
+        }
+        let places = placed(args, &names);
+        if places.is_none() {
+            score -= 2_000;
+        }
+        let places = places.unwrap_or_else(|| vec![None; args.len()]);
+        let mut of_args = Vec::with_capacity(args.len());
+        for (at, arg) in args.iter().enumerate() {
+            let Some(place) = places[at] else {
+                of_args.push(Shape::Unknown);
+                continue;
+            };
+            let (word, parameter, is_spread) = parameter_at(&parameters, place, args.len(), shapes[at].as_ref());
+            score -= i64::from(is_spread);
+            score += match &shapes[at] {
+                // What is passed out has just the type of the parameter.
+                Some(shape) if word == "out" && is_other(&parameter, shape) => -100,
+                Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
+                    Some(fit) => i64::from(fit),
+                    // Better than an object, which everything is.
+                    None if self.conversion(shape, &parameter).is_some() => 2,
+                    None => -100,
+                },
+                None => self.suits(&parameter, &arg.value),
+            };
+            if matches!(shapes[at], Some(Shape::Unknown)) {
+                score += self.suits_group(&parameter, &arg.value);
+            }
+            of_args.push(parameter);
+        }
+        if self.breaks_limits(&candidate, &bindings) {
+            score -= 500;
+        }
+        Chosen {
+            score,
+            candidate,
+            bindings,
+            receiver: extended,
+            parameters: of_args,
+        }
     }
 
     /// Whether a value of a type can stand for a parameter, and how well; type parameters of the method are bound on the way.
@@ -571,4 +572,17 @@ pub(super) fn numeric(key: &str) -> bool {
             | "~System.SByte"
             | "~System.Char"
     )
+}
+
+/// Returns the modifier and type of the parameter at `place` for an argument, and whether it is an element of `params`.
+fn parameter_at<'w>(parameters: &[(&'w str, Shape)], place: usize, count: usize, shape: Option<&Shape>) -> (&'w str, Shape, bool) {
+    let Some((word, parameter)) = parameters.get(place).or_else(|| parameters.last()) else {
+        return ("", Shape::Unknown, false);
+    };
+    match parameter {
+        Shape::Array(element) if *word == "params" && (count > parameters.len() || !matches!(shape, Some(Shape::Array(_)))) => {
+            (*word, (**element).clone(), true)
+        }
+        other => (*word, other.clone(), false),
+    }
 }

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod call;
+mod composed;
 mod conversions;
 mod deferred;
 mod implied;

@@ -1,7 +1,7 @@
 //! Queries: their variables, and the methods that their clauses call.
 
 use super::{Flow, Local};
-use crate::csharp::code::ast::{Clause, Expression, Word};
+use crate::csharp::code::ast::{Clause, Expression, TypeRef, Word};
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
 
@@ -14,31 +14,7 @@ impl<'f> Flow<'f, '_> {
         for (at, clause) in clauses.iter().enumerate() {
             match clause {
                 Clause::From(kind, name, value, keyword) => {
-                    let mut shape = self.value(value, None);
-                    let element = match kind {
-                        Some(kind) => {
-                            shape = self.clause(&shape, "Cast", 0, keyword);
-                            self.shape_of_type(kind)
-                        }
-                        None => self.element_of(&shape),
-                    };
-                    self.locals.push((name, Local::Value(element)));
-                    source = Some(match (source, keyword.text.as_str()) {
-                        (None, _) => shape,
-                        (Some(source), "join") => {
-                            let grouped = clauses[at..]
-                                .iter()
-                                .skip(1)
-                                .find(|next| !matches!(next, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals")));
-                            let name = if matches!(grouped, Some(Clause::Into(_))) {
-                                "GroupJoin"
-                            } else {
-                                "Join"
-                            };
-                            self.clause(&source, name, 4, keyword)
-                        }
-                        (Some(source), _) => self.clause(&source, "SelectMany", 2, keyword),
-                    });
+                    source = Some(self.range_clause((kind.as_ref(), name, value), keyword, source, &clauses[at + 1..]));
                 }
                 Clause::Let(name, value, keyword) => {
                     let shape = self.value(value, None);
@@ -91,6 +67,40 @@ impl<'f> Flow<'f, '_> {
         }
         self.locals.truncate(locals);
         result
+    }
+
+    /// Declares the variable of `from` or `join`; returns the receiver of the next clause's method. `later`: the clauses after it.
+    fn range_clause(
+        &mut self,
+        (kind, name, value): (Option<&'f TypeRef>, &'f str, &'f Expression),
+        keyword: &'f Word,
+        source: Option<Shape>,
+        later: &[Clause],
+    ) -> Shape {
+        let mut shape = self.value(value, None);
+        let element = match kind {
+            Some(kind) => {
+                shape = self.clause(&shape, "Cast", 0, keyword);
+                self.shape_of_type(kind)
+            }
+            None => self.element_of(&shape),
+        };
+        self.locals.push((name, Local::Value(element)));
+        match (source, keyword.text.as_str()) {
+            (None, _) => shape,
+            (Some(source), "join") => {
+                let grouped = later
+                    .iter()
+                    .find(|next| !matches!(next, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals")));
+                let name = if matches!(grouped, Some(Clause::Into(_))) {
+                    "GroupJoin"
+                } else {
+                    "Join"
+                };
+                self.clause(&source, name, 4, keyword)
+            }
+            (Some(source), _) => self.clause(&source, "SelectMany", 2, keyword),
+        }
     }
 
     /// Returns the shape of a clause's variable: the element type, or the only type argument of a type with its own query methods.

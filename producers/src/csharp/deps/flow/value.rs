@@ -3,7 +3,7 @@
 use super::call::numeric;
 use super::conversions::without_null;
 use super::{Flow, Local, implied};
-use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Name, TypeRef, Word};
+use crate::csharp::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -50,13 +50,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Chain(root, links) => self.chain(root, links, target),
             Expression::New(kind, args, entries, place) => self.creation(kind.as_ref(), args, entries, *place, target),
             Expression::NewArray(kind, elements, sizes, _) => self.array(kind.as_ref(), elements, sizes),
-            Expression::Anonymous(members) => {
-                let members = members
-                    .iter()
-                    .map(|(name, value)| (name.as_str().into(), self.value(value, None)))
-                    .collect();
-                Shape::Anonymous(members).bounded()
-            }
+            Expression::Anonymous(members) => self.anonymous_value(members),
             Expression::Lambda(..) => {
                 let target = target.cloned().unwrap_or_default();
                 self.lambda(value, &target);
@@ -94,70 +88,22 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let (first, second) = (self.value(yes, target), self.value(no, target));
                 self.joined(&[(yes, first), (no, second)], target)
             }
-            Expression::Switch(subject, arms) => {
-                let subject = self.value(subject, None);
-                let mut results = Vec::with_capacity(arms.len());
-                for (pattern, when, arm) in arms {
-                    let locals = self.locals.len();
-                    self.pattern(pattern, &subject);
-                    if let Some(when) = when {
-                        self.condition(when);
-                    }
-                    let shape = self.value(arm, target);
-                    results.push((arm, shape));
-                    self.locals.truncate(locals);
-                }
-                self.joined(&results, target)
-            }
+            Expression::Switch(subject, arms) => self.switch_value(subject, arms, target),
             Expression::With(inner, entries) => {
                 let shape = self.value(inner, target);
                 self.initialize(&shape, entries);
                 shape
             }
-            Expression::Tuple(parts) => {
-                let targets: Vec<Shape> = match target {
-                    Some(Shape::Tuple(targets)) if targets.len() == parts.len() => targets.iter().map(|(_, part)| part.clone()).collect(),
-                    _ => vec![Shape::Unknown; parts.len()],
-                };
-                let parts = parts.iter().zip(&targets).map(|(part, target)| {
-                    let shape = self.converted(&part.value, target);
-                    (part.name.as_deref().map(Rc::from), shape)
-                });
-                Shape::Tuple(parts.collect()).bounded()
-            }
-            Expression::Collection(parts) => {
-                let element = target.map(|target| self.world.element(target)).unwrap_or_default();
-                for part in parts {
-                    self.converted(part, &element);
-                }
-                target.cloned().unwrap_or_default()
-            }
+            Expression::Tuple(parts) => self.tuple_value(parts, target),
+            Expression::Collection(parts) => self.collection_value(parts, target),
             Expression::Interpolated(parts, _) => {
                 for part in parts {
                     self.value(part, None);
                 }
                 predefined("string")
             }
-            Expression::NameOf(inner, _) => {
-                let from = self.uses();
-                self.value(inner, None);
-                self.done(super::UseKind::Name, from, None);
-                predefined("string")
-            }
-            Expression::Declaration(kind, designation) => {
-                let shape = match kind {
-                    TypeRef::Var(_) => {
-                        let shape = target.cloned().unwrap_or_default();
-                        if matches!(designation, Designation::Name(_)) {
-                            self.touch(&shape);
-                        }
-                        shape
-                    }
-                    written => self.shape_of_type(written),
-                };
-                self.declare(designation, &shape);
-                shape
-            }
+            Expression::NameOf(inner, _) => self.name_of(inner),
+            Expression::Declaration(kind, designation) => self.declaration_value(kind, designation, target),
             Expression::Query(clauses) => self.query(clauses),
             Expression::Throw(inner) => {
                 self.value(inner, None);

@@ -1,0 +1,86 @@
+//! Composed values: `switch` expressions, tuples, collections and declarations in expressions.
+
+use super::{Flow, UseKind};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Pattern, TypeRef};
+use crate::csharp::deps::resolve::predefined;
+use crate::csharp::deps::shape::Shape;
+use std::rc::Rc;
+
+impl<'f> Flow<'f, '_> {
+    /// Returns the shape of `subject switch { arms }`.
+    pub(super) fn switch_value(
+        &mut self,
+        subject: &'f Expression,
+        arms: &'f [(Pattern, Option<Expression>, Expression)],
+        target: Option<&Shape>,
+    ) -> Shape {
+        let subject = self.value(subject, None);
+        let mut results = Vec::with_capacity(arms.len());
+        for (pattern, when, arm) in arms {
+            let locals = self.locals.len();
+            self.pattern(pattern, &subject);
+            if let Some(when) = when {
+                self.condition(when);
+            }
+            let shape = self.value(arm, target);
+            results.push((arm, shape));
+            self.locals.truncate(locals);
+        }
+        self.joined(&results, target)
+    }
+
+    /// Returns the shape of a tuple.
+    pub(super) fn tuple_value(&mut self, parts: &'f [Argument], target: Option<&Shape>) -> Shape {
+        let targets: Vec<Shape> = match target {
+            Some(Shape::Tuple(targets)) if targets.len() == parts.len() => targets.iter().map(|(_, part)| part.clone()).collect(),
+            _ => vec![Shape::Unknown; parts.len()],
+        };
+        let parts = parts.iter().zip(&targets).map(|(part, target)| {
+            let shape = self.converted(&part.value, target);
+            (part.name.as_deref().map(Rc::from), shape)
+        });
+        Shape::Tuple(parts.collect()).bounded()
+    }
+
+    /// Returns the shape of a collection expression, which is its target.
+    pub(super) fn collection_value(&mut self, parts: &'f [Expression], target: Option<&Shape>) -> Shape {
+        let element = target.map(|target| self.world.element(target)).unwrap_or_default();
+        for part in parts {
+            self.converted(part, &element);
+        }
+        target.cloned().unwrap_or_default()
+    }
+
+    /// Declares the variables of `var x` or `T x` in an expression; returns their shape.
+    pub(super) fn declaration_value(&mut self, kind: &'f TypeRef, designation: &'f Designation, target: Option<&Shape>) -> Shape {
+        let shape = match kind {
+            TypeRef::Var(_) => {
+                let shape = target.cloned().unwrap_or_default();
+                if matches!(designation, Designation::Name(_)) {
+                    self.touch(&shape);
+                }
+                shape
+            }
+            written => self.shape_of_type(written),
+        };
+        self.declare(designation, &shape);
+        shape
+    }
+
+    /// Returns the shape of an anonymous object.
+    pub(super) fn anonymous_value(&mut self, members: &'f [(String, Expression)]) -> Shape {
+        let members = members
+            .iter()
+            .map(|(name, value)| (name.as_str().into(), self.value(value, None)))
+            .collect();
+        Shape::Anonymous(members).bounded()
+    }
+
+    /// Returns the shape of `nameof(inner)`, whose uses are of the name alone.
+    pub(super) fn name_of(&mut self, inner: &'f Expression) -> Shape {
+        let from = self.uses();
+        self.value(inner, None);
+        self.done(UseKind::Name, from, None);
+        predefined("string")
+    }
+}
