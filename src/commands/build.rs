@@ -110,43 +110,70 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         follow_names(context, &workspace, &mut session, &request)?;
     }
     context.say(&damage(&workspace));
-    let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
     context.let_go();
     let patience = if report.cancelled { Duration::ZERO } else { sharing::PATIENCE };
     let used = sharing::finish(&workspace, Some(patience))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
-    if context.json() {
-        let mut document = summary::json(&report, targets, start.elapsed());
-        if let Some(used) = &used {
-            document["remote"] = serde_json::json!(used.summary);
-            document["brought"] = serde_json::json!(report.brought);
-        }
-        show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
-    } else if report.refused.is_empty() {
-        if let Some(line) = Health::read(&session)?.line() {
-            note_line!(
-                "{}",
-                context
-                    .err
-                    .yellow(&format!("{line}: answers across them may lack something; `cortex doctor` explains"))
-            );
-        }
-        conclude(context, &report, targets, args.dry_run, start);
-        if is_first && !args.dry_run && !report.cancelled {
-            next::after_first(context, &mut session)?;
-        }
-        if let Some(line) = used.as_ref().and_then(|used| used.line(report.brought, context.err)) {
-            note_line!("{line}");
-        }
-        if request.options.price {
-            let stands = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(&session, &root.label);
-            let standing = report.roots.iter().filter(stands).count();
-            note_line!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
-        }
-    }
+    let run = FinishedRun {
+        request: &request,
+        report: &report,
+        used: used.as_ref(),
+        is_first,
+        is_dry: args.dry_run,
+        start,
+    };
+    run.print(context, &mut session, currency.as_deref())?;
     let code = code(&report);
     Ok(used.map_or(code, |used| used.code(code)))
+}
+
+/// A finished run of `cortex build`.
+struct FinishedRun<'a> {
+    request: &'a Request,
+    report: &'a Report,
+    used: Option<&'a Used>,
+    /// Whether it was the first build of the workspace.
+    is_first: bool,
+    is_dry: bool,
+    start: Instant,
+}
+
+impl FinishedRun<'_> {
+    /// Prints the report.
+    fn print(&self, context: &Context, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
+        let targets = self.report.targets as u64;
+        if context.json() {
+            let mut document = summary::json(self.report, targets, self.start.elapsed());
+            if let Some(used) = self.used {
+                document["remote"] = serde_json::json!(used.summary);
+                document["brought"] = serde_json::json!(self.report.brought);
+            }
+            show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
+        } else if self.report.refused.is_empty() {
+            if let Some(line) = Health::read(session)?.line() {
+                note_line!(
+                    "{}",
+                    context
+                        .err
+                        .yellow(&format!("{line}: answers across them may lack something; `cortex doctor` explains"))
+                );
+            }
+            conclude(context, self.report, targets, self.is_dry, self.start);
+            if self.is_first && !self.is_dry && !self.report.cancelled {
+                next::after_first(context, session)?;
+            }
+            if let Some(line) = self.used.and_then(|used| used.line(self.report.brought, context.err)) {
+                note_line!("{line}");
+            }
+            if self.request.options.price {
+                let stands = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
+                let standing = self.report.roots.iter().filter(stands).count();
+                note_line!("{}", summary::prices(&self.report.plans, standing, currency, context.err));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Follows renamed symbols: updates the aliases, and carries over words that people wrote.

@@ -7,6 +7,7 @@ use crate::exit::Code;
 use engine::build::Options;
 use engine::build::query::NodeState;
 use engine::build::request::Request;
+use engine::build::session::Session;
 use engine::store::corrections;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -26,25 +27,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output to correct").label(&label);
         Failed::new(Code::Usage, why.hint(format!("cortex build '{label}'")))
     };
-    if !workbench::paid::is_paid(&session, &label) {
-        let why = Diagnostic::error(
-            ErrorCode::E_NOT_PAID,
-            "no model makes it: the next build would make it again from its inputs",
-        )
-        .label(&label);
-        return Err(Failed::new(Code::Usage, why.hint("only answers of models can be corrected")));
-    }
-    if label.starts_with("//groups/") {
-        let why = Diagnostic::error(
-            ErrorCode::E_GROUP,
-            "it is the summary of a group, which comes and goes with what depends on what",
-        )
-        .label(&label);
-        return Err(Failed::new(
-            Code::Usage,
-            why.hint("correct the summary of one of its types: //types/TYPE:semantic"),
-        ));
-    }
+    check_correctable(&session, &label)?;
     let last = session.last(&label)?.ok_or_else(nothing)?;
     let old = session.engine.store.output(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
@@ -107,7 +90,31 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     Ok(Code::Ok)
 }
 
-/// What VISUAL or EDITOR names.
+/// Refuses targets that no model makes, and summaries of groups.
+fn check_correctable(session: &Session, label: &str) -> Result<(), Failed> {
+    if !workbench::paid::is_paid(session, label) {
+        let why = Diagnostic::error(
+            ErrorCode::E_NOT_PAID,
+            "no model makes it: the next build would make it again from its inputs",
+        )
+        .label(label);
+        return Err(Failed::new(Code::Usage, why.hint("only answers of models can be corrected")));
+    }
+    if label.starts_with("//groups/") {
+        let why = Diagnostic::error(
+            ErrorCode::E_GROUP,
+            "it is the summary of a group, which comes and goes with what depends on what",
+        )
+        .label(label);
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("correct the summary of one of its types: //types/TYPE:semantic"),
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the program that VISUAL or EDITOR names.
 fn chosen_editor() -> Option<String> {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     ["VISUAL", "EDITOR"].iter().find_map(set)
@@ -160,7 +167,7 @@ fn refuse(label: &str, refused: Refused) -> Failed {
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_CORRECTION, why).label(label).hint(hint))
 }
 
-fn version(session: &mut engine::build::session::Session, label: &str, number: u32) -> Result<String, Failed> {
+fn version(session: &mut Session, label: &str, number: u32) -> Result<String, Failed> {
     let found = workbench::versions::versions(session, label)?;
     let wanted = found.iter().find(|version| version.number == i64::from(number));
     let blob = workbench::versions::blob(session, wanted.map(|version| &version.output))?;

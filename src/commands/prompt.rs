@@ -59,12 +59,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     };
     let label = root.label.to_string();
     let Some(priced) = report.plans.iter().find(|priced| *priced.label == *label) else {
-        let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model would be asked for it").label(&label);
-        let hint = match root.output {
-            Some(_) => "the summary is current, or no model writes it; `--full` prints the prompt for a new answer",
-            None => "its producer asks no model: see its rule with `cortex rules show`",
-        };
-        return Err(Failed::new(Code::Usage, why.hint(hint)));
+        return Err(no_prompt(&label, root.output.is_some()));
     };
     // For a type in a group of mutually dependent types, the model gets the prompt of the group.
     let whole = match priced.plan.mode.as_str() {
@@ -96,4 +91,14 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
             .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
     );
     show::outcome_of_write(write!(context.stdout(), "{}", printable(&plan.prompt)))
+}
+
+/// Builds the failure of a target that no model would be asked for.
+fn no_prompt(label: &str, has_output: bool) -> Failed {
+    let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model would be asked for it").label(label);
+    let hint = match has_output {
+        true => "the summary is current, or no model writes it; `--full` prints the prompt for a new answer",
+        false => "its producer asks no model: see its rule with `cortex rules show`",
+    };
+    Failed::new(Code::Usage, why.hint(hint))
 }

@@ -5,19 +5,20 @@ use crate::cli::{BuildArgs, WarmArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, plural, summary};
-use crate::sharing;
+use crate::sharing::{self, Used};
 use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{all_keys, everything, sample};
 use engine::graph::NodeId;
 use engine::manifest::remote::Write as Writers;
-use engine::seams::remote::BundleOffer;
+use engine::seams::remote::{BundleOffer, RemoteCache};
 use engine::store::records::Class;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
 
@@ -32,14 +33,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         ..build::request(&as_build(args))?
     };
     let workspace = context.asking("warm", &args.asking)?;
-    let cache = workspace.remote()?;
-    let cache = match cache.filter(|cache| cache.writes()) {
-        Some(cache) => cache,
-        None if context.is_offline() => return Err(remote_cache::offline()),
-        None if workspace.remote_waits()? => return Err(sharing::untrusted()),
-        None if workspace.manifest()?.remote.is_none() => return Err(remote_cache::none()),
-        None => return Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
-    };
+    let cache = writable_cache(context, &workspace)?;
     // This connects, so that a cache that takes nothing, or a signing key that cannot be read, is found before the build.
     let insists = cache.insists_on_signatures();
     if !cache.writes() {
@@ -73,65 +67,124 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         report.tally.rebuilt = again.tally.rebuilt;
         report.failures.extend(again.failures);
     }
-    let (mut filed, mut vouches_for_nothing) = (None, false);
+    let mut bundle = Bundle::default();
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
-        let store = session.engine.store.clone();
-        let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
-        let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
-        let kept = cache.kept_results(&names, &near, &all_keys(&session.graph));
-        let mut found = everything(&session.graph, &roots_of(&report), &*store, &kept, insists)?;
-        if !found.lost.is_empty() {
-            // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
-            found.lost.iter().for_each(|id| session.graph.forget_result(*id));
-            report = build::build(context, &mut session, &request)?;
-            found = everything(&session.graph, &roots_of(&report), &*store, &kept, insists)?;
-        }
-        if found.unsigned > 0 {
-            context.say(&[unsigned(found.unsigned)]);
-        }
-        let vouched = found.results.len() + found.kept;
-        // An empty bundle would only take the place of one that others can use.
-        vouches_for_nothing = vouched == 0 && found.unsigned > 0;
-        if !report.cancelled && !vouches_for_nothing {
-            let is_whole = cache.offer_bundle(&BundleOffer {
-                names: &names,
-                near: &near,
-                results: &found.results,
-                graph: &session.graph_to_share()?,
-                load: &|digest| store.blob(digest).ok().flatten(),
-            });
-            filed = Some((vouched, is_whole));
-        }
+        bundle = store_bundle(context, &mut session, &request, (&*cache, insists), &near, &mut report)?;
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
         return Err(remote_cache::none());
     };
     context.say(&used.diagnostics());
-    let targets = report.targets as u64;
+    print_report(context, &report, &bundle, (paid, looked_at), &used, start)?;
+    outcome(build::code(&report), &bundle, used.summary.broken.len())
+}
+
+/// Returns the cache, or why this machine cannot write to it.
+fn writable_cache(context: &Context, workspace: &Workspace) -> Result<Arc<dyn RemoteCache>, Failed> {
+    match workspace.remote()?.filter(|cache| cache.writes()) {
+        Some(cache) => Ok(cache),
+        None if context.is_offline() => Err(remote_cache::offline()),
+        None if workspace.remote_waits()? => Err(sharing::untrusted()),
+        None if workspace.manifest()?.remote.is_none() => Err(remote_cache::none()),
+        None => Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
+    }
+}
+
+/// The bundle of a run.
+#[derive(Default)]
+struct Bundle {
+    /// Number of its results, and whether the cache took all of it; `None` if it was not offered.
+    stored: Option<(usize, bool)>,
+    /// Whether no result is of this machine or signed.
+    vouches_for_nothing: bool,
+}
+
+/// Stores the bundle of the built targets. Builds again if results of another machine's graph are lost.
+fn store_bundle(
+    context: &Context,
+    session: &mut Session,
+    request: &Request,
+    (cache, insists): (&dyn RemoteCache, bool),
+    near: &[Digest],
+    report: &mut Report,
+) -> Result<Bundle, Failed> {
+    let store = session.engine.store.clone();
+    let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
+    let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
+    let kept = cache.kept_results(&names, &near, &all_keys(&session.graph));
+    let mut found = everything(&session.graph, &roots_of(report), &*store, &kept, insists)?;
+    if !found.lost.is_empty() {
+        // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
+        found.lost.iter().for_each(|id| session.graph.forget_result(*id));
+        *report = build::build(context, session, request)?;
+        found = everything(&session.graph, &roots_of(report), &*store, &kept, insists)?;
+    }
+    if found.unsigned > 0 {
+        context.say(&[unsigned(found.unsigned)]);
+    }
+    let vouched = found.results.len() + found.kept;
+    // An empty bundle would only take the place of one that others can use.
+    let vouches_for_nothing = vouched == 0 && found.unsigned > 0;
+    if report.cancelled || vouches_for_nothing {
+        return Ok(Bundle {
+            stored: None,
+            vouches_for_nothing,
+        });
+    }
+    let is_whole = cache.offer_bundle(&BundleOffer {
+        names: &names,
+        near: &near,
+        results: &found.results,
+        graph: &session.graph_to_share()?,
+        load: &|digest| store.blob(digest).ok().flatten(),
+    });
+    Ok(Bundle {
+        stored: Some((vouched, is_whole)),
+        vouches_for_nothing,
+    })
+}
+
+/// Prints what was built and stored.
+fn print_report(
+    context: &Context,
+    report: &Report,
+    bundle: &Bundle,
+    (paid, verified): (Option<PaidOffers>, Option<usize>),
+    used: &Used,
+    start: Instant,
+) -> Result<(), Failed> {
     if context.json() {
-        let mut document = summary::json(&report, targets, start.elapsed());
+        let mut document = summary::json(report, report.targets as u64, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
-        document["bundle"] = serde_json::json!(filed.map(|(results, whole)| serde_json::json!({"results": results, "stored": whole})));
+        document["bundle"] = serde_json::json!(
+            bundle
+                .stored
+                .map(|(results, whole)| serde_json::json!({"results": results, "stored": whole}))
+        );
         document["paid"] = serde_json::json!(paid);
-        document["verified"] = serde_json::json!(looked_at);
+        document["verified"] = serde_json::json!(verified);
         document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
         context.let_go();
         show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else {
-        build::print_last_lines(context, &report, start)?;
+        build::print_last_lines(context, report, start)?;
         paid.iter().for_each(|paid| tell_paid(context, paid));
-        if let Some((results, true)) = filed {
+        if let Some((results, true)) = bundle.stored {
             context.print_status(&format!("  bundle   of {} results, stored in the cache", count(results as u64)));
         }
         if let Some(line) = used.line(report.brought, context.err) {
             note_line!("{line}");
         }
     }
-    let code = build::code(&report);
-    let whole = matches!(filed, Some((_, true)));
+    Ok(())
+}
+
+/// Returns the exit code; `broken`: number of damaged entries of the cache.
+fn outcome(code: Code, bundle: &Bundle, broken: usize) -> Outcome {
+    let whole = matches!(bundle.stored, Some((_, true)));
     match code {
-        Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::damaged_entries_error(used.summary.broken.len())),
-        Code::Ok if vouches_for_nothing => {
+        Code::Ok if !whole && broken > 0 => Err(remote_cache::damaged_entries_error(broken)),
+        Code::Ok if bundle.vouches_for_nothing => {
             let nothing = Diagnostic::error(
                 ErrorCode::E_REMOTE,
                 "no bundle was stored: no result here is of this machine or signed",

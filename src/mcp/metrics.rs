@@ -73,6 +73,12 @@ pub fn text(service: &Service) -> String {
         by_method(|figures| figures.warm),
     );
     let calls = by_method(|figures| figures.calls);
+    push_durations(&mut text, service, &calls);
+    text
+}
+
+/// Adds how long calls took, by method. `calls`: labels and number of calls of each.
+fn push_durations(text: &mut String, service: &Service, calls: &[(String, f64)]) {
     text.push_str(
         "# HELP cortex_call_seconds How long calls took; quantiles are those of the last 1,024.\n# TYPE cortex_call_seconds summary\n",
     );
@@ -88,7 +94,6 @@ pub fn text(service: &Service) -> String {
             figures.total_s
         ));
     }
-    text
 }
 
 #[cfg(test)]

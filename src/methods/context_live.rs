@@ -214,22 +214,7 @@ impl Method for Show {
             }
             // A client that follows the document has its earlier states.
             (None, _) if since.is_some() => None,
-            (None, Some(buffer)) => {
-                let number = buffer.anchor(place.now);
-                let before = text_of(number).filter(|_| number != current);
-                before.map(|before| ("an earlier state of the session".to_owned(), number, before))
-            }
-            (None, None) => {
-                let timed = journal.timed(place.now).filter(|anchor| anchor.version != current);
-                let told = |anchor: &Anchor| {
-                    Some((
-                        format!("the anchor of {}", moment(anchor.at)),
-                        anchor.version,
-                        known(&anchor.digest)?,
-                    ))
-                };
-                timed.and_then(told)
-            }
+            (None, buffer) => self.usual_anchor(&place, &journal, current, buffer.as_ref()),
         };
         let (editor, corrected) = journal.editor.clamp_to_text(&text);
         notes.extend(corrected);
@@ -252,42 +237,7 @@ impl Method for Show {
             plans: journal.plans.iter().rev().filter(|plan| plan.session == self.session).collect(),
             moment,
         };
-        let room = desk.context.room().map(|room| Room {
-            most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
-            ..room
-        });
-        let is_full = room.is_none();
-        let summary = |version: &&Version| DiffSummary::of(version.number, Some(version.at), &version.change, version.failed.as_ref());
-        let recent_diffs = is_full.then(|| live.recent.iter().map(summary).collect());
-        let at = |number| {
-            journal
-                .versions
-                .iter()
-                .find(|version| version.number == number)
-                .map(|version| version.at)
-        };
-        let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
-        let anchor_diff = anchor_diff
-            .map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(journal::PATCH), None));
-        let made = live.render(&Budget::of_tokens(self.budget, room));
-        if made.tokens > self.budget {
-            notes.push(format!(
-                "not less than {} tokens say anything; the budget is {}",
-                made.tokens, self.budget
-            ));
-        }
-        Ok(Answer {
-            context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
-            message: user(made.sections).filter(|_| is_full),
-            recent_diffs,
-            anchor_diff,
-            version: current,
-            shown: made.shown,
-            lines: made.lines,
-            cut: made.cut,
-            tokens: made.tokens,
-            notes,
-        })
+        Ok(self.rendered(&live, &journal, desk.context.room(), notes))
     }
 
     fn text(answer: &Answer) -> String {
@@ -390,6 +340,58 @@ impl Show {
             }
         }
         notes
+    }
+
+    /// Returns the state to compare with if the request names none: an earlier one of the session, or a timed anchor.
+    fn usual_anchor(&self, place: &Place, journal: &Journal, current: u64, buffer: Option<&Buffer>) -> Option<(String, u64, String)> {
+        if let Some(buffer) = buffer {
+            let number = buffer.anchor(place.now);
+            let before = self.text_of(number, place, journal, Some(buffer)).filter(|_| number != current)?;
+            return Some(("an earlier state of the session".to_owned(), number, before));
+        }
+        let anchor = journal.timed(place.now).filter(|anchor| anchor.version != current)?;
+        let name = format!("the anchor of {}", moment(anchor.at));
+        Some((name, anchor.version, place.text(&anchor.digest)?))
+    }
+
+    /// Renders the document within the budget.
+    fn rendered(&self, live: &Live<'_>, journal: &Journal, room: Option<Room>, mut notes: Vec<String>) -> Answer {
+        let room = room.map(|room| Room {
+            most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
+            ..room
+        });
+        let is_full = room.is_none();
+        let summary = |version: &&Version| DiffSummary::of(version.number, Some(version.at), &version.change, version.failed.as_ref());
+        let recent_diffs = is_full.then(|| live.recent.iter().map(summary).collect());
+        let at = |number| {
+            journal
+                .versions
+                .iter()
+                .find(|version| version.number == number)
+                .map(|version| version.at)
+        };
+        let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
+        let anchor_diff = anchor_diff
+            .map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(journal::PATCH), None));
+        let made = live.render(&Budget::of_tokens(self.budget, room));
+        if made.tokens > self.budget {
+            notes.push(format!(
+                "not less than {} tokens say anything; the budget is {}",
+                made.tokens, self.budget
+            ));
+        }
+        Answer {
+            context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
+            message: user(made.sections).filter(|_| is_full),
+            recent_diffs,
+            anchor_diff,
+            version: live.version,
+            shown: made.shown,
+            lines: made.lines,
+            cut: made.cut,
+            tokens: made.tokens,
+            notes,
+        }
     }
 
     /// Resolves an anchor to its name, number and text, or returns why it cannot be shown.

@@ -10,6 +10,7 @@ use crate::exit::Code;
 use crate::render::{Style, diagnostic, money, printable};
 use engine::build::ad_hoc::Loose;
 use engine::build::query::{NodeState, Reach};
+use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::manifest::model::Manifest;
@@ -167,6 +168,22 @@ impl Method for Investigate {
     }
 }
 
+/// Returns the outputs of types.
+fn candidates_of(report: &Report) -> Vec<Candidate> {
+    report
+        .roots
+        .iter()
+        .zip(&report.outputs)
+        .filter_map(|(root, bytes)| {
+            Some(Candidate {
+                label: root.label.clone(),
+                bytes: bytes.clone()?,
+            })
+        })
+        .filter(|candidate| candidate.label.starts_with("//types/"))
+        .collect()
+}
+
 impl Investigate {
     fn look_into(&self, desk: &mut Desk<'_>, question: &str, operation: &mut Operation) -> Result<InvestigateAnswer, Failed> {
         let context = desk.context;
@@ -180,18 +197,7 @@ impl Investigate {
             patterns.extend(resolve_scope(desk, scope)?);
         }
         let report = desk.outputs(&patterns, true)?;
-        let candidates: Vec<Candidate> = report
-            .roots
-            .iter()
-            .zip(&report.outputs)
-            .filter_map(|(root, bytes)| {
-                Some(Candidate {
-                    label: root.label.clone(),
-                    bytes: bytes.clone()?,
-                })
-            })
-            .filter(|candidate| candidate.label.starts_with("//types/"))
-            .collect();
+        let candidates = candidates_of(&report);
         let (workspace, session) = desk.open()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
         let material = gather(session, question, candidates, self.budget, &withheld)?;
@@ -224,7 +230,14 @@ impl Investigate {
                 return Err(Failed::new(code, why));
             }
         };
-        context.say(&made.diagnostics.iter().cloned().map(|said| said.label(&label)).collect::<Vec<_>>());
+        context.say(
+            &made
+                .diagnostics
+                .iter()
+                .cloned()
+                .map(|diagnostic| diagnostic.label(&label))
+                .collect::<Vec<_>>(),
+        );
         let mut findings: Findings = serde_json::from_slice(&made.bytes).map_err(|error| {
             let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the filed answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))

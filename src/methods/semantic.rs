@@ -9,7 +9,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::query::{NodeState, Reach};
+use engine::build::query::{NodeState, NodeStatus, Reach};
 use engine::build::remarks::Wait;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -54,6 +54,23 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
     state: State,
+}
+
+/// Returns why a summary is not current.
+fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_error: Option<&str>) -> Result<String, Failed> {
+    Ok(match (last_error, &status.waits_for) {
+        _ if status.state == NodeState::Generating => "a build asks a model for it now".to_owned(),
+        (Some(error), Some(Wait::Target(_))) => format!("{error}; --refresh tries again"),
+        (Some(error), _) => format!("the last try failed: {error}; --refresh tries again"),
+        _ if workbench::work::is_answered_by_agent(desk.open()?.1, label) => {
+            "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
+        }
+        (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
+        (None, None) if status.state == NodeState::Pending => {
+            "the last build asked for it and did not make it; --refresh asks for it".to_owned()
+        }
+        (None, None) => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
+    })
 }
 
 impl Method for SemanticOf {
@@ -117,19 +134,7 @@ impl Method for SemanticOf {
             };
             let (resolved, files) = resolved(desk, &label)?;
             let last_error = status.error_message();
-            let why = match (&last_error, &status.waits_for) {
-                _ if status.state == NodeState::Generating => "a build asks a model for it now".to_owned(),
-                (Some(error), Some(Wait::Target(_))) => format!("{error}; --refresh tries again"),
-                (Some(error), _) => format!("the last try failed: {error}; --refresh tries again"),
-                _ if workbench::work::is_answered_by_agent(desk.open()?.1, &label) => {
-                    "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
-                }
-                (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
-                (None, None) if status.state == NodeState::Pending => {
-                    "the last build asked for it and did not make it; --refresh asks for it".to_owned()
-                }
-                (None, None) => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
-            };
+            let why = describe_state(desk, &label, &status, last_error.as_deref())?;
             let mut as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
             as_it_is.complete &= shown.is_some();
             return Ok(Summary {

@@ -342,6 +342,12 @@ pub fn stats(stats: &Stats, now: u64) -> String {
             count(stats.saved)
         ));
     }
+    push_checkouts(&mut text, stats, now);
+    text
+}
+
+/// Adds the checkouts of a store.
+fn push_checkouts(text: &mut String, stats: &Stats, now: u64) {
     text.push_str("\ncheckouts\n");
     for checkout in &stats.checkouts {
         let root = checkout
@@ -363,7 +369,6 @@ pub fn stats(stats: &Stats, now: u64) -> String {
             plural(checkout.nodes, "node")
         ));
     }
-    text
 }
 
 /// Formats an age in the largest unit that fits: `3 days`.

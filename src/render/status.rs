@@ -77,6 +77,25 @@ pub fn text(status: &Standing, style: Style) -> String {
         );
         text.push_str(&format!("  {} {numbers}\n", style.dim("to build ")));
     }
+    text.push_str(&summaries_and_service(status, style));
+    let most = if status.notes { usize::MAX } else { SHOWN };
+    for list in [&status.failures, &status.diagnostics] {
+        let list: Vec<_> = list.iter().map(super::diagnostic::from_json).collect();
+        let texts = super::diagnostic::texts(&list, style);
+        for diagnostic in texts.iter().take(most) {
+            text.push_str(diagnostic);
+            text.push('\n');
+        }
+        if texts.len() > most {
+            text.push_str(&style.dim(&format!("… {} in all, `cortex status --notes` prints them\n", texts.len())));
+        }
+    }
+    text
+}
+
+/// Formats the states of summaries, the service, and what is wrong with projects.
+fn summaries_and_service(status: &Standing, style: Style) -> String {
+    let mut text = String::new();
     let semantic = &status.semantic;
     let states = [
         ("current", semantic.current),
@@ -110,18 +129,6 @@ pub fn text(status: &Standing, style: Style) -> String {
     if let Some(health) = &status.health {
         let health = style.yellow(&format!("{health}; `cortex doctor` explains"));
         text.push_str(&format!("  {} {health}\n", style.dim("projects ")));
-    }
-    let most = if status.notes { usize::MAX } else { SHOWN };
-    for list in [&status.failures, &status.diagnostics] {
-        let list: Vec<_> = list.iter().map(super::diagnostic::from_json).collect();
-        let texts = super::diagnostic::texts(&list, style);
-        for told in texts.iter().take(most) {
-            text.push_str(told);
-            text.push('\n');
-        }
-        if texts.len() > most {
-            text.push_str(&style.dim(&format!("… {} in all, `cortex status --notes` prints them\n", texts.len())));
-        }
     }
     text
 }

@@ -10,6 +10,24 @@ use engine::seams::paid::Spent;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// Returns what to run next for answers that come later.
+fn next_steps(tally: &Tally, style: Style) -> String {
+    let next = match tally.deferred {
+        0 => String::new(),
+        _ => format!(
+            "\n  {} the same command again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
+            style.dim("next    ")
+        ),
+    };
+    match tally.awaited {
+        0 => next,
+        _ => format!(
+            "{next}\n  {} `cortex work next` gives a question, `cortex work submit` takes its answer",
+            style.dim("next    ")
+        ),
+    }
+}
+
 /// `12 targets: 3 ran, 9 up to date, 2 files written (0.1 s)`.
 pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style: Style) -> String {
     let tally = &report.tally;
@@ -72,20 +90,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         0 => String::new(),
         _ => format!("\n  {} {}", style.dim("asked   "), spent(&tally.spent)),
     };
-    let next = match tally.deferred {
-        0 => String::new(),
-        _ => format!(
-            "\n  {} the same command again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
-            style.dim("next    ")
-        ),
-    };
-    let next = match tally.awaited {
-        0 => next,
-        _ => format!(
-            "{next}\n  {} `cortex work next` gives a question, `cortex work submit` takes its answer",
-            style.dim("next    ")
-        ),
-    };
+    let next = next_steps(tally, style);
     let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     let interrupted = if report.cancelled {
         format!("{} ", style.red("interrupted;"))

@@ -86,43 +86,84 @@ fn height(number: u64, most: u64) -> u32 {
     (log(number) / log(most.max(9)) * f64::from(HALF)).round().max(2.0) as u32
 }
 
+/// Measures of the chart of builds.
+struct Chart<'a> {
+    report: &'a Report,
+    /// The largest number of results made or found by a build.
+    most: u64,
+    /// The largest number of answers in a build.
+    most_answers: u64,
+    /// Whether a build asked a model.
+    asked: bool,
+    /// Width of a build with its gap, and of its bar.
+    step: u32,
+    bar: u32,
+    width: u32,
+    middle: u32,
+    money: u32,
+    bottom: u32,
+}
+
+/// Formats a coordinate.
+fn text(value: u32) -> String {
+    value.to_string()
+}
+
 fn chart(html: &mut Html, report: &Report) {
     let builds = &report.builds;
-    let most = builds
-        .iter()
-        .map(|build| build.counts.ran.max(build.counts.hits()))
-        .max()
-        .unwrap_or(0);
+    let most = builds.iter().map(|build| build.counts.ran.max(build.counts.hits()));
     let asked = builds.iter().any(timeline::asked_models);
     let step = (1_080 / u32::try_from(builds.len()).unwrap_or(1).max(1)).clamp(16, 44);
-    let bar = step - (step / 4).max(3);
-    let width = LEFT + step * u32::try_from(builds.len()).unwrap_or(0) + 12;
-    let middle = HALF + 14;
     let money = 2 * HALF + 60;
-    let bottom = if asked { money + MONEY + 8 } else { 2 * HALF + 46 };
-    let text = |value: u32| value.to_string();
-    let attributes = [
-        ("class", "chart"),
-        ("width", &text(width)),
-        ("height", &text(bottom)),
-        ("viewBox", &format!("0 0 {width} {bottom}")),
-        ("role", "img"),
-        (
-            "aria-label",
-            "What each build made and found; the table below has the same in numbers",
-        ),
-    ];
-    html.element("svg", &attributes, |html| {
+    let chart = Chart {
+        report,
+        most: most.max().unwrap_or(0),
+        most_answers: builds.iter().map(|build| build.answers.sum()).max().unwrap_or(0).max(1),
+        asked,
+        step,
+        bar: step - (step / 4).max(3),
+        width: LEFT + step * u32::try_from(builds.len()).unwrap_or(0) + 12,
+        middle: HALF + 14,
+        money,
+        bottom: if asked { money + MONEY + 8 } else { 2 * HALF + 46 },
+    };
+    chart.write(html);
+}
+
+impl Chart<'_> {
+    fn write(&self, html: &mut Html) {
+        let (width, bottom) = (self.width, self.bottom);
+        let attributes = [
+            ("class", "chart"),
+            ("width", &text(width)),
+            ("height", &text(bottom)),
+            ("viewBox", &format!("0 0 {width} {bottom}")),
+            ("role", "img"),
+            (
+                "aria-label",
+                "What each build made and found; the table below has the same in numbers",
+            ),
+        ];
+        html.element("svg", &attributes, |html| {
+            self.write_scale(html);
+            self.write_axes(html);
+            for (at, build) in self.report.builds.iter().enumerate() {
+                self.write_build(html, at, build);
+            }
+        });
+    }
+
+    fn write_scale(&self, html: &mut Html) {
         let mut mark = 10;
-        while mark <= most.max(9) {
-            let up = height(mark, most);
-            for y in [middle - up, middle + up] {
+        while mark <= self.most.max(9) {
+            let up = height(mark, self.most);
+            for y in [self.middle - up, self.middle + up] {
                 html.void(
                     "line",
                     &[
                         ("class", "grid"),
                         ("x1", &text(LEFT - 4)),
-                        ("x2", &text(width)),
+                        ("x2", &text(self.width)),
                         ("y1", &text(y)),
                         ("y2", &text(y)),
                     ],
@@ -140,90 +181,93 @@ fn chart(html: &mut Html, report: &Report) {
             }
             mark = mark.saturating_mul(10);
         }
+    }
+
+    fn write_axes(&self, html: &mut Html) {
         html.void(
             "line",
             &[
                 ("class", "axis"),
                 ("x1", &text(LEFT - 4)),
-                ("x2", &text(width)),
-                ("y1", &text(middle)),
-                ("y2", &text(middle)),
+                ("x2", &text(self.width)),
+                ("y1", &text(self.middle)),
+                ("y2", &text(self.middle)),
             ],
         );
-        if asked {
+        if self.asked {
             html.line(
                 "text",
                 &[
                     ("class", "scale"),
                     ("x", &text(LEFT - 8)),
-                    ("y", &text(money + MONEY)),
+                    ("y", &text(self.money + MONEY)),
                     ("text-anchor", "end"),
                 ],
                 "answers",
             );
         }
-        let most_answers = builds.iter().map(|build| build.answers.sum()).max().unwrap_or(0).max(1);
-        for (at, build) in builds.iter().enumerate() {
-            let x = LEFT + step * u32::try_from(at).unwrap_or(0) + (step - bar) / 2;
-            html.link(&format!("build-{}", build.number), &[("class", "build")], |html| {
-                html.line("title", &[], &build_sentence(build, report));
-                html.void(
-                    "rect",
-                    &[
-                        ("class", "hover"),
-                        ("x", &text(x - (step - bar) / 2)),
-                        ("y", "0"),
-                        ("width", &text(step)),
-                        ("height", &text(bottom)),
-                    ],
-                );
-                let mut rect = |class: &str, y: u32, height: u32| {
-                    if height > 0 {
-                        html.void(
-                            "rect",
-                            &[
-                                ("class", class),
-                                ("x", &text(x)),
-                                ("y", &text(y)),
-                                ("width", &text(bar)),
-                                ("height", &text(height)),
-                                ("rx", "1.5"),
-                            ],
-                        );
-                    }
-                };
-                let made = height(build.counts.ran, most);
-                rect("k-ran", middle - made, made);
-                rect("k-hit", middle + 1, height(build.counts.hits(), most));
-                if build.counts.failed > 0 {
-                    rect("k-failed", middle.saturating_sub(made + 7), 5);
-                }
-                if asked {
-                    let tall = |number: u64| {
-                        u32::try_from(number * u64::from(MONEY) / most_answers)
-                            .unwrap_or(0)
-                            .max(u32::from(number > 0) * 2)
-                    };
-                    let (full, patched) = (
-                        tall(build.answers.full + build.answers.rejected),
-                        tall(build.answers.patches + build.answers.unchanged),
+    }
+
+    fn write_build(&self, html: &mut Html, at: usize, build: &BuildRecord) {
+        let x = LEFT + self.step * u32::try_from(at).unwrap_or(0) + (self.step - self.bar) / 2;
+        html.link(&format!("build-{}", build.number), &[("class", "build")], |html| {
+            html.line("title", &[], &build_sentence(build, self.report));
+            html.void(
+                "rect",
+                &[
+                    ("class", "hover"),
+                    ("x", &text(x - (self.step - self.bar) / 2)),
+                    ("y", "0"),
+                    ("width", &text(self.step)),
+                    ("height", &text(self.bottom)),
+                ],
+            );
+            let mut rect = |class: &str, y: u32, height: u32| {
+                if height > 0 {
+                    html.void(
+                        "rect",
+                        &[
+                            ("class", class),
+                            ("x", &text(x)),
+                            ("y", &text(y)),
+                            ("width", &text(self.bar)),
+                            ("height", &text(height)),
+                            ("rx", "1.5"),
+                        ],
                     );
-                    rect("k-full", money + MONEY - full, full);
-                    rect("k-patch", (money + MONEY).saturating_sub(full + patched), patched);
                 }
-                let every = (40 / step).max(1) as usize;
-                if (builds.len() - 1 - at).is_multiple_of(every) {
-                    let place = [
-                        ("class", "scale"),
-                        ("x", &text(x + bar / 2)),
-                        ("y", &text(2 * HALF + 38)),
-                        ("text-anchor", "middle"),
-                    ];
-                    html.line("text", &place, &build.number.to_string());
-                }
-            });
-        }
-    });
+            };
+            let made = height(build.counts.ran, self.most);
+            rect("k-ran", self.middle - made, made);
+            rect("k-hit", self.middle + 1, height(build.counts.hits(), self.most));
+            if build.counts.failed > 0 {
+                rect("k-failed", self.middle.saturating_sub(made + 7), 5);
+            }
+            if self.asked {
+                let tall = |number: u64| {
+                    u32::try_from(number * u64::from(MONEY) / self.most_answers)
+                        .unwrap_or(0)
+                        .max(u32::from(number > 0) * 2)
+                };
+                let (full, patched) = (
+                    tall(build.answers.full + build.answers.rejected),
+                    tall(build.answers.patches + build.answers.unchanged),
+                );
+                rect("k-full", self.money + MONEY - full, full);
+                rect("k-patch", (self.money + MONEY).saturating_sub(full + patched), patched);
+            }
+            let every = (40 / self.step).max(1) as usize;
+            if (self.report.builds.len() - 1 - at).is_multiple_of(every) {
+                let place = [
+                    ("class", "scale"),
+                    ("x", &text(x + self.bar / 2)),
+                    ("y", &text(2 * HALF + 38)),
+                    ("text-anchor", "middle"),
+                ];
+                html.line("text", &place, &build.number.to_string());
+            }
+        });
+    }
 }
 
 /// Describes a build in one sentence.
