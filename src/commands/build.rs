@@ -14,6 +14,7 @@ use crate::render::trace::Trace;
 use crate::sharing::{self, Used};
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
+use engine::build::state::CurrentRequest;
 use engine::build::{Options, Root};
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -44,12 +45,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         list: context.json() || args.rebuild,
         ..request(args)?
     };
-    if let Some(path) = &args.events {
-        replaceable(path, |head| head.starts_with(b"{\"event\""))?;
-    }
-    if let Some(path) = &args.profile {
-        replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
-    }
+    check_record_files(args)?;
     // With models, a dry run builds what is free; the log shows which kind of run it was.
     let purpose = if args.dry_run { "build --dry-run" } else { "build" };
     let mut workspace = context.asking(purpose, &args.asking)?;
@@ -68,13 +64,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         && let Some(known) = workspace.engine.find_current_request(&mut look, &request.digest)?
     {
         context.say(&look.refresh.diagnostics);
-        context.say(&damage(&workspace));
-        context.built();
-        let report = Report {
-            standing: known.warnings,
-            ..Report::default()
-        };
-        conclude(context, &report, known.targets, false, start);
+        conclude_current(context, &workspace, &known, start);
         return Ok(Code::Ok);
     }
     let (looked, loading) = (Phase::ended_now("look", looking), Instant::now());
@@ -126,6 +116,28 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     run.print(context, &mut session, currency.as_deref())?;
     let code = code(&report);
     Ok(used.map_or(code, |used| used.code(code)))
+}
+
+/// Refuses paths of records that would overwrite another file.
+fn check_record_files(args: &BuildArgs) -> Result<(), Failed> {
+    if let Some(path) = &args.events {
+        replaceable(path, |head| head.starts_with(b"{\"event\""))?;
+    }
+    if let Some(path) = &args.profile {
+        replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
+    }
+    Ok(())
+}
+
+/// Prints the report of a request that is current.
+fn conclude_current(context: &Context, workspace: &Workspace, known: &CurrentRequest, start: Instant) {
+    context.say(&damage(workspace));
+    context.built();
+    let report = Report {
+        standing: known.warnings,
+        ..Report::default()
+    };
+    conclude(context, &report, known.targets, false, start);
 }
 
 /// A finished run of `cortex build`.
@@ -207,7 +219,7 @@ fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
 /// Reports the first damaged rows, and their number.
 pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
     let count = met.len();
-    let mut told: Vec<Diagnostic> = met
+    let mut diagnostics: Vec<Diagnostic> = met
         .into_iter()
         .take(MOST_DAMAGE)
         .map(|words| Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, words))
@@ -215,9 +227,9 @@ pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
     if count > MOST_DAMAGE {
         let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
         let why = Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, more);
-        told.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
+        diagnostics.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
     }
-    told
+    diagnostics
 }
 
 /// Limit of damaged rows reported one by one.

@@ -111,7 +111,7 @@ fn store_bundle(
     let store = session.engine.store.clone();
     let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
     let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
-    let kept = cache.kept_results(&names, &near, &all_keys(&session.graph));
+    let kept = cache.kept_results(&names, near, &all_keys(&session.graph));
     let mut found = everything(&session.graph, &roots_of(report), &*store, &kept, insists)?;
     if !found.lost.is_empty() {
         // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
@@ -133,7 +133,7 @@ fn store_bundle(
     }
     let is_whole = cache.offer_bundle(&BundleOffer {
         names: &names,
-        near: &near,
+        near,
         results: &found.results,
         graph: &session.graph_to_share()?,
         load: &|digest| store.blob(digest).ok().flatten(),

@@ -67,16 +67,7 @@ pub fn text(status: &Standing, style: Style) -> String {
     if !status.targets.is_empty() {
         text.push_str(&table(status, style));
     }
-    if !status.outlook.will_run.is_empty() || status.outlook.may_run > 0 {
-        let outlook = super::summary::outlook(&status.outlook, "--json", style);
-        let numbers = format!(
-            "{} to run, {} more may run{}",
-            count(status.outlook.will_run.len() as u64),
-            count(status.outlook.may_run as u64),
-            outlook.replace('\n', "\n            ")
-        );
-        text.push_str(&format!("  {} {numbers}\n", style.dim("to build ")));
-    }
+    text.push_str(&outlook_line(status, style));
     text.push_str(&summaries_and_service(status, style));
     let most = if status.notes { usize::MAX } else { SHOWN };
     for list in [&status.failures, &status.diagnostics] {
@@ -91,6 +82,21 @@ pub fn text(status: &Standing, style: Style) -> String {
         }
     }
     text
+}
+
+/// Formats what the next build runs.
+fn outlook_line(status: &Standing, style: Style) -> String {
+    if status.outlook.will_run.is_empty() && status.outlook.may_run == 0 {
+        return String::new();
+    }
+    let outlook = super::summary::outlook(&status.outlook, "--json", style);
+    let numbers = format!(
+        "{} to run, {} more may run{}",
+        count(status.outlook.will_run.len() as u64),
+        count(status.outlook.may_run as u64),
+        outlook.replace('\n', "\n            ")
+    );
+    format!("  {} {numbers}\n", style.dim("to build "))
 }
 
 /// Formats the states of summaries, the service, and what is wrong with projects.
