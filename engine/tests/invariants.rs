@@ -250,9 +250,9 @@ inputs = { own = "//files/{d}:bytes", more = { each = "//list:links", target = "
     };
     // Which of them ask late depends on timing.
     for _ in 0..1_000 {
-        let told = bench.build_as(ALL, &dry);
-        assert_eq!(told.failures(), []);
-        assert_eq!((told.report.tally.would_run, told.report.tally.may_run), (0, 21));
+        let foretold = bench.build_as(ALL, &dry);
+        assert_eq!(foretold.failures(), []);
+        assert_eq!((foretold.report.tally.would_run, foretold.report.tally.may_run), (0, 21));
     }
     assert!(bench.build(ALL).report.failures.is_empty());
 }

@@ -65,12 +65,12 @@ fn builds_that_did_something_are_listed_and_named_by_their_versions() {
     bench.put("docs/a", "a");
     bench.build(ALL);
     let found = log(&bench);
-    let told: Vec<(u64, &str, u64, u64)> = found
+    let rows: Vec<(u64, &str, u64, u64)> = found
         .iter()
         .map(|build| (build.number, build.command.as_str(), build.counts.ran, build.counts.cached))
         .collect();
     assert_eq!(
-        told,
+        rows,
         [(1, "//...", 3, 0), (2, "//doc/docs/a:text", 1, 0), (3, "//...", 0, 1)],
         "{found:#?}"
     );

@@ -171,13 +171,13 @@ impl Case {
 
     fn ledger(&self) -> Vec<(String, Outcome)> {
         let rows = self.bench.store.rows(ViewId(1), Part::Ledger).expect("a store");
-        let mut told: Vec<_> = rows
+        let mut entries: Vec<_> = rows
             .iter()
             .map(|row| LedgerEntry::from_row(row).expect("an entry"))
             .map(|entry| (entry.label, entry.outcome))
             .collect();
-        told.sort();
-        told
+        entries.sort();
+        entries
     }
 
     fn with_options(&self, label: &str, change: impl FnOnce(&mut engine::build::Options)) -> engine::build::request::Report {
@@ -218,13 +218,13 @@ fn an_answer_is_paid_once_and_told_in_the_ledger() {
     let built = case.bench.build(&["//n:asked"]);
     assert_eq!(case.labels(), [""; 0]);
     assert_eq!((built.report.tally.saved.calls, built.report.tally.saved.micros), (1, Some(COST)));
-    let told = [
+    let expected = [
         (label("asked"), Outcome::Full),
         (label("asked"), Outcome::Full),
         (label("asked"), Outcome::Saved),
         (label("more"), Outcome::Full),
     ];
-    assert_eq!(case.ledger(), told);
+    assert_eq!(case.ledger(), expected);
 }
 
 #[test]
@@ -264,11 +264,11 @@ fn nothing_spent_is_lost_with_a_failure() {
     ];
     for (at, failure) in failures.into_iter().enumerate() {
         assert_eq!(failure.clone().after_spending(None, ""), failure, "nothing was spent");
-        let Failure::Rejected(told) = failure.after_spending(Some(&spent()), "raw") else {
+        let Failure::Rejected(rejection) = failure.after_spending(Some(&spent()), "raw") else {
             panic!("{at} lost it");
         };
         let calls = if at == 5 { 2 } else { 1 };
-        assert_eq!(told.spent.map(|spent| spent.calls), Some(calls), "{at}");
+        assert_eq!(rejection.spent.map(|spent| spent.calls), Some(calls), "{at}");
     }
     assert_eq!(Failure::Deferred.after_spending(Some(&spent()), ""), Failure::Deferred);
 }
@@ -396,8 +396,8 @@ fn an_answer_that_cannot_be_used_is_kept_and_counted_and_asked_again() {
     case.asked();
     let built = case.bench.build(&["//n:read"]);
     assert!(built.failures().len() == 1 && case.labels().is_empty());
-    let told = built.report.failures[0].hint.clone().unwrap_or_default();
-    assert!(told.contains("cortex regenerate"), "{told}");
+    let hint = built.report.failures[0].hint.clone().unwrap_or_default();
+    assert!(hint.contains("cortex regenerate"), "{hint}");
     let priced = case.with_options("//n:asked", |options| options.price = true);
     assert_eq!(priced.plans, []);
     let remarks = case.bench.session().remarks().expect("a store");

@@ -95,22 +95,22 @@ fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
     bench.build(&["//index:names"]);
     bench.put("docs/a", "FAIL");
     bench.build(&["//index:names"]);
-    let told = explained(&bench, "//index:names");
+    let explanation = explained(&bench, "//index:names");
     assert_eq!(
-        (told.standing, told.failure.map(|why| why.message)),
+        (explanation.standing, explanation.failure.map(|why| why.message)),
         (NodeState::Pending, Some("an input says FAIL".into()))
     );
-    assert!(told.output.is_some(), "the last good output is still there");
+    assert!(explanation.output.is_some(), "the last good output is still there");
     // Tried again, although nothing changed.
     assert_eq!(bench.build(&["//index:names"]).report.failures.len(), 1);
     // With other inputs, the failure is outdated, and the result for these is unknown.
     bench.put("docs/a", "FAIL again");
-    let told = explained(&bench, "//index:names");
-    assert_eq!((told.standing, told.failure.is_some()), (NodeState::Stale, true));
+    let explanation = explained(&bench, "//index:names");
+    assert_eq!((explanation.standing, explanation.failure.is_some()), (NodeState::Stale, true));
     // Back to inputs with a result: current, whatever happened in between.
     bench.put("docs/a", "a");
-    let told = explained(&bench, "//index:names");
-    assert_eq!((told.standing, told.failure), (NodeState::Current, None));
+    let explanation = explained(&bench, "//index:names");
+    assert_eq!((explanation.standing, explanation.failure), (NodeState::Current, None));
     bench.build(&["//index:names"]);
     assert_eq!(bench.session().remarks().expect("a store"), BTreeMap::new());
 }

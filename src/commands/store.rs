@@ -5,7 +5,7 @@ use super::{build, gc, show};
 use crate::cli::StoreCommand;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::care as told;
+use crate::render::care as figures;
 use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
@@ -56,8 +56,8 @@ fn verify(context: &Context, repair: bool) -> Outcome {
         done => done?,
     };
     let text = match context.json() {
-        true => format!("{:#}\n", told::verified_json(&found, left.as_ref())),
-        false => told::verified(&found, left.as_ref(), start.elapsed()),
+        true => format!("{:#}\n", figures::verified_json(&found, left.as_ref())),
+        false => figures::verified(&found, left.as_ref(), start.elapsed()),
     };
     print(context, &text)?;
     if found.is_sound() || left.as_ref().is_some_and(engine::store::disk::verify::Verified::is_sound) {
@@ -85,8 +85,8 @@ fn stats(context: &Context) -> Outcome {
     print(
         context,
         &match context.json() {
-            true => format!("{:#}\n", told::stats_json(&stats)),
-            false => told::stats(&stats, gc::now()) + &told::set_aside(&stats.usage, disk.folder()),
+            true => format!("{:#}\n", figures::stats_json(&stats)),
+            false => figures::stats(&stats, gc::now()) + &figures::set_aside(&stats.usage, disk.folder()),
         },
     )
 }
@@ -119,7 +119,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
         });
     }
     replaceable(out, handing::is_export)?;
-    let done = handing::export(&session, survey.meant.concat(), out).map_err(|error| handing_failure(error, out, "written"))?;
+    let done = handing::export(&session, survey.targets.concat(), out).map_err(|error| handing_failure(error, out, "written"))?;
     if done.actions == 0 {
         let why = Diagnostic::warning(ErrorCode::W_NOTHING, "nothing of that was built, so the file holds no result");
         context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
@@ -127,8 +127,8 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     print(
         context,
         &match context.json() {
-            true => format!("{:#}\n", told::exported_json(&done)),
-            false => told::exported(&done, out),
+            true => format!("{:#}\n", figures::exported_json(&done)),
+            false => figures::exported(&done, out),
         },
     )
 }
@@ -142,8 +142,8 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     print(
         context,
         &match context.json() {
-            true => format!("{:#}\n", told::imported_json(&done)),
-            false => told::imported(&done, paid),
+            true => format!("{:#}\n", figures::imported_json(&done)),
+            false => figures::imported(&done, paid),
         },
     )
 }

@@ -58,7 +58,7 @@ impl Method for Invalidate {
                 diagnostics: survey.refused,
             });
         }
-        let labels = session.invalidate(&patterns, &survey.meant.concat())?;
+        let labels = session.invalidate(&patterns, &survey.targets.concat())?;
         if labels.is_empty() {
             let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never made").label(&text);
             return Err(Failed::new(Code::Usage, why.hint("the next build that needs it makes it")));

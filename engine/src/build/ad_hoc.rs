@@ -114,7 +114,7 @@ impl Session {
         }
         self.engine.store.let_go();
         turn.iter().for_each(|turn| turn.give_back());
-        let asked = self.ask_loose(&asking, cancel);
+        let answer = self.ask_loose(&asking, cancel);
         self.engine.store.let_go();
         let checkout = match &turn {
             Some(_) => self.engine.take_again(&stored, cancel)?,
@@ -125,11 +125,11 @@ impl Session {
             Checkout::Changed => self.reload()?,
             Checkout::Lost(error) => self.write_error = Some(error),
         }
-        let asked = asked?;
-        if let (Ok(made), None) = (&asked, &self.write_error) {
+        let answer = answer?;
+        if let (Ok(made), None) = (&answer, &self.write_error) {
             self.commit_loose(wanted, made, None)?;
         }
-        Ok(asked)
+        Ok(answer)
     }
 
     /// Produces a result and stores it under its key with its cost, which needs no right to the checkout. Another process with the same question

@@ -42,25 +42,25 @@ impl Session {
             return Ok(0);
         }
         let mut changes: Vec<RowChange> = Vec::new();
-        let mut asked: Vec<AnswerToConfirm> = Vec::new();
+        let mut due: Vec<AnswerToConfirm> = Vec::new();
         let nobody = sharing.is_none() && self.rules.manifest().remote.is_none();
         for (key, row) in rows {
             // A person's words belong to their checkout.
             let own = store.action(&key)?.filter(|own| !nobody && !shared::stays_here(own));
             match own {
                 None => changes.push(confirmed(&key)),
-                Some(own) if row.is_due(now) => asked.push(AnswerToConfirm { key, row, own }),
+                Some(own) if row.is_due(now) => due.push(AnswerToConfirm { key, row, own }),
                 Some(_) => {}
             }
         }
         let readable = sharing.filter(|sharing| sharing.cache.reads());
         let said = match readable {
-            Some(sharing) if !asked.is_empty() => sharing.ask_about(&asked, &*store)?,
-            _ => asked.iter().map(|_| Says::Nothing).collect(),
+            Some(sharing) if !due.is_empty() => sharing.ask_about(&due, &*store)?,
+            _ => due.iter().map(|_| Says::Nothing).collect(),
         };
         let mut results: Vec<NewResult> = Vec::new();
         let mut moved: FxHashMap<ActionKey, Digest> = FxHashMap::default();
-        for (AnswerToConfirm { key, row, own }, says) in asked.into_iter().zip(said) {
+        for (AnswerToConfirm { key, row, own }, says) in due.into_iter().zip(said) {
             let standing = match &says {
                 Says::Other(found) => found.record.output,
                 Says::Same | Says::Nothing => own.output,
@@ -148,19 +148,19 @@ impl Session {
 
 impl Sharing {
     /// Asks the cache for each; offers missing ones, if it accepts offers.
-    fn ask_about(&self, asked: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
-        let wanted: Vec<Wanted> = asked.iter().map(|asked| lookup_of(&asked.key, &asked.own)).collect();
+    fn ask_about(&self, answers: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
+        let wanted: Vec<Wanted> = answers.iter().map(|answer| lookup_of(&answer.key, &answer.own)).collect();
         store.let_go();
         let found = self.cache.find_results_uncounted(&wanted);
-        let mut said: Vec<Says> = asked
+        let mut said: Vec<Says> = answers
             .iter()
             .zip(&found)
-            .map(|(asked, found)| self.hears(asked, found.as_ref()))
+            .map(|(answer, found)| self.hears(answer, found.as_ref()))
             .collect();
         let mut lacking = Vec::new();
-        for (at, asked) in asked.iter().enumerate().filter(|(at, _)| matches!(said[*at], Says::Nothing)) {
+        for (at, answer) in answers.iter().enumerate().filter(|(at, _)| matches!(said[*at], Says::Nothing)) {
             // An answer that this store has lost cannot be offered.
-            lacking.extend(Answer::of(&asked.key, &asked.own, store)?.map(|answer| (at, answer)));
+            lacking.extend(Answer::of(&answer.key, &answer.own, store)?.map(|body| (at, body)));
         }
         store.let_go();
         let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
@@ -170,12 +170,12 @@ impl Sharing {
         Ok(said)
     }
 
-    fn hears(&self, asked: &AnswerToConfirm, found: Option<&SharedResult>) -> Says {
+    fn hears(&self, answer: &AnswerToConfirm, found: Option<&SharedResult>) -> Says {
         match found {
             None => Says::Nothing,
-            Some(found) if is_same(&asked.own, found) => Says::Same,
+            Some(found) if is_same(&answer.own, found) => Says::Same,
             Some(found) => self
-                .complete_result(&lookup_of(&asked.key, &asked.own), found)
+                .complete_result(&lookup_of(&answer.key, &answer.own), found)
                 .map_or(Says::Nothing, |found| Says::Other(Box::new(found))),
         }
     }

@@ -104,8 +104,8 @@ impl Session {
                 .map(|set| set.hint("build the set, or everything with `cortex build //...`"));
             return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
         }
-        let [id] = survey.meant.concat()[..] else {
-            let count = survey.meant.iter().map(Vec::len).sum::<usize>();
+        let [id] = survey.targets.concat()[..] else {
+            let count = survey.targets.iter().map(Vec::len).sum::<usize>();
             let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("this means {count} targets, one can be explained"));
             return Ok(Err(vec![why.hint("name one label, with its ':target'")]));
         };

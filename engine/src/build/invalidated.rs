@@ -63,8 +63,8 @@ impl Session {
         let mut marked = Marks::new();
         for &id in nodes {
             let is_leaf = self.rules.find(&self.graph.node(id).label).is_none();
-            let meant: Vec<NodeId> = if is_leaf { self.links.readers(id).collect() } else { vec![id] };
-            for id in meant {
+            let affected: Vec<NodeId> = if is_leaf { self.links.readers(id).collect() } else { vec![id] };
+            for id in affected {
                 let Some(filed) = self.graph.node(id).result else { continue };
                 let Some(record) = self.engine.store.action(&filed.key)? else {
                     // The result is missing and rebuilt anyway.

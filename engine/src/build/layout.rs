@@ -103,22 +103,23 @@ impl From<Diagnostic> for Refusal {
 /// Refusals; those of one cause are counted together.
 #[derive(Default)]
 struct Refusals {
-    told: Vec<(Refusal, usize)>,
+    reported: Vec<(Refusal, usize)>,
 }
 
 impl Refusals {
     fn add(&mut self, refusal: impl Into<Refusal>) {
         let refusal = refusal.into();
-        let same =
-            |(told, _): &&mut (Refusal, usize)| told.cause.is_some() && told.cause == refusal.cause && told.why.code == refusal.why.code;
-        match self.told.iter_mut().find(same) {
+        let same = |(reported, _): &&mut (Refusal, usize)| {
+            reported.cause.is_some() && reported.cause == refusal.cause && reported.why.code == refusal.why.code
+        };
+        match self.reported.iter_mut().find(same) {
             Some((_, others)) => *others += 1,
-            None => self.told.push((refusal, 0)),
+            None => self.reported.push((refusal, 0)),
         }
     }
 
     fn report_refusals(self, laid: &mut Laid) {
-        for (Refusal { mut why, .. }, others) in self.told {
+        for (Refusal { mut why, .. }, others) in self.reported {
             match others {
                 0 => {}
                 1 => why.message.push_str("; so it is with 1 other file"),
@@ -300,8 +301,8 @@ impl Run<'_> {
         let moved = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
         let read = moved.flat_map(|&id| self.graph.node(id).reads());
         let before = known.into_iter().flat_map(|known| &known.known.exported).map(|&id| NodeId(id));
-        let asked: FxHashSet<NodeId> = roots.iter().copied().collect();
-        let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !asked.contains(id)).collect();
+        let requested: FxHashSet<NodeId> = roots.iter().copied().collect();
+        let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !requested.contains(id)).collect();
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
             // A changed target that no request named may no longer have an output.

@@ -17,21 +17,21 @@ pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
         let bits = sources.would_hold(sets, &[path]).ok()?.first().copied().unwrap_or(0);
         sets.get(bits.trailing_zeros() as usize).map(|set| set.name.clone())
     };
-    let told = |why: String, hint: &str| LeftOut {
+    let answer = |why: String, hint: &str| LeftOut {
         why,
         hint: hint.to_owned(),
     };
     if let Some(set) = holder(sets) {
         let why = format!("is not there or cannot be read; the set {set} would hold it");
-        return told(why, "check the path and its permissions");
+        return answer(why, "check the path and its permissions");
     }
     if !sources.lies_at(path) {
-        return told("does not exist".to_owned(), "check the path");
+        return answer("does not exist".to_owned(), "check the path");
     }
     let unignored = without(sets, |set| set.gitignore = false);
     if let Some(set) = holder(&unignored) {
         let why = format!("is left out of the set {set} by a .gitignore, an .ignore or .git/info/exclude");
-        return told(
+        return answer(
             why,
             "`git check-ignore -v` names the line; take it out, or say `gitignore = false` for the set",
         );
@@ -42,15 +42,15 @@ pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
             kept[number].exclude.retain(|other| other != glob);
             if holder(&kept).is_some() {
                 let why = format!("is left out of the set {} by its exclude glob '{glob}'", set.name);
-                return told(why, "narrow that glob in cortex.toml");
+                return answer(why, "narrow that glob in cortex.toml");
             }
         }
     }
     if let Some(set) = holder(&without(&unignored, |set| set.exclude.clear())) {
         let why = format!("is left out of the set {set} by several of its exclude globs");
-        return told(why, "narrow those globs in cortex.toml");
+        return answer(why, "narrow those globs in cortex.toml");
     }
-    told(
+    answer(
         "is in no source set".to_owned(),
         "add it to the include globs of a source set in cortex.toml",
     )

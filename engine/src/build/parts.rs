@@ -28,7 +28,7 @@ pub(super) struct FiledParts<'a> {
     producer: ProducerId,
     key: &'a ActionKey,
     fresh: bool,
-    told: Mutex<ReportedCost>,
+    cost: Mutex<ReportedCost>,
 }
 
 impl<'a> FiledParts<'a> {
@@ -40,13 +40,13 @@ impl<'a> FiledParts<'a> {
             producer,
             key,
             fresh,
-            told: Mutex::default(),
+            cost: Mutex::default(),
         }
     }
 
     /// Returns the cost reported so far.
     pub(super) fn snapshot(&self) -> ReportedCost {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn part(&self, name: &Digest) -> ActionKey {
@@ -57,7 +57,7 @@ impl<'a> FiledParts<'a> {
     }
 
     fn add(&self, add: impl FnOnce(&mut ReportedCost)) {
-        add(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        add(&mut self.cost.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -70,7 +70,7 @@ impl Parts for FiledParts<'_> {
         let record = self.shared.blobs.action(&self.part(name)).ok().flatten()?;
         let answer = self.shared.blobs.get(&record.output).ok().flatten()?;
         let spent = record.spent.unwrap_or_default();
-        self.add(|told| told.before.add(&spent));
+        self.add(|cost| cost.before.add(&spent));
         Some((answer, spent))
     }
 
@@ -110,7 +110,7 @@ impl Parts for FiledParts<'_> {
         };
         let stored = self.shared.blobs.store().commit(self.shared.view, commit);
         stored.map_err(|error| Failure::Permanent(Box::new(Diagnostic::error(ErrorCode::E_STORE_IO, error.to_string()))))?;
-        self.add(|told| told.now.add(spent));
+        self.add(|cost| cost.now.add(spent));
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ pub enum Reach {
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The nodes of each pattern, in order of the patterns.
-    pub meant: Vec<Vec<NodeId>>,
+    pub targets: Vec<Vec<NodeId>>,
     /// Errors of patterns that match nothing or too much.
     pub refused: Vec<Diagnostic>,
     /// Sets that must be built before their targets are known: one sentence each.
@@ -176,10 +176,10 @@ impl Session {
                 nodes.extend(leaves.iter().map(|label| run.intern(label)));
                 nodes.sort_unstable();
                 nodes.dedup();
-                survey.meant.push(nodes);
+                survey.targets.push(nodes);
                 survey.sort(errors.into_iter().chain(open), found);
             }
-            let mut wanted: Vec<NodeId> = survey.meant.concat();
+            let mut wanted: Vec<NodeId> = survey.targets.concat();
             if reach == Reach::Everything {
                 let all = Pattern::parse("//...").map(PatternSet::from).unwrap_or_default();
                 let roots = run.roots(&all)?;
@@ -203,7 +203,7 @@ impl Session {
     /// When the store cannot be read.
     pub fn the_one(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
-        if let [id] = survey.meant.concat()[..] {
+        if let [id] = survey.targets.concat()[..] {
             return Ok(Ok(self.graph.node(id).label.to_string()));
         }
         if let [pattern] = patterns.patterns()
@@ -219,7 +219,7 @@ impl Session {
                 .map(|set| set.hint("build the set, or everything with `cortex build //...`"));
             return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
         }
-        let count = survey.meant.iter().map(Vec::len).sum::<usize>();
+        let count = survey.targets.iter().map(Vec::len).sum::<usize>();
         let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("this means {count} targets, one can be {what}"));
         Ok(Err(vec![why.hint("name one label, with its ':target'")]))
     }

@@ -267,8 +267,8 @@ mod tests {
     #[test]
     fn a_long_value_is_cut() {
         let long = |text: &str| rules(producer("u", &[("a", text.repeat(500).into())]), "//a/{x}:t", Vec::new());
-        let told = changed_rules(&long("é"), &long("ü"));
-        assert!(told[0].chars().count() < 300, "{told:?}");
+        let changes = changed_rules(&long("é"), &long("ü"));
+        assert!(changes[0].chars().count() < 300, "{changes:?}");
     }
 
     #[test]

@@ -293,16 +293,16 @@ impl Session {
 
     /// Updates the stored remarks after a run: returns the rows to write, the number of current warnings, and how many of them are not among
     /// `told`.
-    pub(super) fn hear(&self, heard: RunRemarks, told: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
+    pub(super) fn hear(&self, heard: RunRemarks, reported: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
         let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
         remarks.hear(heard, &self.graph);
         if remarks.by_label.is_empty() {
             return Ok((remarks.dirty_rows(), 0, 0));
         }
         let standing = remarks.standing(&self.graph, &taint(&self.graph, &self.links));
-        let told: BTreeSet<&Diagnostic> = told.iter().collect();
-        let untold = standing.difference(&told).count() as u64;
-        Ok((remarks.dirty_rows(), standing.len() as u64, untold))
+        let reported: BTreeSet<&Diagnostic> = reported.iter().collect();
+        let unreported = standing.difference(&reported).count() as u64;
+        Ok((remarks.dirty_rows(), standing.len() as u64, unreported))
     }
 }
 

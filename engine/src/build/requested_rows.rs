@@ -132,11 +132,11 @@ impl Asking<'_> {
             settings: &definition.settings,
             ..Inputs::bare(self.label, &definition.params, &roles, vars, &cancel)
         };
-        let asked = catch_unwind(AssertUnwindSafe(|| self.producer.ask(&inputs, &input.role, &rows)));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.producer.ask(&inputs, &input.role, &rows)));
         if let Some(error) = rows.refused.take() {
             return Err(error.into());
         }
-        match asked {
+        match answer {
             Ok(Ok(output)) => {
                 let rows: Arc<[u8]> = write_table(&rows.found.take()).into();
                 let digest = Digest::of(&rows);

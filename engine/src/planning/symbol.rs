@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn of_several_the_plainest_is_meant() {
-        let one = |wanted: &str, items: &[&str], meant: &str| {
+        let one = |wanted: &str, items: &[&str], expected: &str| {
             let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
-            assert_eq!(resolve(wanted, &items), Resolution::One(meant), "{wanted} of {items:?}");
+            assert_eq!(resolve(wanted, &items), Resolution::One(expected), "{wanted} of {items:?}");
         };
         one("Builder", &["P.Builder", "P.Builder`1", "P.Builder`2"], "P.Builder");
         one("P.Builder", &["P.Builder@A", "P.Builder`1@A"], "P.Builder@A");

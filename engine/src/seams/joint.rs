@@ -30,12 +30,12 @@ pub fn groups(sizes: &[&QuestionSize]) -> Vec<Vec<usize>> {
     for (at, size) in sizes.iter().enumerate() {
         let fits = |group: &Vec<usize>| {
             let others = || group.iter().map(|&other| sizes[other]);
-            let asked = others().map(|other| other.tokens).sum::<u64>() + size.tokens;
+            let prompt_tokens = others().map(|other| other.tokens).sum::<u64>() + size.tokens;
             let answered = others().map(|other| other.answer_tokens).sum::<u64>() + size.answer_tokens;
             group.len() < size.most
-                && asked <= size.most_tokens
+                && prompt_tokens <= size.most_tokens
                 && answered <= size.most_answer_tokens
-                && asked + answered <= size.most_context_tokens
+                && prompt_tokens + answered <= size.most_context_tokens
         };
         match open.get(size.rules.as_str()) {
             Some(group) if fits(&groups[*group]) => groups[*group].push(at),
@@ -119,16 +119,16 @@ mod tests {
 
     #[test]
     fn a_group_sends_its_rules_once() {
-        let told = |plans: &[Plan]| {
+        let joined = |plans: &[Plan]| {
             let cost = cost(plans.iter());
             (cost.calls, cost.input_tokens, cost.micros)
         };
         let first = || plan("full", 50, true);
-        assert_eq!(told(&[first(), first()]), (2, 300, Some(300)), "first answers are asked alone");
-        assert_eq!(told(&[first(), plan("patch", 50, true)]), (1, 200, Some(200)));
-        assert_eq!(told(&[plan("full", 50, false), plan("full", 50, false)]), (1, 200, Some(200)));
+        assert_eq!(joined(&[first(), first()]), (2, 300, Some(300)), "first answers are asked alone");
+        assert_eq!(joined(&[first(), plan("patch", 50, true)]), (1, 200, Some(200)));
+        assert_eq!(joined(&[plan("full", 50, false), plan("full", 50, false)]), (1, 200, Some(200)));
         let four: Vec<Plan> = (0..4).map(|_| plan("patch", 50, true)).collect();
-        assert_eq!(told(&four), (2, 400, Some(400)), "three are the most");
+        assert_eq!(joined(&four), (2, 400, Some(400)), "three are the most");
     }
 
     proptest! {

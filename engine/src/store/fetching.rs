@@ -249,14 +249,14 @@ impl Store for Fetching {
         if lacking.is_empty() {
             return Ok(fetched);
         }
-        let asked: FxHashSet<&Digest> = lacking.iter().copied().collect();
+        let requested: FxHashSet<&Digest> = lacking.iter().copied().collect();
         for volumes in self.volumes_of(&lacking)?.chunks(AT_ONCE) {
             let mut guard = self.elsewhere();
             let elsewhere = self.index(&mut guard)?;
             // Another thread may have fetched some meanwhile.
             let wanted: Vec<usize> = volumes.iter().copied().filter(|at| elsewhere.state[*at] == State::Unread).collect();
             let blobs = self.fetch_volumes(guard, &wanted)?;
-            fetched.extend(blobs.into_iter().filter(|(digest, _)| asked.contains(digest)));
+            fetched.extend(blobs.into_iter().filter(|(digest, _)| requested.contains(digest)));
         }
         Ok(fetched)
     }

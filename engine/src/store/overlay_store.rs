@@ -17,17 +17,17 @@ const KEPT: [Part; 2] = [Part::Ledger, Part::View];
 /// A store that writes only results, their cost, and the checkout's last use.
 pub struct OverlayStore {
     store: Arc<dyn Store>,
-    told: OnResults,
+    on_results: OnResults,
     /// Whether a build removed recorded requests: they refer to nodes by number, and numbers may have been reassigned.
     forgotten: AtomicBool,
 }
 
 impl OverlayStore {
     /// Wraps a store.
-    pub fn of(store: Arc<dyn Store>, told: OnResults) -> Self {
+    pub fn of(store: Arc<dyn Store>, on_results: OnResults) -> Self {
         Self {
             store,
-            told,
+            on_results,
             forgotten: AtomicBool::new(false),
         }
     }
@@ -90,7 +90,7 @@ impl Store for OverlayStore {
         let filed = kept.results.iter().map(|result| result.key);
         let keys: Vec<ActionKey> = filed.chain(kept.used.iter().map(|(key, _)| *key)).collect();
         self.store.commit(view, kept)?;
-        (self.told)(&keys);
+        (self.on_results)(&keys);
         Ok(())
     }
 

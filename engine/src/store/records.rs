@@ -60,9 +60,9 @@ impl ActionRecord {
     /// Returns the blobs that live as long as the record: the output and its parts. For a paid result also the inputs, because the next question
     /// may be asked as a change of this one.
     pub fn blobs_to_keep(&self) -> impl Iterator<Item = Digest> {
-        let asked = self.inputs.iter().filter(|_| self.class == Class::Paid);
+        let prompt_inputs = self.inputs.iter().filter(|_| self.class == Class::Paid);
         let own = std::iter::once(self.output).chain(self.parts.iter().copied());
-        own.chain(asked.map(|input| input.digest))
+        own.chain(prompt_inputs.map(|input| input.digest))
     }
 }
 

@@ -35,8 +35,8 @@ fn part(digest: &Digest) -> String {
 
 /// Encodes a result to share; `parts` are those of the record, in its order, or none in a bundle.
 pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedResult {
-    let mut told = record.clone();
-    told.notes.remove(FOUND);
+    let mut described = record.clone();
+    described.notes.remove(FOUND);
     let output = SharedOutput {
         name: OUTPUT.to_owned(),
         blob: BlobRef {
@@ -52,7 +52,7 @@ pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedRe
         key: *key,
         producer: record.producer.clone(),
         outputs: std::iter::once(output).chain(parts).collect(),
-        provenance: codec::encode_action(&told),
+        provenance: codec::encode_action(&described),
     }
 }
 

@@ -164,13 +164,13 @@ impl std::fmt::Display for Reason {
             Self::FileRemoved { path } => write!(f, "{path} was removed"),
             Self::SetChanged { added, removed, .. } => {
                 let added = added.iter().map(|path| format!("{path} was added"));
-                let mut told: Vec<String> = added.chain(removed.iter().map(|path| format!("{path} was removed"))).collect();
-                let more = told.len().saturating_sub(NAMED);
-                told.truncate(NAMED);
-                match (told.is_empty(), more) {
+                let mut changes: Vec<String> = added.chain(removed.iter().map(|path| format!("{path} was removed"))).collect();
+                let more = changes.len().saturating_sub(NAMED);
+                changes.truncate(NAMED);
+                match (changes.is_empty(), more) {
                     (true, _) => write!(f, "other files belong to it"),
-                    (false, 0) => write!(f, "{}", told.join(", ")),
-                    (false, more) => write!(f, "{} and {more} more", told.join(", ")),
+                    (false, 0) => write!(f, "{}", changes.join(", ")),
+                    (false, more) => write!(f, "{} and {more} more", changes.join(", ")),
                 }
             }
             Self::InputMoved { label } => write!(f, "its input {label} may have moved"),

@@ -31,7 +31,7 @@ impl Lookout {
     ///
     /// # Errors
     /// When the system does not allow watching.
-    pub fn start(root: &Path, told: impl FnMut(&Moved) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
+    pub fn start(root: &Path, on_move: impl FnMut(&Moved) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
         let (end, ended) = Stream::pair()?;
         let mut watch = At {
             root: root.to_owned(),
@@ -41,7 +41,7 @@ impl Lookout {
         };
         let thread = std::thread::Builder::new()
             .name("lookout".to_owned())
-            .spawn(move || watch.run(told))?;
+            .spawn(move || watch.run(on_move))?;
         Ok(Self {
             end: Some(end),
             thread: Some(thread),
@@ -67,11 +67,11 @@ struct At {
 }
 
 impl At {
-    fn run(&mut self, mut told: impl FnMut(&Moved) -> BTreeSet<String>) {
+    fn run(&mut self, mut on_move: impl FnMut(&Moved) -> BTreeSet<String>) {
         let mut moved = None;
         loop {
             // Also check changes in a folder from before it was watched.
-            while self.listen(told(&moved)) {
+            while self.listen(on_move(&moved)) {
                 moved = None;
             }
             match self.batch() {
@@ -159,11 +159,11 @@ mod tests {
         std::fs::create_dir(root.join("b")).expect("folder");
         let (send, batches) = mpsc::channel();
         let folders = BTreeSet::from(["a/deep".to_owned(), "b".to_owned()]);
-        let told = move |moved: &Moved| {
+        let on_move = move |moved: &Moved| {
             send.send(moved.clone()).expect("somebody listens");
             folders.clone()
         };
-        let lookout = Lookout::start(&root, told).expect("it begins");
+        let lookout = Lookout::start(&root, on_move).expect("it begins");
         let next = || batches.recv_timeout(LONG).expect("a batch");
         // The second call covers changes from before the watch.
         assert_eq!((next(), next()), (None, None));
@@ -182,11 +182,11 @@ mod tests {
         assert!(first.is_some());
         std::fs::write(root.join("unheard"), "1").expect("file");
         std::fs::write(root.join("a/deep/three"), "1").expect("file");
-        let mut told = BTreeSet::new();
-        while !told.contains("a/deep/three") {
-            told.extend(next().expect("names"));
+        let mut reported = BTreeSet::new();
+        while !reported.contains("a/deep/three") {
+            reported.extend(next().expect("names"));
         }
-        assert!(is_named(&told), "{told:?}");
+        assert!(is_named(&reported), "{reported:?}");
         // A removed folder may have taken anything with it.
         std::fs::remove_dir_all(root.join("b")).expect("removed");
         while next().is_some() {}

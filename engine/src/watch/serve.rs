@@ -233,8 +233,8 @@ impl Service {
 
     /// Waits for an event or the end of the time.
     fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
-        let asked = self.socket.as_ref().map(|socket| socket.listener().as_fd());
-        let mut waits: Waits<'_> = [self.watcher.fd(), self.woken.as_fd()].into_iter().chain(asked).collect();
+        let listener = self.socket.as_ref().map(|socket| socket.listener().as_fd());
+        let mut waits: Waits<'_> = [self.watcher.fd(), self.woken.as_fd()].into_iter().chain(listener).collect();
         if let Some(mounts) = &self.mounts {
             waits.add_changes(mounts.as_fd());
         }

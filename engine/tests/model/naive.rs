@@ -345,11 +345,11 @@ impl<'a> Naive<'a> {
             let shape = fill(&rule.target, &wildcard, None).expect("one variable");
             let family = shape[2..].split('/').next().expect("a package");
             let target = shape.rsplit(':').next().expect("a target");
-            let meant = match pattern.literal() {
+            let is_match = match pattern.literal() {
                 Some(label) => rule.target.capture(label.as_str()).is_some(),
                 None => pattern.may_match_family(family) && pattern.may_match_target(target),
             };
-            if !meant {
+            if !is_match {
                 continue;
             }
             let Ok(items) = self.items(set, &Vars::new()) else {

@@ -288,7 +288,7 @@ impl Workspace {
     fn build(&mut self, patterns: &[&str], how: &How) -> Result<(), TestCaseError> {
         let known = self.bench.known(patterns);
         let had_blob = self.blobs_of_all();
-        let told = foretell(&self.bench, patterns, how)?;
+        let foretold = foretell(&self.bench, patterns, how)?;
         let built = self.bench.build_as(patterns, how);
         let whole = how.keep_going && !built.report.cancelled;
         self.check(patterns, how, &built, known, &had_blob)?;
@@ -296,7 +296,11 @@ impl Workspace {
             return Ok(());
         }
         let (manifest, versions) = (self.bench.manifest.clone(), self.versions.clone());
-        comes_true(&told, &built, &mut Naive::new(&manifest, self.bench.world.sources_now(), &versions))?;
+        comes_true(
+            &foretold,
+            &built,
+            &mut Naive::new(&manifest, self.bench.world.sources_now(), &versions),
+        )?;
         let known = self.bench.known(patterns);
         let clean = built.report.failures.is_empty() && built.report.refused.is_empty();
         prop_assert_eq!(
@@ -353,7 +357,7 @@ impl Workspace {
         let stale = |bench: &Bench| bench.session().marked().len();
         let marked = stale(&self.bench);
         self.bench.documents = Some(documents);
-        let told = foretell(&self.bench, patterns, &How::default())?;
+        let foretold = foretell(&self.bench, patterns, &How::default())?;
         let built = self.bench.build(patterns);
         let had_blob = self.blobs_with(sources.clone());
         let again = self.bench.build(patterns);
@@ -372,7 +376,7 @@ impl Workspace {
             prop_assert_eq!(roots, expected);
         }
         self.check_outputs(&mut naive, &built, true)?;
-        comes_true(&told, &built, &mut naive)?;
+        comes_true(&foretold, &built, &mut naive)?;
         for label in again.ran() {
             prop_assert!(!had_blob.contains(label), "{} ran again although its result was filed", label);
         }

@@ -107,7 +107,7 @@ struct SessionGround<'a> {
 
 impl Ground for SessionGround<'_> {
     fn matched_nodes(&self, pattern: usize) -> &[NodeId] {
-        &self.survey.meant[pattern]
+        &self.survey.targets[pattern]
     }
 
     fn reads(&self, id: NodeId) -> Vec<NodeId> {

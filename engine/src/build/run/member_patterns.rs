@@ -135,10 +135,10 @@ impl Run<'_> {
             // A mistyped name seldom includes its parameters.
             let wanted = name_of(&plain);
             let near = nearest(wanted, items.iter().map(|item| name_of(item)), SUGGESTIONS);
-            let meant = near.iter().flat_map(|name| items.iter().filter(move |item| name_of(item) == name));
+            let matches = near.iter().flat_map(|name| items.iter().filter(move |item| name_of(item) == name));
             meaning
                 .near
-                .extend(meant.filter_map(|item| label(item)).map(|label| label.to_string()));
+                .extend(matches.filter_map(|item| label(item)).map(|label| label.to_string()));
         }
     }
 }

@@ -140,12 +140,12 @@ impl Run<'_> {
             .zip(&meanings)
             .map(|(pattern, nodes)| nodes.iter().copied().filter(|_| pattern.is_negative()).collect())
             .collect();
-        for (at, (pattern, meant)) in patterns.patterns().iter().zip(meanings).enumerate() {
+        for (at, (pattern, matches)) in patterns.patterns().iter().zip(meanings).enumerate() {
             if pattern.is_negative() {
                 continue;
             }
             let later = &patterns.patterns()[at + 1..];
-            for id in meant {
+            for id in matches {
                 let taken = later.iter().any(Pattern::is_negative) && self.taken_away(id, later, &named[at + 1..]);
                 if !taken && seen.insert(id) {
                     roots.nodes.push(id);
@@ -370,13 +370,13 @@ impl Run<'_> {
             };
             let (value, rule) = (unescape(found.value), found.rule);
             let Some(items) = self.set_items(set)? else { continue };
-            let meant: Vec<String> = match resolve(&value, &items) {
+            let matches: Vec<String> = match resolve(&value, &items) {
                 Resolution::One(item) => vec![item.to_owned()],
                 Resolution::Many(items) => items.into_iter().map(str::to_owned).collect(),
                 Resolution::None => nearest(&value, items.iter().map(String::as_str), SUGGESTIONS),
             };
             near.extend(
-                meant
+                matches
                     .iter()
                     .filter_map(|item| rules.label(rule, item))
                     .map(|label| label.to_string()),

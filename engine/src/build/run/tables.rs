@@ -213,13 +213,13 @@ impl Run<'_> {
             true => blobs.get(digest).map_err(Lack::Broken),
             false => Err(Lack::Piece),
         };
-        let told = pages::each_change(&root(before)?, &root(after)?, fetch, |key, change| {
+        let compared = pages::each_change(&root(before)?, &root(after)?, fetch, |key, change| {
             count.set(count.get() + 1);
             if count.get() <= MOST_CHANGES {
                 changes.push((key.to_owned(), change));
             }
         });
-        (told.is_ok() && count.get() <= MOST_CHANGES).then_some(changes)
+        (compared.is_ok() && count.get() <= MOST_CHANGES).then_some(changes)
     }
 
     /// Marks a node because an input changed.

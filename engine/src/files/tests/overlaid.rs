@@ -111,14 +111,14 @@ proptest! {
         let now = seen(&over, &*sources);
         prop_assert_eq!(&now, &seen(&clean, &*expected));
         // The reported changes are the differences from the known state.
-        let told: BTreeMap<String, (Option<Digest>, Option<Digest>)> =
+        let reported: BTreeMap<String, (Option<Digest>, Option<Digest>)> =
             refresh.changes.into_iter().map(|change| (change.path, (change.from, change.to))).collect();
         let paths = before.1.keys().chain(now.1.keys());
         let differs: BTreeMap<_, _> = paths
             .map(|path| (path.clone(), (before.1.get(path).copied(), now.1.get(path).copied())))
             .filter(|(_, (from, to))| from != to)
             .collect();
-        prop_assert_eq!(told, differs);
+        prop_assert_eq!(reported, differs);
         let moved: Vec<usize> = (0..sets.len()).filter(|set| before.0.get(*set) != now.0.get(*set)).collect();
         prop_assert!(moved.iter().all(|set| refresh.sets_changed.contains(set)));
     }

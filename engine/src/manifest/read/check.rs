@@ -15,15 +15,15 @@ use std::sync::Arc;
 /// Indexes all targets; reports duplicate ones.
 pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Targets<'a> {
     let mut targets = Targets::default();
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for (rule, (target, span)) in with_targets(rules) {
         if let Err(earlier) = targets.add(Form::of(target), rule) {
-            told.insert(rule);
+            reported.insert(rule);
             duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
         }
     }
     let mut overlaps = HashSet::new();
-    for (rule, (target, span)) in with_targets(rules).filter(|(rule, _)| !told.contains(rule)) {
+    for (rule, (target, span)) in with_targets(rules).filter(|(rule, _)| !reported.contains(rule)) {
         if let Some(label) = target.literal()
             && let Some(earlier) = targets.covering(label)
         {

@@ -79,8 +79,8 @@ impl InputReader<'_> {
             let node = fields
                 .text(report, "table")
                 .and_then(|text| self.read_own_template(report, text, references));
-            let asked = has("asked") && fields.boolean(report, "asked")?;
-            let keys = match asked {
+            let is_on_request = has("asked") && fields.boolean(report, "asked")?;
+            let keys = match is_on_request {
                 true => {
                     fields.only(report, &["table", "asked", "if"]);
                     Some(SetSpec::Asked)

@@ -69,7 +69,7 @@ impl Flights {
         let folder = store.join(FLIGHTS);
         let path = folder.join(key.0.to_string());
         let locked = self.locked(&folder, &options.purpose)?;
-        let (start, mut told) = (Instant::now(), None);
+        let (start, mut reported) = (Instant::now(), None);
         let mut pause = Duration::from_millis(2);
         loop {
             match fs::hard_link(&locked.path, &path) {
@@ -104,9 +104,9 @@ impl Flights {
             }
             if let Some(on_wait) = options.on_wait_result.as_ref().filter(|_| start.elapsed() >= lock::TELL_AFTER) {
                 let holder = lock::holder(&mut file)?;
-                if told.as_ref() != Some(&holder) {
+                if reported.as_ref() != Some(&holder) {
                     on_wait(&holder.to_string());
-                    told = Some(holder);
+                    reported = Some(holder);
                 }
             }
             std::thread::sleep(pause);

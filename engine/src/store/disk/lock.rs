@@ -99,7 +99,7 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     };
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
-    let (mut told, mut shown) = (None, None);
+    let (mut reported, mut shown) = (None, None);
     let mut tries = 0;
     while !try_take(&file)? {
         let waited = start.elapsed();
@@ -116,9 +116,9 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
         }
         if let Some(on_wait) = terms.on_wait.filter(|_| waited >= TELL_AFTER) {
             let holder = holder(&mut file)?;
-            if told.as_ref() != Some(&holder) {
+            if reported.as_ref() != Some(&holder) {
                 on_wait(&holder.to_string());
-                told = Some(holder);
+                reported = Some(holder);
             }
         }
         std::thread::sleep(if tries == 1 { pause } else { pause.min(left) });
@@ -241,7 +241,7 @@ mod tests {
         };
         let who = format!("pid {} (cortex build, ", std::process::id());
         assert!(busy.starts_with(&who) && busy.ends_with(" s)"), "{busy}");
-        let (tell, told) = mpsc::channel();
+        let (tell, messages) = mpsc::channel();
         let waiting = std::thread::spawn({
             let path = path.clone();
             move || {
@@ -253,10 +253,10 @@ mod tests {
                 take(&path, &waits).is_ok()
             }
         });
-        assert!(told.recv().unwrap().starts_with(&who));
+        assert!(messages.recv().unwrap().starts_with(&who));
         drop(first);
         assert!(waiting.join().unwrap());
-        assert!(told.recv().is_err(), "it is told once");
+        assert!(messages.recv().is_err(), "it is told once");
     }
 
     #[test]
@@ -304,14 +304,14 @@ mod tests {
             panic!("taken twice")
         };
         assert!(!busy.contains('\u{1b}') && !busy.contains('\n'), "{busy:?}");
-        for (text, told) in [
+        for (text, expected) in [
             ("pid 7 (cortex gc)", "pid 7 (cortex gc)"),
             ("pid 7 (cortex gc) since 99999999999", "pid 7 (cortex gc)"),
             ("pid 7 (cortex gc) since x", "pid 7 (cortex gc) since x"),
             ("", "another process"),
         ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(holder(&mut open(&path).unwrap()).unwrap().to_string(), told);
+            assert_eq!(holder(&mut open(&path).unwrap()).unwrap().to_string(), expected);
         }
         drop(lock);
     }

@@ -99,7 +99,7 @@ impl fmt::Debug for DiskOptions {
 /// Damage found so far.
 #[derive(Debug, Default)]
 struct Notes {
-    told: HashSet<String>,
+    reported: HashSet<String>,
     untold: Vec<String>,
     /// Blobs whose bytes do not match their digest: the next commit that contains them overwrites them.
     bad_blobs: HashSet<Digest>,
@@ -107,8 +107,8 @@ struct Notes {
 
 impl Notes {
     fn add(&mut self, sentence: String) {
-        if !self.told.contains(&sentence) {
-            self.told.insert(sentence.clone());
+        if !self.reported.contains(&sentence) {
+            self.reported.insert(sentence.clone());
             self.untold.push(sentence);
         }
     }

@@ -71,16 +71,16 @@ fn changes(before: &Rows, after: &Rows) -> Vec<(String, Change)> {
 }
 
 fn changes_between(before: &Stored, after: &Stored) -> Vec<(String, Change)> {
-    let mut told = Vec::new();
+    let mut changes = Vec::new();
     let mut fetch = |digest: &Digest| {
         after.fetched.set(after.fetched.get() + 1);
         Ok(after.parts.get(digest).or_else(|| before.parts.get(digest)).cloned())
     };
     each_change::<PageError>(&before.root, &after.root, &mut fetch, |key, change| {
-        told.push((key.to_owned(), change))
+        changes.push((key.to_owned(), change))
     })
     .expect("whole");
-    told
+    changes
 }
 
 proptest! {

@@ -30,7 +30,7 @@ fn all_of_it() {
                headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n\
                prefer = \"make\"\nexecute = true\nworker = \"bin/w\"\nplatform = { OSFamily = \"linux\" }\nsigning_key_file = \"s\"\ntrusted_keys = [\"{KEY}\"]\n";
     let text = |text: &str| Some(text.to_owned());
-    let meant = RemoteDef {
+    let expected = RemoteDef {
         endpoint: "grpcs://[::1]:443/".to_owned(),
         instance: "a/b".to_owned(),
         read: false,
@@ -54,7 +54,7 @@ fn all_of_it() {
         signing_key: Some(SigningKey::File("s".to_owned())),
         trusted_keys: vec![KEY.to_owned()],
     };
-    assert_eq!(remote(&all.replace("{KEY}", KEY)), Some(meant));
+    assert_eq!(remote(&all.replace("{KEY}", KEY)), Some(expected));
     let folder = remote("[remote]\nendpoint = \"dir:/mnt/team\"\n").map(|def| (def.endpoint, def.prefer));
     assert_eq!(folder, Some(("dir:/mnt/team".to_owned(), Prefer::Auto)));
     let env = remote("[remote]\nendpoint = \"unix:run/cache\"\ntoken_env = \"T\"\n").and_then(|def| def.credential);

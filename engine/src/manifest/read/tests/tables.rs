@@ -114,14 +114,14 @@ fn what_is_wrong_with_declarations() {
 
 #[test]
 fn a_text_of_rows_holds_nothing_else_and_replaces_nothing() {
-    let told = |data: &str| {
+    let messages = |data: &str| {
         let main = format!("{DECLARED}[pack.core]\nfilter = \"x\"\n");
         errors_text(&load_both(&main, data).expect_err("errors"))
     };
-    insta::assert_snapshot!(told("[pack.core]\nfilter = \"y\"\n"), @"E_DUPLICATE more.toml:1:7: there is a row of this name already [core]");
-    insta::assert_snapshot!(told("[workspace]\nname = \"x\"\n"), @"E_UNKNOWN_KEY more.toml:1:2: a file of rows has no key of this name [workspace]");
-    insta::assert_snapshot!(told("[pack.more]\nfilter = \n"), @"E_SYNTAX more.toml:2:10: string values must be quoted, expected literal string []");
-    insta::assert_snapshot!(told("[pack.more]\nfilter = 1\n"), @"E_TYPE more.toml:2:10: 'filter' is a string, not a number [1]");
+    insta::assert_snapshot!(messages("[pack.core]\nfilter = \"y\"\n"), @"E_DUPLICATE more.toml:1:7: there is a row of this name already [core]");
+    insta::assert_snapshot!(messages("[workspace]\nname = \"x\"\n"), @"E_UNKNOWN_KEY more.toml:1:2: a file of rows has no key of this name [workspace]");
+    insta::assert_snapshot!(messages("[pack.more]\nfilter = \n"), @"E_SYNTAX more.toml:2:10: string values must be quoted, expected literal string []");
+    insta::assert_snapshot!(messages("[pack.more]\nfilter = 1\n"), @"E_TYPE more.toml:2:10: 'filter' is a string, not a number [1]");
 }
 
 #[test]

@@ -171,10 +171,10 @@ fn the_second_handle_waits_is_told_and_comes_in_after_a_release() {
     )
     .unwrap();
     fill(&first);
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let messages = Arc::new(Mutex::new(Vec::new()));
     let options = |timeout| {
-        let told = Arc::clone(&told);
-        let on_wait: super::super::OnWait = Arc::new(move |holder| told.lock().unwrap().push(holder.to_owned()));
+        let messages = Arc::clone(&messages);
+        let on_wait: super::super::OnWait = Arc::new(move |holder| messages.lock().unwrap().push(holder.to_owned()));
         DiskOptions {
             purpose: "cortex gc".to_owned(),
             lock_timeout: timeout,
@@ -185,7 +185,7 @@ fn the_second_handle_waits_is_told_and_comes_in_after_a_release() {
     let refused = DiskStore::open(dir.path(), options(Duration::from_millis(5))).unwrap_err();
     let wanted = format!("pid {} (cortex build, ", std::process::id());
     assert!(matches!(refused, StoreError::Busy { holder } if holder.starts_with(&wanted)));
-    assert_eq!(*told.lock().unwrap(), [""; 0], "who waits a moment only is told nothing");
+    assert_eq!(*messages.lock().unwrap(), [""; 0], "who waits a moment only is told nothing");
 
     first.release();
     let (second, _) = DiskStore::open(dir.path(), options(Duration::ZERO)).unwrap();

@@ -84,8 +84,8 @@ fn the_second_collection_ends_at_once_whoever_has_the_store() {
     let two = open();
     assert!(matches!(two.begin_collection(), Err(StoreError::Collecting { .. })));
     let refused = DiskStore::refuse_second_collection(dir.path()).unwrap_err();
-    let told = format!("another collection of this store is running, pid {} (cortex, ", std::process::id());
-    assert!(refused.to_string().starts_with(&told), "{refused}");
+    let message = format!("another collection of this store is running, pid {} (cortex, ", std::process::id());
+    assert!(refused.to_string().starts_with(&message), "{refused}");
     drop(two);
     one.usage().unwrap();
     drop(collecting);
