@@ -175,12 +175,12 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
         )))),
         _ => Ok(whole(asked)),
     });
-    let (_, told) = telling.text(LABEL);
+    let (_, questions) = telling.text(LABEL);
     assert_eq!(
-        told.iter().filter(|asked| asked.types() == ["N.Store"]).count(),
+        questions.iter().filter(|asked| asked.types() == ["N.Store"]).count(),
         2,
         "{:?}",
-        told.len()
+        questions.len()
     );
     assert!(
         asked.len() > 2 && lying.note(LABEL, "left_out").contains("bodies"),

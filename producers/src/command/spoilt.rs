@@ -126,9 +126,9 @@ mod tests {
             .collect();
         scratch.settle().expect("settled");
         change(scratch.path());
-        let told = spoilt(scratch.path(), &staged, scratch.modes());
+        let report = spoilt(scratch.path(), &staged, scratch.modes());
         scratch.give_back();
-        told.expect("readable")
+        report.expect("readable")
     }
 
     #[test]
@@ -184,8 +184,8 @@ mod tests {
                 "put something else into the place of its input 'text'",
             ),
         ];
-        for (told, expected) in cases {
-            assert_eq!(told.as_deref(), Some(expected));
+        for (report, expected) in cases {
+            assert_eq!(report.as_deref(), Some(expected));
         }
     }
 }

@@ -50,13 +50,13 @@ fn inputs_are_files_and_standard_output_is_the_output() {
 
 #[test]
 fn the_variable_holds_the_label_where_it_or_the_label_is_named() {
-    let told = |script: &str| {
+    let output_of = |script: &str| {
         let output = run(&["sh", "-c", script], 10, &[], &Cancel::default());
         String::from_utf8(output.expect("runs").bytes).expect("text")
     };
-    assert_eq!(told("echo $CORTEX_LABEL"), "//a:b\n");
-    assert_eq!(told("echo {label} $CORTEX_LABEL"), "//a:b //a:b\n");
-    assert_eq!(told("env | grep -c CORTEX || true"), "0\n", "what names no label has none");
+    assert_eq!(output_of("echo $CORTEX_LABEL"), "//a:b\n");
+    assert_eq!(output_of("echo {label} $CORTEX_LABEL"), "//a:b //a:b\n");
+    assert_eq!(output_of("env | grep -c CORTEX || true"), "0\n", "what names no label has none");
     let sees = |shell: &str| {
         let params: Params = serde_json::from_value(serde_json::json!({ "shell": shell })).expect("an object");
         CommandProducer { trust: Arc::new(All) }.sees(&params).label

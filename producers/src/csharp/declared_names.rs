@@ -308,7 +308,7 @@ mod tests {
         let words = Words { text, tokens: &tokens };
         let inner = (0..tokens.len()).find(|&at| words.identifier_at(at) == "Inner").unwrap();
         let found = words.qualifiers("A.Outer`1+Middle+Inner@P", inner, 0);
-        let told: Vec<_> = found.iter().map(|(key, at)| (key.as_str(), words.identifier_at(*at))).collect();
-        assert_eq!(told, [("A.Outer`1+Middle@P", "Middle"), ("A.Outer`1@P", "Outer")]);
+        let names: Vec<_> = found.iter().map(|(key, at)| (key.as_str(), words.identifier_at(*at))).collect();
+        assert_eq!(names, [("A.Outer`1+Middle@P", "Middle"), ("A.Outer`1@P", "Outer")]);
     }
 }

@@ -255,7 +255,7 @@ impl World {
         let (params, vars) = (Params::new(), BTreeMap::from([(Arc::from("type"), Arc::from(key))]));
         let cancel = Cancel::default();
         let inputs = Inputs::bare("//t:t", &params, &roles, &vars, &cancel);
-        let told = super::deps::Reach
+        let answer = super::deps::Reach
             .ask(&inputs, "declarations", &rows)
             .expect("its rows")
             .expect("its output");
@@ -265,7 +265,7 @@ impl World {
             .map(|(role, all)| (role.as_ref(), all.clone()))
             .chain([("declarations", vec![slice.clone()])]);
         let made = run(&super::deps::Reach, key, "{}", roles.collect()).expect("the reach");
-        assert_eq!(made, told, "what asking told is what its rows give");
+        assert_eq!(made, answer, "what asking told is what its rows give");
         (slice, blob("", made.bytes))
     }
 

@@ -378,7 +378,7 @@ mod tests {
         let rows = of(
             "public static class A { static int M<T>(this T on, ref int a, [Old] string? b = null, int c = 1, params long[] more) => 1;\nint P { get; set; } public int this[int at, string of = \"\"] => 1; }",
         );
-        let told = |key: &str| -> Vec<String> {
+        let listed = |key: &str| -> Vec<String> {
             let mark = |set: bool, word: &str| if set { format!(" {word}") } else { String::new() };
             let parameters = rows[key].parameters.iter();
             let line = |one: &ParameterRow| {
@@ -388,7 +388,7 @@ mod tests {
             parameters.map(line).collect()
         };
         assert_eq!(
-            told("M`1(T,ref int,string?,int,long[])"),
+            listed("M`1(T,ref int,string?,int,long[])"),
             [
                 "on: T this",
                 "a: ref int",
@@ -397,8 +397,8 @@ mod tests {
                 "more: long[] params"
             ]
         );
-        assert_eq!(told("this[](int,string)"), ["at: int", "of: string optional"]);
-        assert!(told("P").is_empty());
+        assert_eq!(listed("this[](int,string)"), ["at: int", "of: string optional"]);
+        assert!(listed("P").is_empty());
     }
 
     #[test]

@@ -396,8 +396,8 @@ fn joined(base: &str, own: &Reading) -> String {
 /// Returns the documentation that a type inherits: from the base that its comment names, otherwise from the nearest documented base.
 fn inherited_type(own: &Reading, bases: &[Base<'_>]) -> Option<Reading> {
     let named = |base: &&Base<'_>| own.inherited_from.is_empty() || is_named(&own.inherited_from, base.key);
-    let mut meant = bases.iter().filter(|_| hands_over(own)).filter(named);
-    meant.find_map(|base| read_comment(&base.docs.own))
+    let mut candidates = bases.iter().filter(|_| hands_over(own)).filter(named);
+    candidates.find_map(|base| read_comment(&base.docs.own))
 }
 
 /// Returns the documentation that a member inherits from a base's member: the named one; else the one with the same key; else the only one with

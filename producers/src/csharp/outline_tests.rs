@@ -174,12 +174,12 @@ class Box : IBox<int> { /// <inheritdoc/>
     let (syntax, _) = read(text, &BTreeSet::new(), "a.cs");
     let world = World::new(&[("a.cs", syntax)], &[]);
     let facts: Info = serde_json::from_slice(&info(&world, "Box", "{}").bytes).expect("facts");
-    let told: Vec<(&str, &str)> = facts
+    let summaries: Vec<(&str, &str)> = facts
         .members
         .iter()
         .map(|member| (member.name.as_str(), member.summary.as_str()))
         .collect();
-    assert_eq!(told, [("Put", "Puts."), ("Get", "Takes."), ("Unknown", "")]);
+    assert_eq!(summaries, [("Put", "Puts."), ("Get", "Takes."), ("Unknown", "")]);
 }
 
 #[test]

@@ -66,13 +66,13 @@ impl Producer for Tags {
                 .at(file, line, 0)
                 .hint(hint)
         };
-        let unread = |mut told: Vec<Diagnostic>, why: Diagnostic| {
+        let unread = |mut remarks: Vec<Diagnostic>, why: Diagnostic| {
             let symbols = FileSymbols {
                 unread: why.message.clone(),
                 ..empty(language)
             };
-            told.push(why);
-            Ok(output(&symbols, told))
+            remarks.push(why);
+            Ok(output(&symbols, remarks))
         };
         if bytes.len() > LARGEST {
             let why = format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20);
@@ -236,7 +236,7 @@ impl<'t> TagsByPlace<'t> {
         let Surroundings { comments, outermost } = Surroundings::of(root, found.iter().map(|one| one.whole.id()).collect());
         self.comments = comments;
         let mut columns = Columns::new(self.text);
-        let mut told = Vec::with_capacity(found.len());
+        let mut closed = Vec::with_capacity(found.len());
         for one in found {
             let Some(outer) = outermost.get(&one.whole.id()) else { continue };
             let (line, column) = columns.line_and_column(one.name);
@@ -257,9 +257,9 @@ impl<'t> TagsByPlace<'t> {
                 signature: self.signature(one.whole, outer),
                 ..Definition::default()
             };
-            told.push((one.whole.byte_range(), definition));
+            closed.push((one.whole.byte_range(), definition));
         }
-        symbols.definitions = nested(told);
+        symbols.definitions = nested(closed);
         let mut columns = Columns::new(self.text);
         for (_, kind, name) in std::mem::take(&mut self.uses).into_values() {
             let (line, column) = columns.line_and_column(name);
@@ -330,12 +330,12 @@ impl<'t> TagsByPlace<'t> {
 }
 
 /// Sorts definitions by position and sets their paths by the enclosing ones; of several definitions of a field the first stays.
-fn nested(mut told: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
-    told.sort_by_key(|(whole, one)| (whole.start, Reverse(whole.end), one.line, one.column));
+fn nested(mut definitions_by_range: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
+    definitions_by_range.sort_by_key(|(whole, one)| (whole.start, Reverse(whole.end), one.line, one.column));
     let mut around: Vec<(Range<usize>, String, bool)> = Vec::new();
     let mut fields = HashSet::new();
-    let mut definitions = Vec::with_capacity(told.len());
-    for (whole, mut one) in told {
+    let mut definitions = Vec::with_capacity(definitions_by_range.len());
+    for (whole, mut one) in definitions_by_range {
         // Definitions of one statement are siblings.
         let holds = |outer: &Range<usize>| outer.end >= whole.end && *outer != whole;
         while around.last().is_some_and(|(outer, ..)| !holds(outer)) {

@@ -73,12 +73,12 @@ impl Agents {
 
     /// Returns the answer that was handed in; otherwise the question waits. Faults of an answer create no new question: the first question waits for
     /// a better answer.
-    pub(super) fn ask(&self, asked: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
-        let question = asked.question;
+    pub(super) fn ask(&self, prepared: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
+        let question = prepared.question;
         if question.about.label.is_empty() {
             let message = format!(
                 "model '{}' is an agent, and agents are asked about targets of the graph only",
-                asked.reach.label
+                prepared.reach.label
             );
             let why = Diagnostic::error(ErrorCode::E_AGENT, message);
             return Err(Failure::Permanent(Box::new(
@@ -99,8 +99,8 @@ impl Agents {
                     let mut reply = Reply::new(question.max_tokens);
                     reply.push(&given.text);
                     reply.whole = true;
-                    let usage = asked.usage(&reply);
-                    let mut answer = asked.answer(reply, usage, Vain::default(), false);
+                    let usage = prepared.usage(&reply);
+                    let mut answer = prepared.answer(reply, usage, Vain::default(), false);
                     answer.spent.agent = Some(given.agent);
                     return Ok(answer);
                 }
@@ -127,7 +127,7 @@ impl Agents {
                 system: all(system),
                 user: all(user),
                 max_tokens: question.max_tokens,
-                tokens: asked.input,
+                tokens: prepared.input,
             });
         }
         Err(Failure::Awaited)

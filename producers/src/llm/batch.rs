@@ -75,11 +75,16 @@ impl Batches {
 
     /// Returns the answer of a question that an earlier run sent in a batch, or a failure while it is pending; `None` when no batch has it. Call it
     /// before asking, with `--batch` or without: a sent question is paid for.
-    pub(super) fn sent_before(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Option<Result<Answer, Failure>> {
-        let id = custom_id(asked.question.key, asked.question.attempt);
-        let digest = digest(asked.question.turns).to_string();
+    pub(super) fn sent_before(
+        &self,
+        runtime: &Runtime,
+        prepared: &PreparedQuestion<'_>,
+        cancel: &Cancel,
+    ) -> Option<Result<Answer, Failure>> {
+        let id = custom_id(prepared.question.key, prepared.question.attempt);
+        let digest = digest(prepared.question.turns).to_string();
         let mut state = self.lock();
-        if let Err(failure) = self.look_after(&mut state, runtime, asked, &id, cancel) {
+        if let Err(failure) = self.look_after(&mut state, runtime, prepared, &id, cancel) {
             return Some(Err(failure));
         }
         if let Some(why) = state.gone.get(&id).filter(|_| !runtime.limits.batch) {
@@ -95,16 +100,16 @@ impl Batches {
             let Some(kept) = answers.iter().find(|kept| kept.id == id) else {
                 continue;
             };
-            let result = kept.result(asked.question.max_tokens);
+            let result = kept.result(prepared.question.max_tokens);
             state.handed.insert(id);
             return Some(match result {
                 Ok(reply) => {
-                    let usage = asked.usage(&reply);
-                    Ok(asked.answer(reply, usage, Vain::default(), true))
+                    let usage = prepared.usage(&reply);
+                    Ok(prepared.answer(reply, usage, Vain::default(), true))
                 }
                 Err(complaint) => {
                     let secrets = super::secret::Secrets::default();
-                    Err(match asked.called(&secrets).complaint(&complaint, None) {
+                    Err(match prepared.called(&secrets).complaint(&complaint, None) {
                         Trouble::Transient { why, .. } => Failure::Transient(why),
                         Trouble::Permanent(why)
                         | Trouble::Shut(why)
@@ -132,25 +137,25 @@ impl Batches {
     }
 
     /// Returns the answer if an earlier run asked for it and it has arrived; else collects the question.
-    pub(super) fn ask(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
-        if let Some(found) = self.sent_before(runtime, asked, cancel) {
+    pub(super) fn ask(&self, runtime: &Runtime, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        if let Some(found) = self.sent_before(runtime, prepared, cancel) {
             return found;
         }
-        let id = custom_id(asked.question.key, asked.question.attempt);
-        let digest = digest(asked.question.turns).to_string();
+        let id = custom_id(prepared.question.key, prepared.question.attempt);
+        let digest = digest(prepared.question.turns).to_string();
         let mut state = self.lock();
         state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
             // It counts as spent when it is sent, no matter when the answer arrives.
-            let (hold, most) = runtime.reserve_call(asked, true, cancel)?;
+            let (hold, most) = runtime.reserve_call(prepared, true, cancel)?;
             hold.settle(most);
-            let body = match asked.model.api {
-                Api::Anthropic => anthropic::body(&asked.model, asked.question, false),
-                _ => openai::body(&asked.model, asked.question, asked.reach.base_url, false),
+            let body = match prepared.model.api {
+                Api::Anthropic => anthropic::body(&prepared.model, prepared.question, false),
+                _ => openai::body(&prepared.model, prepared.question, prepared.reach.base_url, false),
             };
             place.insert(Collected {
-                model: asked.question.model.clone(),
-                settings: asked.question.settings.clone(),
+                model: prepared.question.model.clone(),
+                settings: prepared.question.settings.clone(),
                 digest,
                 body,
             });
@@ -163,7 +168,7 @@ impl Batches {
         &self,
         state: &mut State,
         runtime: &Runtime,
-        asked: &PreparedQuestion<'_>,
+        prepared: &PreparedQuestion<'_>,
         id: &str,
         cancel: &Cancel,
     ) -> Result<(), Failure> {
@@ -182,7 +187,7 @@ impl Batches {
         };
         let is_here = |batch: &Batch| {
             let matters = runtime.limits.batch || batch.note.items.contains_key(id);
-            matters && batch.note.base_url == asked.reach.base_url && batch.note.api == api_name(asked.model.api)
+            matters && batch.note.base_url == prepared.reach.base_url && batch.note.api == api_name(prepared.model.api)
         };
         let waiting: Vec<usize> = (0..batches.len())
             .filter(|at| is_here(&batches[*at]) && batches[*at].answers.is_none() && !polled.contains(&batches[*at].id))
@@ -192,9 +197,9 @@ impl Batches {
         }
         let access = runtime
             .keys
-            .access(&asked.reach, asked.model.api, &runtime.root, &*runtime.world, cancel)?;
-        let line = asked.line(&access, &*runtime.world);
-        let gate = runtime.gate(&asked.reach, &asked.model);
+            .access(&prepared.reach, prepared.model.api, &runtime.root, &*runtime.world, cancel)?;
+        let line = prepared.line(&access, &*runtime.world);
+        let gate = runtime.gate(&prepared.reach, &prepared.model);
         let mut complaint = None;
         let mut gone = BTreeSet::new();
         for at in waiting {
@@ -226,7 +231,7 @@ impl Batches {
                     self.shelf.remove(&batch.id);
                     gone.insert(batch.id.clone());
                     let Some(why) = why else { continue };
-                    let why = batch_failure(batch, asked.reach.label, &access.secrets.redacted_line(&why));
+                    let why = batch_failure(batch, prepared.reach.label, &access.secrets.redacted_line(&why));
                     complaint.get_or_insert_with(|| why.clone());
                     let ids = batch.note.items.keys().cloned();
                     untold.extend(ids.map(|id| (id, why.clone())));

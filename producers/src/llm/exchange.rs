@@ -40,12 +40,12 @@ impl Line<'_> {
             Api::Anthropic => (anthropic::PATH, anthropic::body(model, question, stream)),
             _ => (openai::PATH, openai::body(model, question, self.reach.base_url, stream)),
         };
-        let asked = self.json(path, &body, cancel).and_then(|mut response| match question.wants {
+        let outcome = self.json(path, &body, cancel).and_then(|mut response| match question.wants {
             Wants::Vector => self.read_vector(response, &mut reply, cancel),
             Wants::Text => self.read(&mut response, &mut reply, cancel, go_on),
         });
         reply.text = self.access.secrets.scrub(&reply.text);
-        (reply, asked)
+        (reply, outcome)
     }
 
     /// Sends JSON.

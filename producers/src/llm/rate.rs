@@ -30,7 +30,7 @@ pub(super) struct Gate(Mutex<Minute>);
 #[derive(Default)]
 struct Minute {
     /// Whether a request larger than a minute's tokens was reported.
-    told: bool,
+    is_reported: bool,
     /// Number, time and tokens of each request, oldest first.
     sent: VecDeque<(u64, Instant, u64)>,
     next: u64,
@@ -63,7 +63,7 @@ impl Gate {
     /// Returns the token limit that a single request exceeds, once per gate.
     pub(super) fn too_narrow(&self, rates: Rates, tokens: u64) -> Option<u64> {
         let limit = rates.tokens.filter(|limit| *limit < tokens)?;
-        (!std::mem::replace(&mut self.lock().told, true)).then_some(limit)
+        (!std::mem::replace(&mut self.lock().is_reported, true)).then_some(limit)
     }
 
     /// Corrects a request's tokens to the real number.

@@ -171,14 +171,14 @@ impl Complaint {
 
 /// Parses `A + B > FITS`, `A > FITS`, or a sentence that first names the tokens that fit and then those asked for.
 fn context_numbers(message: &str) -> (u64, u64) {
-    if let Some((asked, fits)) = message.split_once('>') {
-        let (asked, fits) = (numbers(asked), numbers(fits));
-        if let (false, Some(fits)) = (asked.is_empty(), fits.first()) {
-            return (asked.iter().fold(0, |sum, number| u64::saturating_add(sum, *number)), *fits);
+    if let Some((requested, fits)) = message.split_once('>') {
+        let (requested, fits) = (numbers(requested), numbers(fits));
+        if let (false, Some(fits)) = (requested.is_empty(), fits.first()) {
+            return (requested.iter().fold(0, |sum, number| u64::saturating_add(sum, *number)), *fits);
         }
     }
     match numbers(message).as_slice() {
-        [fits, asked, ..] if asked > fits => (*asked, *fits),
+        [fits, requested, ..] if requested > fits => (*requested, *fits),
         [one, other, ..] => (*one.max(other), *one.min(other)),
         [fits] => (0, *fits),
         [] => (0, 0),

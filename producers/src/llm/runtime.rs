@@ -86,13 +86,13 @@ struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    fn of(asked: &'a PreparedQuestion<'_>) -> Self {
+    fn of(prepared: &'a PreparedQuestion<'_>) -> Self {
         Self {
-            model: asked.model.name,
-            price: asked.price.as_ref(),
+            model: prepared.model.name,
+            price: prepared.price.as_ref(),
             counted: 0,
             tokens: 0,
-            held: asked.question.max_tokens,
+            held: prepared.question.max_tokens,
             is_used_up: false,
         }
     }
@@ -189,32 +189,37 @@ impl Runtime {
     }
 
     /// Reserves the most that a call may use of the limits.
-    pub(super) fn reserve_call(&self, asked: &PreparedQuestion<'_>, batch: bool, cancel: &Cancel) -> Result<(Hold<'_>, Amount), Failure> {
+    pub(super) fn reserve_call(
+        &self,
+        prepared: &PreparedQuestion<'_>,
+        batch: bool,
+        cancel: &Cancel,
+    ) -> Result<(Hold<'_>, Amount), Failure> {
         let most = Amount {
             calls: 1,
-            tokens: asked.most_tokens(),
-            micros: asked
+            tokens: prepared.most_tokens(),
+            micros: prepared
                 .price
                 .as_ref()
-                .map_or(0, |price| price.most(asked.input.tokens, asked.question.max_tokens, batch)),
+                .map_or(0, |price| price.most(prepared.input.tokens, prepared.question.max_tokens, batch)),
         };
-        let currency = asked.price.as_ref().map_or("", |price| price.currency.as_str());
+        let currency = prepared.price.as_ref().map_or("", |price| price.currency.as_str());
         Ok((self.meter.reserve(most, currency, cancel)?, most))
     }
 
-    fn check(&self, asked: &PreparedQuestion<'_>) -> Result<(), Failure> {
-        let label = asked.reach.label;
-        if asked.question.wants == Wants::Vector && matches!(asked.model.api, Api::Anthropic | Api::Agent) {
+    fn check(&self, prepared: &PreparedQuestion<'_>) -> Result<(), Failure> {
+        let label = prepared.reach.label;
+        if prepared.question.wants == Wants::Vector && matches!(prepared.model.api, Api::Anthropic | Api::Agent) {
             let why = Diagnostic::error(ErrorCode::E_MODEL, format!("model '{label}' makes no embeddings"));
             let hint = "name a model with api = \"openai\", whose server has /embeddings, or with api = \"command\"";
             return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
-        let runs = (!asked.model.command.is_empty()).then(|| command::run(&asked.model.command));
-        let mut waits = runs.iter().chain(&asked.reach.sent);
-        if let Some(waiting) = waits.find(|asked| !self.trust.trusts(&command::definition(asked, &Params::new()))) {
+        let runs = (!prepared.model.command.is_empty()).then(|| command::run(&prepared.model.command));
+        let mut waits = runs.iter().chain(&prepared.reach.sent);
+        if let Some(waiting) = waits.find(|command| !self.trust.trusts(&command::definition(command, &Params::new()))) {
             return Err(command::untrusted(waiting));
         }
-        let sends = !matches!(asked.model.api, Api::Replay | Api::Agent);
+        let sends = !matches!(prepared.model.api, Api::Replay | Api::Agent);
         if self.limits.offline && sends {
             let why = Diagnostic::error(
                 ErrorCode::E_OFFLINE,
@@ -223,7 +228,7 @@ impl Runtime {
             let hint = "leave out --offline, or let params.model be \"extractive\" or a model with api = \"replay\"";
             return Err(Failure::Limit(Box::new(why.hint(hint))));
         }
-        if self.limits.max_cost_micros.is_some() && asked.price.is_none() && sends {
+        if self.limits.max_cost_micros.is_some() && prepared.price.is_none() && sends {
             let why = Diagnostic::error(
                 ErrorCode::E_PRICE,
                 format!("--max-cost cannot be kept, because model '{label}' has no price"),
@@ -231,39 +236,44 @@ impl Runtime {
             let hint = format!("write price = {{ input = …, output = … }} (for a million tokens) in [model.{label}], or use --max-tokens");
             return Err(Failure::Limit(Box::new(why.hint(hint))));
         }
-        if let Some(fits) = asked.model.context_tokens.filter(|fits| asked.most_tokens() > *fits) {
+        if let Some(fits) = prepared.model.context_tokens.filter(|fits| prepared.most_tokens() > *fits) {
             let secrets = Secrets::default();
-            let found = format!("{} asked, {} kept for the answer", asked.input.tokens, asked.question.max_tokens);
-            let why = asked.called(&secrets).context(asked.most_tokens(), fits, &found);
+            let found = format!(
+                "{} asked, {} kept for the answer",
+                prepared.input.tokens, prepared.question.max_tokens
+            );
+            let why = prepared.called(&secrets).context(prepared.most_tokens(), fits, &found);
             return Err(Failure::Permanent(why));
         }
         Ok(())
     }
 
-    fn ask_server(&self, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
-        let access = self.keys.access(&asked.reach, asked.model.api, &self.root, &*self.world, cancel)?;
-        let line = asked.line(&access, &*self.world);
-        let gate = self.gate(&asked.reach, &asked.model);
+    fn ask_server(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let access = self
+            .keys
+            .access(&prepared.reach, prepared.model.api, &self.root, &*self.world, cancel)?;
+        let line = prepared.line(&access, &*self.world);
+        let gate = self.gate(&prepared.reach, &prepared.model);
         let rates = Rates {
-            requests: asked.reach.requests_per_minute,
-            tokens: asked.reach.tokens_per_minute,
+            requests: prepared.reach.requests_per_minute,
+            tokens: prepared.reach.tokens_per_minute,
         };
-        if let Some(tokens) = gate.too_narrow(rates, asked.most_tokens()) {
+        if let Some(tokens) = gate.too_narrow(rates, prepared.most_tokens()) {
             self.report_status(&format!(
                 "{}: tokens_per_minute = {tokens} is less than the {} that one question may take; each waits for a minute of its own",
                 line.called.describe_model(),
-                asked.most_tokens()
+                prepared.most_tokens()
             ));
         }
         let mut vain = Vain::default();
         let mut broken_off = String::new();
         let answered = self.patiently(&line.called, &gate, cancel, || {
-            let (mut hold, _) = self.reserve_call(asked, false, cancel).map_err(Trouble::Settled)?;
+            let (mut hold, _) = self.reserve_call(prepared, false, cancel).map_err(Trouble::Settled)?;
             let number = gate
-                .wait_for_room(rates, asked.most_tokens(), &*self.world, cancel)
+                .wait_for_room(rates, prepared.most_tokens(), &*self.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
-            let mut budget = Budget::of(asked);
-            let (reply, done) = line.ask(&asked.model, asked.question, cancel, &mut |reply| {
+            let mut budget = Budget::of(prepared);
+            let (reply, done) = line.ask(&prepared.model, prepared.question, cancel, &mut |reply| {
                 if let Some(hear) = &self.hear {
                     // A key that a server sends back is one word: only whole words are passed on, so that the scrub sees all of it.
                     let words = reply.text.rfind(char::is_whitespace).unwrap_or(0);
@@ -273,12 +283,12 @@ impl Runtime {
             });
             // A refused call costs nothing; one that broke off half-way is charged.
             let begun = done.is_ok() || !reply.text.is_empty() || reply.usage.is_some();
-            let (usage, estimated) = if begun { asked.usage(&reply) } else { (Usage::default(), false) };
+            let (usage, estimated) = if begun { prepared.usage(&reply) } else { (Usage::default(), false) };
             gate.correct(number, usage.input.saturating_add(usage.output));
             hold.settle(Amount {
                 calls: u64::from(begun || matches!(done, Err(Trouble::Refused(_)))),
                 tokens: usage.input.saturating_add(usage.output),
-                micros: asked.price.as_ref().map_or(0, |price| price.micros(usage, false)),
+                micros: prepared.price.as_ref().map_or(0, |price| price.micros(usage, false)),
             });
             let why = match done {
                 Ok(()) if budget.is_used_up => budget_used_up(),
@@ -291,7 +301,7 @@ impl Runtime {
                     return Err(trouble);
                 }
             };
-            let answer = asked.answer(reply, (usage, estimated), vain, false);
+            let answer = prepared.answer(reply, (usage, estimated), vain, false);
             Err(Trouble::Settled(Failure::Rejected(Box::new(Rejected {
                 why,
                 raw: answer.text.into_bytes(),
@@ -302,55 +312,56 @@ impl Runtime {
             Ok(answered) => answered,
             // If a listener cancels an answer, its beginning was received and is charged.
             Err(Failure::Cancelled) if self.hear.is_some() => {
-                let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
+                let spent = (vain.calls > 0).then(|| prepared.spent(vain.usage, vain.calls, true, false));
                 return Err(Failure::Cancelled.after_spending(spent.as_ref(), &broken_off));
             }
             // A rejection or a cancellation is final: do not retry.
             Err(failure @ (Failure::Rejected(_) | Failure::Cancelled)) => return Err(failure),
             Err(failure) => {
-                let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
+                let spent = (vain.calls > 0).then(|| prepared.spent(vain.usage, vain.calls, true, false));
                 return Err(failure.after_spending(spent.as_ref(), ""));
             }
         };
-        let remark = self.record(asked, &reply);
-        let mut answer = asked.answer(reply, (usage, estimated), vain, false);
+        let remark = self.record(prepared, &reply);
+        let mut answer = prepared.answer(reply, (usage, estimated), vain, false);
         answer.remarks.extend(remark);
         Ok(answer)
     }
 
-    fn record(&self, asked: &PreparedQuestion<'_>, reply: &Reply) -> Option<Diagnostic> {
-        let record = asked.reach.record?;
-        self.recordings.record(&self.root, record, &asked.model, asked.question, reply)
+    fn record(&self, prepared: &PreparedQuestion<'_>, reply: &Reply) -> Option<Diagnostic> {
+        let record = prepared.reach.record?;
+        self.recordings
+            .record(&self.root, record, &prepared.model, prepared.question, reply)
     }
 
-    fn ask_recording(&self, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
-        let recording = asked.reach.recording.unwrap_or_default();
-        let (reply, remark) = self.recordings.answer(&self.root, recording, &asked.model, asked.question)?;
-        let (hold, _) = self.reserve_call(asked, false, cancel)?;
-        let mut answer = asked.settle(hold, reply);
+    fn ask_recording(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let recording = prepared.reach.recording.unwrap_or_default();
+        let (reply, remark) = self.recordings.answer(&self.root, recording, &prepared.model, prepared.question)?;
+        let (hold, _) = self.reserve_call(prepared, false, cancel)?;
+        let mut answer = prepared.settle(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
     }
 
-    fn ask_program(&self, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
-        let (hold, _) = self.reserve_call(asked, false, cancel)?;
-        let question = as_text(asked.question);
+    fn ask_program(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let (hold, _) = self.reserve_call(prepared, false, cancel)?;
+        let question = as_text(prepared.question);
         let program = Program {
-            argv: &asked.model.command,
+            argv: &prepared.model.command,
             root: &self.root,
             input: question.as_bytes(),
-            timeout: asked.reach.timeout,
-            longest: Reply::to(asked.question).limit(),
+            timeout: prepared.reach.timeout,
+            longest: Reply::to(prepared.question).limit(),
         };
-        let said = program::run(&program, cancel).map_err(|stop| program_failure(asked, &stop))?;
-        let text = String::from_utf8_lossy(&said.bytes);
-        let mut reply = Reply::to(asked.question);
+        let printed = program::run(&program, cancel).map_err(|stop| program_failure(prepared, &stop))?;
+        let text = String::from_utf8_lossy(&printed.bytes);
+        let mut reply = Reply::to(prepared.question);
         reply.mended = matches!(text, std::borrow::Cow::Owned(_));
         reply.push(&text);
-        reply.cut |= said.cut;
+        reply.cut |= printed.cut;
         reply.whole = true;
-        let remark = self.record(asked, &reply);
-        let mut answer = asked.settle(hold, reply);
+        let remark = self.record(prepared, &reply);
+        let mut answer = prepared.settle(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
     }
@@ -367,23 +378,23 @@ impl Ask for Runtime {
                 why.hint("set params.model to a [model.NAME] of the manifest"),
             )));
         };
-        let asked = PreparedQuestion {
+        let prepared = PreparedQuestion {
             reach: Reach::of(question.settings, model.api),
             price: Price::of(question.settings),
             input: tokens::count_question(model.name, question),
             model,
             question,
         };
-        self.check(&asked)?;
-        match asked.model.api {
-            Api::Agent => self.agents.ask(&asked),
-            Api::Replay => self.ask_recording(&asked, cancel),
-            Api::Command => self.ask_program(&asked, cancel),
-            Api::OpenAi | Api::Anthropic if question.wants == Wants::Vector => self.ask_server(&asked, cancel),
-            Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &asked, cancel),
-            Api::OpenAi | Api::Anthropic => match self.batches.sent_before(self, &asked, cancel) {
+        self.check(&prepared)?;
+        match prepared.model.api {
+            Api::Agent => self.agents.ask(&prepared),
+            Api::Replay => self.ask_recording(&prepared, cancel),
+            Api::Command => self.ask_program(&prepared, cancel),
+            Api::OpenAi | Api::Anthropic if question.wants == Wants::Vector => self.ask_server(&prepared, cancel),
+            Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &prepared, cancel),
+            Api::OpenAi | Api::Anthropic => match self.batches.sent_before(self, &prepared, cancel) {
                 Some(found) => found,
-                None => self.ask_server(&asked, cancel),
+                None => self.ask_server(&prepared, cancel),
             },
         }
     }
@@ -538,9 +549,9 @@ fn as_text(question: &Question<'_>) -> String {
     turns.collect::<Vec<_>>().join("\n\n")
 }
 
-fn program_failure(asked: &PreparedQuestion<'_>, stop: &program::Stop) -> Failure {
-    let program = asked.model.command.first().copied().unwrap_or_default();
-    let message = format!("'{program}' of model '{}' gave no answer: {}", asked.reach.label, stop.kind());
+fn program_failure(prepared: &PreparedQuestion<'_>, stop: &program::Stop) -> Failure {
+    let program = prepared.model.command.first().copied().unwrap_or_default();
+    let message = format!("'{program}' of model '{}' gave no answer: {}", prepared.reach.label, stop.kind());
     let why = |hint: &str| Box::new(Diagnostic::error(ErrorCode::E_COMMAND, &message).hint(hint));
     match stop {
         program::Stop::Cancelled => Failure::Cancelled,

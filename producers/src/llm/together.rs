@@ -148,7 +148,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
     }
     let turns = joined(group);
     let why = format!("{} questions are asked as one", group.len());
-    let asked = {
+    let led = {
         let _call = member.call();
         let joined = Question {
             turns: &turns,
@@ -162,7 +162,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
         };
         ask.ask(&joined, cancel)
     };
-    let shares: Vec<Share> = match asked {
+    let shares: Vec<Share> = match led {
         Ok(answer) => {
             let shares = shares(answer, group);
             if !shares.iter().any(|share| matches!(share, Share::Answered(_))) {
@@ -250,9 +250,9 @@ fn is_named(heading: &str, label: &str) -> bool {
 fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
     let parts = parts(&answer.text, &labels, answer.cut);
-    let asked: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
+    let prompt_tokens: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
     let answered: Vec<u64> = parts.iter().map(|part| part.as_deref().map_or(0, str::len) as u64).collect();
-    let costs = split(&answer.spent, &asked, &answered);
+    let costs = split(&answer.spent, &prompt_tokens, &answered);
     let share = |(part, spent): (Option<String>, Spent)| match part {
         None => Share::Alone(spent),
         Some(text) => Share::Answered(Answer {
@@ -335,10 +335,14 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Splits a cost into shares that add up to it: tokens by the length of question and answer; the call counts for the first question.
-fn split(spent: &Spent, asked: &[u64], answered: &[u64]) -> Vec<Spent> {
-    let both: Vec<u64> = asked.iter().zip(answered).map(|(asked, answered)| asked + answered).collect();
-    let input = shared_out(spent.input_tokens, asked);
-    let cached = shared_out(spent.cached_tokens, asked);
+fn split(spent: &Spent, prompt_tokens: &[u64], answered: &[u64]) -> Vec<Spent> {
+    let both: Vec<u64> = prompt_tokens
+        .iter()
+        .zip(answered)
+        .map(|(prompt_tokens, answered)| prompt_tokens + answered)
+        .collect();
+    let input = shared_out(spent.input_tokens, prompt_tokens);
+    let cached = shared_out(spent.cached_tokens, prompt_tokens);
     let output = shared_out(spent.output_tokens, answered);
     let micros = spent.micros.map(|micros| shared_out(micros, &both));
     let one = |at: usize| Spent {
@@ -349,7 +353,7 @@ fn split(spent: &Spent, asked: &[u64], answered: &[u64]) -> Vec<Spent> {
         micros: micros.as_ref().map(|micros| micros[at]),
         ..spent.clone()
     };
-    (0..asked.len()).map(one).collect()
+    (0..prompt_tokens.len()).map(one).collect()
 }
 
 /// Splits a number by weight; the first part gets the remainder.

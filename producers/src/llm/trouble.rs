@@ -145,8 +145,8 @@ impl Called<'_> {
 
     /// Interprets a provider's complaint.
     pub(super) fn complaint(&self, complaint: &Complaint, after: Option<Duration>) -> Trouble {
-        if let Some((asked, fits)) = complaint.context() {
-            return Trouble::Unfit(self.context(asked, fits, &complaint.message));
+        if let Some((requested, fits)) = complaint.context() {
+            return Trouble::Unfit(self.context(requested, fits, &complaint.message));
         }
         let status = complaint.status;
         let found = format!("{} {}", complaint.kind, complaint.message);
@@ -191,11 +191,11 @@ impl Called<'_> {
     }
 
     /// Describes a question that is too long for the model.
-    pub(super) fn context(&self, asked: u64, fits: u64, found: &str) -> Box<Diagnostic> {
-        let numbers = match (asked, fits) {
+    pub(super) fn context(&self, requested: u64, fits: u64, found: &str) -> Box<Diagnostic> {
+        let numbers = match (requested, fits) {
             (0, 0) => String::new(),
             (0, fits) => format!(": {fits} tokens fit"),
-            (asked, fits) => format!(": {asked} tokens, and {fits} fit"),
+            (requested, fits) => format!(": {requested} tokens, and {fits} fit"),
         };
         let hint = "set context_tokens of the model to what its server allows, lower max_tokens, or choose a model with a longer context";
         self.error(

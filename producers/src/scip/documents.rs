@@ -74,7 +74,7 @@ impl Producer for Documents {
             }
             rows.entry(path).or_insert_with(|| index_of_document(&parts.metadata, document));
         }
-        let told = |paths: &BTreeSet<String>, what: String, hint: &str| {
+        let warn = |paths: &BTreeSet<String>, what: String, hint: &str| {
             let shown: Vec<String> = paths
                 .iter()
                 .take(NAMED)
@@ -89,12 +89,12 @@ impl Producer for Documents {
             cut.len()
         );
         let diagnostics = [
-            told(
+            warn(
                 &outside,
                 lost,
                 "where its paths count from another folder, write it as `root`; widen [sources.scip] include",
             ),
-            told(&cut, many, "nothing, or split the files"),
+            warn(&cut, many, "nothing, or split the files"),
         ];
         Ok(Output {
             diagnostics: diagnostics.into_iter().flatten().collect(),

@@ -394,19 +394,19 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
         "constructor",
         "constant",
     ];
-    let told = information.and_then(|information| kind::kind_name(information.kind));
+    let declared = information.and_then(|information| kind::kind_name(information.kind));
     let (last, is_term) = (way.last(), way.last().is_some_and(|last| last.suffix == Suffix::Term));
     // The word for the kind is before the name, after decorators and the like.
     let before = last
         .and_then(|last| signature.split_once(name_in_code(last)))
         .map_or(signature, |(before, _)| before);
     let mut words = before.split(|c: char| !is_word(c));
-    let said = match words.rfind(|word| WORDS.contains(word)) {
+    let inferred = match words.rfind(|word| WORDS.contains(word)) {
         Some("enum") if is_term => Some("enum member"),
-        said => said.and_then(|said| WORDS.into_iter().find(|word| *word == said)),
+        inferred => inferred.and_then(|inferred| WORDS.into_iter().find(|word| *word == inferred)),
     };
     let is_member = way.len() > 1 && way[way.len() - 2].suffix == Suffix::Type;
-    told.or(said).unwrap_or(match (last.map(|last| &last.suffix), is_member) {
+    declared.or(inferred).unwrap_or(match (last.map(|last| &last.suffix), is_member) {
         (Some(Suffix::Namespace), _) => "namespace",
         (Some(Suffix::Type), _) => "type",
         (Some(Suffix::Method(_)), true) => "method",

@@ -83,7 +83,7 @@ pub(super) struct Talk<'a> {
     pub(super) spent: Option<Spent>,
     /// The part of it that paid for stored answers: not lost when a later one fails.
     filed: Spent,
-    asked: u32,
+    attempts: u32,
     /// Why it is asked, and whether for a patch only.
     why: String,
     patch: bool,
@@ -106,7 +106,7 @@ impl<'a> Talk<'a> {
             template,
             spent: None,
             filed: Spent::default(),
-            asked: 0,
+            attempts: 0,
             why: String::new(),
             patch: false,
             repaired: false,
@@ -131,7 +131,7 @@ impl<'a> Talk<'a> {
             model: &self.wishes.model,
             settings: self.inputs.settings,
             key: self.inputs.key,
-            attempt: self.asked,
+            attempt: self.attempts,
             turns,
             max_tokens: self.wishes.answer_tokens(types),
             wants: Wants::Text,
@@ -142,16 +142,16 @@ impl<'a> Talk<'a> {
                 faults,
             },
         };
-        if self.asked == 0 && self.ask.answers_at_once(&self.wishes.model) {
+        if self.attempts == 0 && self.ask.answers_at_once(&self.wishes.model) {
             self.inputs.claim.claim()?;
         }
-        self.asked += 1;
+        self.attempts += 1;
         let answer =
             together::ask(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel).map_err(|failure| {
-                if let Failure::Permanent(told) = &failure
-                    && told.code == ErrorCode::E_CONTEXT
+                if let Failure::Permanent(diagnostic) = &failure
+                    && diagnostic.code == ErrorCode::E_CONTEXT
                 {
-                    self.room().learn_limit(&prompt::text(turns), types, told);
+                    self.room().learn_limit(&prompt::text(turns), types, diagnostic);
                 }
                 self.in_vain(failure)
             })?;
@@ -257,9 +257,9 @@ impl<'a> Talk<'a> {
             } {
                 Ok(summaries) => made.summaries.extend(summaries),
                 // The model has a smaller context than configured.
-                Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => {
+                Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => {
                     let parts = self.parts(&part.heads, &part.whole, part.step + 1);
-                    let mut parts = parts.map_err(|_| lost(Failure::Permanent(told), self))?;
+                    let mut parts = parts.map_err(|_| lost(Failure::Permanent(diagnostic), self))?;
                     parts.reverse();
                     open.extend(parts);
                 }
@@ -426,7 +426,7 @@ impl<'a> Talk<'a> {
         let most = self.wishes.answer_tokens(about.len());
         let does_not_fit = || Ok(Err("the patch does not fit into the model's context".to_owned()));
         let first = match self.question(turns, about.len(), &[]) {
-            Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => return does_not_fit(),
+            Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
         let faults = match patch_of(&first, &about, &self.wishes.sections, most) {
@@ -439,7 +439,7 @@ impl<'a> Talk<'a> {
             return does_not_fit();
         }
         let again = match self.question(&turns, about.len(), &faults) {
-            Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => return does_not_fit(),
+            Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
         let read = patch_of(&again, &about, &self.wishes.sections, most);

@@ -29,8 +29,8 @@ impl Room<'_> {
 
     /// Returns the tokens of a question and an answer about so many types.
     fn needed(&self, text: &str, types: usize) -> u64 {
-        let asked = self.ask.count(&self.wishes.model, text).tokens;
-        asked.saturating_add(self.wishes.answer_tokens(types))
+        let prompt_tokens = self.ask.count(&self.wishes.model, text).tokens;
+        prompt_tokens.saturating_add(self.wishes.answer_tokens(types))
     }
 
     /// Checks whether a question and its answer fit; the error has the needed and the available tokens.
@@ -47,10 +47,12 @@ impl Room<'_> {
 
     /// Records that a question was refused as too long. The server's limit is scaled by the ratio of its token count to ours; without a stated limit,
     /// only smaller questions are tried.
-    pub(super) fn learn_limit(&self, text: &str, types: usize, told: &Diagnostic) {
+    pub(super) fn learn_limit(&self, text: &str, types: usize, refusal: &Diagnostic) {
         let needed = self.needed(text, types);
-        let room = match stated(&told.message) {
-            Some((Some(asked), fits)) if asked > fits => u64::try_from(u128::from(needed) * u128::from(fits) / u128::from(asked)).ok(),
+        let room = match stated(&refusal.message) {
+            Some((Some(requested), fits)) if requested > fits => {
+                u64::try_from(u128::from(needed) * u128::from(fits) / u128::from(requested)).ok()
+            }
             Some((_, fits)) => Some(fits),
             None => None,
         };
@@ -65,8 +67,8 @@ impl Room<'_> {
 fn stated(message: &str) -> Option<(Option<u64>, u64)> {
     let head = message.strip_suffix(" fit")?;
     let (before, fits) = head.strip_suffix(" tokens").unwrap_or(head).rsplit_once(' ')?;
-    let asked = before.strip_suffix(" tokens, and").and_then(|before| before.rsplit(' ').next());
-    Some((asked.and_then(|asked| asked.parse().ok()), fits.parse().ok()?))
+    let requested = before.strip_suffix(" tokens, and").and_then(|before| before.rsplit(' ').next());
+    Some((requested.and_then(|requested| requested.parse().ok()), fits.parse().ok()?))
 }
 
 #[cfg(test)]

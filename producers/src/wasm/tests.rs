@@ -97,21 +97,21 @@ fn a_module_that_fails_says_why() {
 #[test]
 fn a_module_is_bounded() {
     let fuel = json!({"fuel": 30_000_000});
-    let told = |text: &str, params: &Value| why(run(text, params)).message;
-    assert_eq!(told("(loop $again (br $again))", &fuel), "the module used up its fuel");
+    let message_of = |text: &str, params: &Value| why(run(text, params)).message;
+    assert_eq!(message_of("(loop $again (br $again))", &fuel), "the module used up its fuel");
     // Work of the host burns fuel too.
     let copying = "(loop $again (call $output (i32.const 0) (i32.const 65536)) (br $again))";
     assert_eq!(
-        told(copying, &json!({"fuel": 30_000_000, "memory": "1 GB"})),
+        message_of(copying, &json!({"fuel": 30_000_000, "memory": "1 GB"})),
         "the module used up its fuel"
     );
     assert_eq!(
-        told(copying, &json!({"memory": "1 MB"})),
+        message_of(copying, &json!({"memory": "1 MB"})),
         "the module wants more memory than it may have"
     );
     let growing = "(drop (memory.grow (i32.const 1000)))";
     assert_eq!(
-        told(growing, &json!({"memory": "1 MB"})),
+        message_of(growing, &json!({"memory": "1 MB"})),
         "the module wants more memory than it may have"
     );
     for outside in [
@@ -123,7 +123,7 @@ fn a_module_is_bounded() {
         "(drop (call $count (i32.const 0) (i32.const 65000)))",
     ] {
         assert_eq!(
-            told(outside, &json!({})),
+            message_of(outside, &json!({})),
             "the module named bytes outside of its memory",
             "{outside}"
         );
@@ -134,7 +134,7 @@ fn a_module_is_bounded() {
 
 #[test]
 fn a_module_that_is_none_is_refused() {
-    for (text, told) in [
+    for (text, expected) in [
         ("no module", "its input 'module' is no WebAssembly module"),
         ("(module)", "the module cannot be run"),
         ("(module (func (export \"run\") (param i32)))", "the module cannot be run"),
@@ -147,7 +147,7 @@ fn a_module_that_is_none_is_refused() {
             "the module named bytes outside of its memory",
         ),
     ] {
-        assert_eq!(why(produce(text, &json!({}), &Cancel::default())).message, told, "{text}");
+        assert_eq!(why(produce(text, &json!({}), &Cancel::default())).message, expected, "{text}");
     }
 }
 

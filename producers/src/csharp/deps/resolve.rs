@@ -234,8 +234,8 @@ impl<'a> Resolver<'a> {
                 path.push_str("::");
             }
         }
-        let asked = (path.as_str().into(), arity, place == Place::Base);
-        if let Some(meaning) = self.known.borrow().get(&asked) {
+        let key = (path.as_str().into(), arity, place == Place::Base);
+        if let Some(meaning) = self.known.borrow().get(&key) {
             return meaning.clone();
         }
         let binder = Binder::new(self.index);
@@ -247,7 +247,7 @@ impl<'a> Resolver<'a> {
             Bound::Ambiguous(_) => Meaning::Ambiguous,
             Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),
         };
-        self.known.borrow_mut().insert(asked, meaning.clone());
+        self.known.borrow_mut().insert(key, meaning.clone());
         meaning
     }
 

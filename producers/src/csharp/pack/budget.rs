@@ -20,15 +20,15 @@ pub struct Cut {
 
 /// Returns what to drop of `count` types to stay within a budget in tokens. `size` returns the bytes of the text after a cut; `asked` is whether
 /// the pack has summaries. If even the head of the text is too long, all types are dropped.
-pub fn what_to_give_up(count: usize, asked: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
+pub fn what_to_give_up(count: usize, has_summaries: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
     let fits = |cut: &Cut| budget.is_none_or(|budget| tokens(size(*cut)) <= budget);
     let bare = |types| Cut {
         types,
-        summaries: if asked { count } else { types },
+        summaries: if has_summaries { count } else { types },
     };
     let some = |summaries| Cut { types: 0, summaries };
     match fits(&bare(0)) {
-        true if asked => (0..count).map(some).find(fits).unwrap_or(bare(0)),
+        true if has_summaries => (0..count).map(some).find(fits).unwrap_or(bare(0)),
         true => bare(0),
         false => (1..count).map(bare).find(fits).unwrap_or(bare(count)),
     }
@@ -51,13 +51,19 @@ mod tests {
     #[test]
     fn summaries_go_before_types() {
         let sizes = [(33, 33), (33, 33), (33, 66)];
-        let told = |budget| {
+        let left_out = |budget| {
             let Cut { types, summaries } = what_to_give_up(3, true, budget, size(0, &sizes));
             (types, summaries)
         };
-        assert_eq!((told(None), told(Some(70)), told(Some(69))), ((0, 0), (0, 0), (0, 1)));
-        assert_eq!((told(Some(50)), told(Some(49)), told(Some(30))), ((0, 2), (0, 3), (0, 3)));
-        assert_eq!((told(Some(29)), told(Some(10)), told(Some(0))), ((1, 3), (2, 3), (3, 3)));
+        assert_eq!((left_out(None), left_out(Some(70)), left_out(Some(69))), ((0, 0), (0, 0), (0, 1)));
+        assert_eq!(
+            (left_out(Some(50)), left_out(Some(49)), left_out(Some(30))),
+            ((0, 2), (0, 3), (0, 3))
+        );
+        assert_eq!(
+            (left_out(Some(29)), left_out(Some(10)), left_out(Some(0))),
+            ((1, 3), (2, 3), (3, 3))
+        );
         let without = |budget| what_to_give_up(3, false, budget, size(0, &[(33, 0); 3]));
         assert_eq!(without(Some(29)), Cut { types: 1, summaries: 1 });
     }

@@ -485,13 +485,13 @@ mod tests {
             "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
         let odd_hint =
             "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
-        let told = cases.map(|case| format!("{case:?} → {}", parsed_text(case)));
-        let told = told
+        let messages = cases.map(|case| format!("{case:?} → {}", parsed_text(case)));
+        let messages = messages
             .join("\n")
             .replace(PRIMARY_HINT, "PRIM")
             .replace(name_hint, "NAME")
             .replace(odd_hint, "ODD");
-        insta::assert_snapshot!(told, @r#"
+        insta::assert_snapshot!(messages, @r#"
         "" → 1:1 the filter ends where something is to be named (PRIM)
         "type:A or" → 1:10 the filter ends where something is to be named (PRIM)
         "and type:A" → 1:1 nothing stands before this word (write what it joins on both sides)
@@ -538,11 +538,11 @@ mod tests {
         #[test]
         fn any_text_is_a_filter_or_told_at_its_place(text in r"([a-z:()!&| *?\n]|type:|or|é){0,30}") {
             if let Err(error) = parse(&text) {
-                let told = error.diagnostic(&text);
-                let place = told.place.expect("a place");
+                let diagnostic = error.diagnostic(&text);
+                let place = diagnostic.place.expect("a place");
                 prop_assert!(place.line >= 1 && place.column >= 1);
                 prop_assert!(text.is_char_boundary(error.at));
-                let excerpt = told.excerpt.expect("an excerpt");
+                let excerpt = diagnostic.excerpt.expect("an excerpt");
                 prop_assert!(excerpt.start as usize <= excerpt.text.chars().count());
             }
         }

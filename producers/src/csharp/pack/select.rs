@@ -395,8 +395,8 @@ impl<'i> World<'i> {
 
     /// Returns the patterns without a matching type, of the tags that a filter names.
     fn empty_patterns(&self, filter: &Filter) -> Vec<(&'i str, &str)> {
-        let asked = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.matches(tag));
-        let tags = self.tags.iter().filter(|(tag, _)| asked(tag));
+        let is_requested = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.matches(tag));
+        let tags = self.tags.iter().filter(|(tag, _)| is_requested(tag));
         let patterns = tags.flat_map(|(tag, patterns)| patterns.iter().map(move |pattern| (*tag, pattern.as_str())));
         let means = |glob: &Glob| self.types.iter().any(|(_, _, name)| glob.means(name));
         patterns.filter(|(_, pattern)| !means(&Glob::new(pattern))).collect()

@@ -194,12 +194,12 @@ fn what_primaries_mean() {
 #[test]
 fn what_is_named_and_is_not_there() {
     let bench = Bench::new(CODE);
-    let told = |filter: &str| match bench.select(&serde_json::json!({ "filter": filter })) {
-        Err(Failure::Permanent(told)) => vec![*told],
+    let diagnostics = |filter: &str| match bench.select(&serde_json::json!({ "filter": filter })) {
+        Err(Failure::Permanent(why)) => vec![*why],
         Err(other) => panic!("{other:?}"),
         Ok(output) => output.diagnostics,
     };
-    let wrong = told("type:A\n or tag:wbe");
+    let wrong = diagnostics("type:A\n or tag:wbe");
     assert_eq!(
         (wrong[0].code.as_str(), wrong[0].hint.as_deref()),
         ("InvalidFilter", Some("did you mean 'web'?"))
@@ -210,20 +210,23 @@ fn what_is_named_and_is_not_there() {
         (1, 16, &["web".to_owned()][..])
     );
     assert!(
-        told("access:publik")[0]
+        diagnostics("access:publik")[0]
             .hint
             .as_deref()
             .is_some_and(|hint| hint.contains("'public'"))
     );
-    let nothing: Vec<String> = told("type:NodeStroe and namespace:Memo.Core")
+    let nothing: Vec<String> = diagnostics("type:NodeStroe and namespace:Memo.Core")
         .iter()
         .map(|one| one.code.clone())
         .collect();
     assert_eq!(nothing, ["CS-PACK-NOTHING", "CS-PACK-EMPTY"]);
-    assert_eq!(told("type:NodeStroe")[0].candidates, ["Memo.Core.NodeStore"]);
-    assert_eq!(told("type:NodeStore"), []);
-    assert_eq!(told("tag:stores"), []);
-    let patterns: Vec<(String, Vec<String>)> = told("tag:misspelt").into_iter().map(|one| (one.message, one.candidates)).collect();
+    assert_eq!(diagnostics("type:NodeStroe")[0].candidates, ["Memo.Core.NodeStore"]);
+    assert_eq!(diagnostics("type:NodeStore"), []);
+    assert_eq!(diagnostics("tag:stores"), []);
+    let patterns: Vec<(String, Vec<String>)> = diagnostics("tag:misspelt")
+        .into_iter()
+        .map(|one| (one.message, one.candidates))
+        .collect();
     assert_eq!(
         patterns,
         [
@@ -340,7 +343,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
 fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
     let bench = Bench::new(CODE);
     let row = |filter: &str| serde_json::json!({ "filter": filter });
-    let told = |filter: &str| {
+    let selected = |filter: &str| {
         let selection = bench.selected(&row(filter));
         let types: Vec<String> = selection.types.iter().map(|key| short(key)).collect();
         let excluded: Vec<(String, String)> = selection.excluded.into_iter().map(|(key, by)| (short(&key), by)).collect();
@@ -348,17 +351,17 @@ fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
     };
     let by = |names: &[&str], by: &str| -> Vec<(String, String)> { names.iter().map(|name| ((*name).to_owned(), by.to_owned())).collect() };
     assert_eq!(
-        told("type:NodeStore !type:key"),
+        selected("type:NodeStore !type:key"),
         ("Node IStore NodeStore".into(), by(&["Key"], "!type:key"))
     );
     // The `!` that excludes the type does not matter, nor the branch that contains it.
-    assert_eq!(told("type:NodeStore or (type:Page !type:Key)").1, by(&["Key"], "!type:Key"));
-    assert_eq!(told("type:NodeStore !access:public"), (String::new(), vec![]));
-    assert_eq!(told("type:NodeStore !depends:Key"), (String::new(), vec![]));
-    assert_eq!(told("type:NodeStore !namespace:Other").1, vec![]);
+    assert_eq!(selected("type:NodeStore or (type:Page !type:Key)").1, by(&["Key"], "!type:Key"));
+    assert_eq!(selected("type:NodeStore !access:public"), (String::new(), vec![]));
+    assert_eq!(selected("type:NodeStore !depends:Key"), (String::new(), vec![]));
+    assert_eq!(selected("type:NodeStore !namespace:Other").1, vec![]);
     // A type that the filter matches stays, even if a `!` names it.
-    assert_eq!(told("type:NodeStore or type:Key or (type:Page !type:Key)").1, vec![]);
-    assert_eq!(told("type:Key !type:NodeStore"), ("Key".into(), vec![]));
+    assert_eq!(selected("type:NodeStore or type:Key or (type:Page !type:Key)").1, vec![]);
+    assert_eq!(selected("type:Key !type:NodeStore"), ("Key".into(), vec![]));
     let text = bench.pack(&row("type:NodeStore !type:key"));
     assert!(
         text.contains("\nLeft out by the filter, 1 dependencies: Memo.Core.Key (!type:key)\n"),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// Returns tier, first message with its line and column, and keys of the types and their members.
 fn seen(text: &str) -> (Tier, String, String) {
     let (syntax, diagnostics) = read(text, &BTreeSet::new(), "f.cs");
-    let told = diagnostics.first().map_or_else(String::new, |first| {
+    let message = diagnostics.first().map_or_else(String::new, |first| {
         let place = first.place.as_ref().map_or((0, 0), |place| (place.line, place.column));
         format!("{}:{} {}", place.0, place.1, first.message)
     });
@@ -16,7 +16,7 @@ fn seen(text: &str) -> (Tier, String, String) {
         let members: Vec<String> = decl.members.iter().map(member_key).collect();
         format!("{}[{}]", decl.path, members.join(" "))
     });
-    (syntax.tier, told, shown.collect::<Vec<_>>().join(" "))
+    (syntax.tier, message, shown.collect::<Vec<_>>().join(" "))
 }
 
 #[test]
@@ -26,9 +26,9 @@ fn unfinished_values_of_enums() {
         ("enum E { A, B = , C }", "E[A B C]"),
         ("class X { enum E { A = /* x */ } int y; }", "X[y] X+E[A]"),
     ] {
-        let (tier, told, shown) = seen(text);
+        let (tier, message, shown) = seen(text);
         assert_eq!(tier, Tier::Partial, "{text}");
-        assert!(told.starts_with("1:"), "{text}: {told}");
+        assert!(message.starts_with("1:"), "{text}: {message}");
         assert!(
             members.split(' ').all(|part| shown.contains(part.trim_matches(['[', ']']))),
             "{text}: {shown}"
@@ -80,9 +80,9 @@ fn escapes_in_names_and_checked_conversions() {
 fn compound_operators_of_shifts() {
     let text = "struct S { public void operator >>=(int by) { } public void operator >>>=(int by) => F(); public void operator <<=(int by) { } \
                 public static bool operator >=(S a, S b) => true; int After = 1; }";
-    let (tier, told, shown) = seen(text);
+    let (tier, message, shown) = seen(text);
     assert_eq!(
-        (tier, told.as_str(), shown.as_str()),
+        (tier, message.as_str(), shown.as_str()),
         (
             Tier::Repaired,
             "",
@@ -114,9 +114,9 @@ fn what_the_grammar_does_not_know_is_no_program() {
         "widget Foo { int A; }",
         "sealed shape S(A, B);",
     ] {
-        let (tier, told, shown) = seen(text);
+        let (tier, message, shown) = seen(text);
         assert_eq!((tier, shown.as_str()), (Tier::Partial, ""), "{text}");
-        assert!(!told.is_empty(), "{text}");
+        assert!(!message.is_empty(), "{text}");
     }
     for text in [
         "await Run(1);",
@@ -150,8 +150,8 @@ fn nested_collections_are_no_errors() {
             format!("class A {{ object B => {value}; }}"),
             format!("class A {{ void B() {{ F({value}); var q = {value}; return {value}; }} }}"),
         ] {
-            let (tier, told, _) = seen(&text);
-            assert!(matches!(tier, Tier::Whole | Tier::Repaired), "{text}: {told}");
+            let (tier, message, _) = seen(&text);
+            assert!(matches!(tier, Tier::Whole | Tier::Repaired), "{text}: {message}");
         }
     }
 }
@@ -159,9 +159,9 @@ fn nested_collections_are_no_errors() {
 #[test]
 fn statements_among_members_are_no_members() {
     for text in ["if (x) { }", "while (true) { }", "get { return 1; }", "async void;", "const int;"] {
-        let (tier, told, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
+        let (tier, message, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
         assert_eq!((tier, shown.as_str()), (Tier::Partial, "X[Begin End()]"), "{text}");
-        assert!(told.starts_with("2:2 "), "{text}: {told}");
+        assert!(message.starts_with("2:2 "), "{text}: {message}");
     }
 }
 
@@ -177,9 +177,9 @@ fn errors_of_values_and_accessors_are_told() {
         "void M() { x = 'ab'; }",
         "void M() {\n<<<<<<< HEAD\nF();\n=======\nG();\n>>>>>>> other\n}",
     ] {
-        let (tier, told, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
+        let (tier, message, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
         assert!(!matches!(tier, Tier::Whole | Tier::Repaired), "{text}");
-        assert!(!told.is_empty() && !told.starts_with("0:"), "{text}: {told}");
+        assert!(!message.is_empty() && !message.starts_with("0:"), "{text}: {message}");
         assert!(shown.contains("Begin") && shown.contains("End()"), "{text}: {shown}");
     }
 }
@@ -191,9 +191,9 @@ fn a_missing_brace_has_a_place() {
         ("class C {\n int Q;", "1:9 "),
         ("class C { int Q; }\n}", "2:1 "),
     ] {
-        let (tier, told, _) = seen(text);
+        let (tier, message, _) = seen(text);
         assert_eq!(tier, Tier::Partial);
-        assert!(told.starts_with(place), "{text}: {told}");
+        assert!(message.starts_with(place), "{text}: {message}");
     }
 }
 
@@ -201,7 +201,7 @@ fn a_missing_brace_has_a_place() {
 fn types_nested_too_deeply_are_told() {
     let deep = 150;
     let text: String = (0..deep).map(|at| format!("class N{at} {{ ")).collect::<String>() + &"}".repeat(deep);
-    let (tier, told, shown) = seen(&text);
+    let (tier, message, shown) = seen(&text);
     assert!(shown.contains("N50["));
-    assert_eq!((tier, told.is_empty()), (Tier::Partial, false));
+    assert_eq!((tier, message.is_empty()), (Tier::Partial, false));
 }

@@ -250,7 +250,7 @@ fn the_same_declarations_with_and_without_a_broken_body() {
 /// Tier, code and line of the first diagnostic, and the names of all members.
 fn first_problem(text: &str) -> (Tier, String, String) {
     let (syntax, diagnostics) = read(text, &BTreeSet::new(), "f.cs");
-    let told = diagnostics.first().map_or_else(String::new, |first| {
+    let message = diagnostics.first().map_or_else(String::new, |first| {
         let line = first.place.as_ref().map_or(0, |place| place.line);
         format!("{}:{line} {}", first.code, first.message)
     });
@@ -258,7 +258,7 @@ fn first_problem(text: &str) -> (Tier, String, String) {
         .types
         .iter()
         .flat_map(|decl| decl.members.iter().map(move |member| format!("{}.{}", decl.path, member.name)));
-    (syntax.tier, told, members.collect::<Vec<_>>().join(" "))
+    (syntax.tier, message, members.collect::<Vec<_>>().join(" "))
 }
 
 #[test]
@@ -273,10 +273,10 @@ fn a_broken_literal_is_named_and_its_neighbours_kept() {
         "string s => \"broken;",
         "void s(string t = \"broken) { }",
     ] {
-        let (tier, told, members) = first_problem(&format!(
+        let (tier, message, members) = first_problem(&format!(
             "class A {{\nint before;\n{line}\nvoid After() {{ }}\nint Last {{ get; }}\n}}\nclass B {{ int x; }}"
         ));
-        assert_eq!((tier, told.as_str()), (Tier::Partial, literal), "{line}");
+        assert_eq!((tier, message.as_str()), (Tier::Partial, literal), "{line}");
         assert!(
             members.starts_with("A.before") && members.ends_with("A.After A.Last B.x"),
             "{line}: {members}"
@@ -296,9 +296,9 @@ fn a_broken_literal_is_named_and_its_neighbours_kept() {
 #[test]
 fn bodies_with_errors_are_told_and_keep_their_declarations() {
     let text = "class A { void M(B b) { new C(); ][ } void N() { if (x is D d) { } } }\nclass B { }";
-    let (tier, told, members) = first_problem(text);
+    let (tier, message, members) = first_problem(text);
     assert_eq!(
-        (tier, told.as_str(), members.as_str()),
+        (tier, message.as_str(), members.as_str()),
         (
             Tier::Skeleton,
             "CS-PARSE-PARTIAL:1 one body could not be parsed; all declarations were read",
@@ -314,9 +314,9 @@ fn brackets_that_do_not_match_are_never_whole() {
         "class A { void M() { }\nclass B { int x; }",
         "class A { int M( { } int y; }",
     ] {
-        let (tier, told, members) = first_problem(text);
+        let (tier, message, members) = first_problem(text);
         assert_eq!(tier, Tier::Partial, "{text}");
-        assert!(told.contains("declarations may be missing"), "{text}: {told}");
+        assert!(message.contains("declarations may be missing"), "{text}: {message}");
         assert!(members.contains("A."), "{text}: {members}");
     }
 }

@@ -119,10 +119,10 @@ mod tests {
         let read = |text: &str| {
             let params: Params = serde_json::from_str(text).expect("JSON");
             let errors = ProjectParams::read(&params).err().unwrap_or_default();
-            let told = errors
+            let messages = errors
                 .into_iter()
                 .map(|error| format!("{}: {}", error.param, error.hint.unwrap_or_default()));
-            told.collect::<Vec<_>>()
+            messages.collect::<Vec<_>>()
         };
         assert!(read(r#"{"projects": {"A/A.csproj": {"include": ["x/**"]}}}"#).is_empty());
         assert_eq!(read(r#"{"proprties": {}}"#), ["proprties: did you mean 'properties'?"]);

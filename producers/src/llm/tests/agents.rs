@@ -126,8 +126,8 @@ fn answer_again(runtime: &Runtime, id: &str, text: &str) {
 #[test]
 fn agents_are_asked_about_targets_only() {
     let asking = agent();
-    let told = why(ask(&asking, &asking.runtime(), "k", &[turn(Role::User, "x")], About::default()));
-    assert_eq!(told.code, "E_AGENT");
+    let diagnostic = why(ask(&asking, &asking.runtime(), "k", &[turn(Role::User, "x")], About::default()));
+    assert_eq!(diagnostic.code, "E_AGENT");
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn a_link_in_the_place_of_the_notes_is_not_followed() {
     let elsewhere = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(asking.root().join(".cortex")).expect("a folder");
     std::os::unix::fs::symlink(elsewhere.path(), asking.root().join(".cortex/work")).expect("a link");
-    let told = why(ask(&asking, &runtime, "k", &[turn(Role::User, "x")], ABOUT));
-    assert_eq!(told.code, "E_WORK");
+    let diagnostic = why(ask(&asking, &runtime, "k", &[turn(Role::User, "x")], ABOUT));
+    assert_eq!(diagnostic.code, "E_WORK");
     assert!(runtime.agents().notes().write("0123456789abcdef", &Note::default()).is_err());
     assert_eq!(std::fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
     assert_eq!(runtime.agents().notes().read("../../../etc/abc").expect("no name"), None);

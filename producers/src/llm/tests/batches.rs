@@ -285,11 +285,11 @@ fn nothing_is_asked_at_full_price_unawares_when_a_batch_has_vanished() {
             ..asking
         };
         let runtime = asking.runtime();
-        let told = asking.ask_of(&runtime, "one");
-        assert!(matches!(told, Err(Failure::Limit(_))), "{told:?}");
-        assert_eq!(asking.ask_of(&runtime, "two"), told, "the same words, so that they are told once");
-        let told = why(told);
-        assert!(told.code == "E_BATCH" && told.hint.expect("a hint").contains("one by one"));
+        let answer = asking.ask_of(&runtime, "one");
+        assert!(matches!(answer, Err(Failure::Limit(_))), "{answer:?}");
+        assert_eq!(asking.ask_of(&runtime, "two"), answer, "the same words, so that they are told once");
+        let answer = why(answer);
+        assert!(answer.code == "E_BATCH" && answer.hint.expect("a hint").contains("one by one"));
         drop(runtime);
         // The user of the next build has been told.
         assert!(

@@ -312,8 +312,8 @@ fn counts_that_cannot_be_are_not_believed() {
 fn what_does_not_speak_the_interface_is_told_so() {
     let page = answer("200 OK", "Content-Type: text/html\r\n", "\n<!DOCTYPE html><title>Log in</title>");
     let server = Server::new(vec![page]);
-    let told = why(Asking::openai(&server).ask());
-    assert!(told.message.ends_with("answered with a web page"), "{told:?}");
+    let diagnostic = why(Asking::openai(&server).ask());
+    assert!(diagnostic.message.ends_with("answered with a web page"), "{diagnostic:?}");
     assert_eq!(server.seen().len(), 1, "another try would find the same page");
 
     // A server of plain HTTP answers a TLS greeting in plain text.
@@ -326,11 +326,14 @@ fn what_does_not_speak_the_interface_is_told_so() {
         greeting
     });
     let asking = Asking::new(value!({"api": "openai", "name": "m", "base_url": url}));
-    let told = why(asking.ask());
+    let diagnostic = why(asking.ask());
     assert!(plain.join().expect("no panic") > 0);
     assert!(
-        told.found.as_deref().is_some_and(|found| found.contains("does not speak TLS")),
-        "{told:?}"
+        diagnostic
+            .found
+            .as_deref()
+            .is_some_and(|found| found.contains("does not speak TLS")),
+        "{diagnostic:?}"
     );
 }
 
@@ -431,9 +434,9 @@ fn silence_ends_in_time_and_when_told() {
 
     // Cancelled as soon as the question has arrived: long before any time-out.
     let cancel = Cancel::default();
-    let told = cancel.clone();
+    let canceller = cancel.clone();
     let server = Server::with(move |_, _| {
-        told.cancel();
+        canceller.cancel();
         Act::Silence
     });
     let asking = Asking::openai(&server).set("timeout_seconds", value!(600));

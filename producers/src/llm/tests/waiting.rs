@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex};
 
 /// Returns a runtime and the messages that it reports while it waits.
 fn telling(asking: &Asking) -> (Runtime, Arc<Mutex<Vec<String>>>) {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let telling = Arc::clone(&told);
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let telling = Arc::clone(&messages);
     let runtime = asking
         .runtime()
         .telling(move |words| telling.lock().expect("lock").push(words.to_owned()));
-    (runtime, told)
+    (runtime, messages)
 }
 
 #[test]
 fn a_server_that_stays_down_is_left_alone_and_told_once() {
     let server = Server::new(vec![answer("503 Service Unavailable", "", "{\"error\":{\"message\":\"no GPU\"}}")]);
     let asking = Asking::openai(&server);
-    let (runtime, told) = telling(&asking);
+    let (runtime, messages) = telling(&asking);
     let ask = || asking.ask_of(&runtime, "x");
     assert!(why(ask()).message.ends_with("answered 503, in 3 tries"));
     assert!(asking.stage.passed().as_secs() < 5);
@@ -33,10 +33,10 @@ fn a_server_that_stays_down_is_left_alone_and_told_once() {
     let sent = server.seen().len();
     assert_eq!(why(ask()), open, "the same words, so that they are told once");
     assert_eq!(server.seen().len(), sent, "nothing is sent while it is open");
-    let told = told.lock().expect("lock");
+    let messages = messages.lock().expect("lock");
     assert!(
-        told.len() == 1 && told[0].contains("answered 503") && told[0].contains("waiting"),
-        "{told:?}"
+        messages.len() == 1 && messages[0].contains("answered 503") && messages[0].contains("waiting"),
+        "{messages:?}"
     );
 }
 
@@ -109,23 +109,23 @@ fn a_model_that_refuses_everything_is_not_asked_again() {
 fn a_server_that_wants_an_hour_is_not_waited_for_by_anyone() {
     let server = Server::new(vec![answer("429 Too Many Requests", "Retry-After: 3600\r\n", "")]);
     let asking = Asking::openai(&server);
-    let (runtime, told) = telling(&asking);
+    let (runtime, messages) = telling(&asking);
     assert!(matches!(asking.ask_of(&runtime, "x"), Err(Failure::Transient(_))));
     let others = asking.ask_of(&runtime, "y");
     assert!(matches!(others, Err(Failure::Limit(_))), "{others:?}");
     assert!(why(others).hint.expect("a hint").contains("3600 s"));
     assert_eq!((server.seen().len(), asking.stage.passed().as_secs()), (1, 0));
-    assert!(told.lock().expect("lock").is_empty());
+    assert!(messages.lock().expect("lock").is_empty());
 
     let busy = answer("429 Too Many Requests", "Retry-After: 90\r\n", "");
     let server = Server::new(vec![busy, stream(openai_stream("it"))]);
     let asking = Asking::openai(&server);
-    let (runtime, told) = telling(&asking);
+    let (runtime, messages) = telling(&asking);
     asking.ask_of(&runtime, "x").expect("an answer");
-    let told = told.lock().expect("lock");
+    let messages = messages.lock().expect("lock");
     assert!(
-        told.len() == 1 && told[0].ends_with("is busy and asks for 90 s; waiting"),
-        "{told:?}"
+        messages.len() == 1 && messages[0].ends_with("is busy and asks for 90 s; waiting"),
+        "{messages:?}"
     );
 }
 
@@ -133,12 +133,12 @@ fn a_server_that_wants_an_hour_is_not_waited_for_by_anyone() {
 fn a_minute_that_is_too_narrow_for_one_question_is_told_once() {
     let server = Server::new(vec![stream(openai_stream("it"))]);
     let asking = Asking::openai(&server).set("tokens_per_minute", value!(60));
-    let (runtime, told) = telling(&asking);
+    let (runtime, messages) = telling(&asking);
     asking.ask_of(&runtime, "x").expect("an answer");
     asking.ask_of(&runtime, "x").expect("an answer");
-    let told = told.lock().expect("lock");
+    let messages = messages.lock().expect("lock");
     assert!(
-        told.len() == 1 && told[0].contains("tokens_per_minute = 60 is less than the 121 "),
-        "{told:?}"
+        messages.len() == 1 && messages[0].contains("tokens_per_minute = 60 is less than the 121 "),
+        "{messages:?}"
     );
 }
