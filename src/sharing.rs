@@ -107,13 +107,13 @@ impl Used {
     /// Returns the diagnostics about the cache: errors if the command requires it.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let summary = &self.summary;
-        let mut told = Vec::new();
+        let mut diagnostics = Vec::new();
         if self.waits {
-            let told = match self.is_missed {
+            let diagnostic = match self.is_missed {
                 true => Diagnostic::error(ErrorCode::E_UNTRUSTED, UNTRUSTED),
                 false => Diagnostic::warning(ErrorCode::W_UNTRUSTED, UNTRUSTED),
             };
-            return vec![told.hint(TRUST)];
+            return vec![diagnostic.hint(TRUST)];
         }
         let workers = self.of_workers();
         let why = summary.reads_off.as_ref().or(summary.trouble.as_ref());
@@ -127,17 +127,17 @@ impl Used {
                     "the remote cache did not always answer; what it did not give was made here",
                 ),
             };
-            told.push(what.found(why.clone()).hint("`cortex remote ping` asks it"));
+            diagnostics.push(what.found(why.clone()).hint("`cortex remote ping` asks it"));
         }
         if let Some(why) = summary.writes_off.as_ref().filter(|_| summary.reads_off.is_none()) {
             let refused = Diagnostic::warning(ErrorCode::W_REMOTE_WRITE, "the remote cache does not take what is offered");
-            told.push(
+            diagnostics.push(
                 refused
                     .found(why.clone())
                     .hint("`cortex remote ping` asks it; write = \"never\" in [remote] if it is for others to fill"),
             );
         }
-        told.extend(workers.filter(|_| !self.is_missed));
+        diagnostics.extend(workers.filter(|_| !self.is_missed));
         if !summary.lies.is_empty() {
             let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
             let healed = match summary.healed {
@@ -160,11 +160,12 @@ impl Used {
                 true => "another `salt` in [remote] disowns the results that are filed there",
                 false => "a job that writes repairs it: `cortex warm` reads back another 8 MB each time, and with an empty store all of it",
             };
-            told.push(lied.found(lies.join(", ") + &healed).hint(hint));
+            diagnostics.push(lied.found(lies.join(", ") + &healed).hint(hint));
         }
         if summary.too_large > 0 {
             let left_out = format!("{} of 128 MiB or more left out of the bundle", plural(summary.too_large, "output"));
-            told.push(Diagnostic::warning(ErrorCode::W_REMOTE_LIMIT, left_out).hint("each machine builds them again when they are read"));
+            diagnostics
+                .push(Diagnostic::warning(ErrorCode::W_REMOTE_LIMIT, left_out).hint("each machine builds them again when they are read"));
         }
         if let Some(first) = summary.broken.first() {
             let more = match summary.broken.len() {
@@ -176,9 +177,9 @@ impl Used {
                 "the remote cache keeps what is wrong, although it was sent again",
             );
             let hint = "what is warmed goes by another name; remove this from the server's storage, or use another `instance` in [remote]";
-            told.push(broken.found(format!("{first}{more}")).hint(hint));
+            diagnostics.push(broken.found(format!("{first}{more}")).hint(hint));
         }
-        told
+        diagnostics
     }
 
     /// Returns one diagnostic about the workers, if they were not used or failed.

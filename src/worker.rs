@@ -106,15 +106,15 @@ mod tests {
         for (name, bytes) in [("good", elf(&[1])), ("bound", elf(&[3])), ("script", b"#!/bin/sh".to_vec())] {
             std::fs::write(folder.path().join(name), bytes).unwrap();
         }
-        let told =
+        let found =
             |name: &str| program(&def(Some(name)), folder.path()).map_err(|why| why.replace(&folder.path().display().to_string(), "."));
-        assert_eq!(told("good"), Ok(folder.path().join("good")));
+        assert_eq!(found("good"), Ok(folder.path().join("good")));
         assert_eq!(
-            told("bound"),
+            found("bound"),
             Err("the program for workers, ./bound, needs libraries that they may not have".to_owned())
         );
-        assert_eq!(told("script"), Err("./script is no program that workers could run".to_owned()));
-        assert_eq!(told("none"), Err("there is no program for workers at ./none".to_owned()));
+        assert_eq!(found("script"), Err("./script is no program that workers could run".to_owned()));
+        assert_eq!(found("none"), Err("there is no program for workers at ./none".to_owned()));
         // The test program is dynamically linked, and no static one is beside it.
         let why = program(&def(None), folder.path()).unwrap_err();
         assert!(why.ends_with("/cortex-static; scripts/static.sh builds it"), "{why}");

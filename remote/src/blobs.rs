@@ -55,8 +55,8 @@ impl Server {
         let mut missing = HashSet::new();
         for names in names.chunks(NAMES) {
             let attempt = || async {
-                let asked = names.to_vec();
-                if let Some(missing) = self.in_objects(move |objects| objects.objects_missing(&asked)) {
+                let requested = names.to_vec();
+                if let Some(missing) = self.in_objects(move |objects| objects.objects_missing(&requested)) {
                     return missing.await;
                 }
                 let question = FindMissingBlobsRequest {

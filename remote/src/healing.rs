@@ -31,8 +31,8 @@ impl Inner {
             let count = rest.iter().take_while(fits).count().max(1);
             let later = rest.split_off(count);
             let now = std::mem::replace(&mut rest, later);
-            let asked: BTreeSet<Name> = now.iter().copied().collect();
-            let came: HashMap<Name, Vec<u8>> = self.wait(server.clone().read(asked)).unwrap_or_default();
+            let requested: BTreeSet<Name> = now.iter().copied().collect();
+            let came: HashMap<Name, Vec<u8>> = self.wait(server.clone().read(requested)).unwrap_or_default();
             for name in now {
                 match came.get(&name) {
                     Some(bytes) if server.terms.function.name(bytes) == name => self.is_sound_now(name),

@@ -151,7 +151,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         ));
     }
     talk.transcript.proposal = None;
-    let told = match op {
+    let message = match op {
         "commit" => {
             talk.transcript.accepted.push(session);
             format!("saved: {text}; `/undo` takes it back")
@@ -163,7 +163,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         }
     };
     talk.save_transcript()?;
-    Ok(told)
+    Ok(message)
 }
 
 /// Limit of edits that one `/undo` reverts.

@@ -50,7 +50,7 @@ pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcom
     let answer = last.map_or("", |last| last.answer.as_str());
     let mut out = context.stdout();
     if context.json() {
-        let told = json!({
+        let document = json!({
             "conversation": talk.transcript.id,
             "question": question,
             "answer": answer,
@@ -59,7 +59,7 @@ pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcom
             "spent": talk.used,
             "proposal": talk.transcript.proposal,
         });
-        outcome_of_write(writeln!(out, "{told:#}"))?;
+        outcome_of_write(writeln!(out, "{document:#}"))?;
         return Ok(code);
     }
     if !answer.is_empty() {
@@ -99,10 +99,10 @@ fn read() -> Result<String, Failed> {
 
 /// Formats a fault like a diagnostic.
 pub fn fault(why: &Fault, style: Style) -> String {
-    let told = Diagnostic {
+    let diagnostic = Diagnostic {
         code: why.code.clone(),
         hint: why.hint.clone(),
         ..Diagnostic::error(ErrorCode::InternalError, why.message.as_str())
     };
-    diagnostic::text(&told, style)
+    diagnostic::text(&diagnostic, style)
 }

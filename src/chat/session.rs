@@ -158,8 +158,8 @@ fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
             if line == "/again" {
                 talk.again(&cancel, &tell);
             } else if commands::is_command(&line) {
-                let told = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
-                let _ = news.send(News::Told(told));
+                let answer = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
+                let _ = news.send(News::Told(answer));
             } else {
                 talk.ask(&line, &cancel, &tell);
             }
@@ -176,8 +176,8 @@ fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, Kind, St
     let (jobs, wanted) = channel::<(usize, Kind, String)>();
     let work = move || {
         for (start, kind, typed) in wanted {
-            let asked = json!({"file": kind == Kind::File, "typed": typed});
-            let Reply { result, .. } = host.call_with(&COMPLETE, asked, &Cancel::default(), Asker::of(Patience::Long));
+            let arguments = json!({"file": kind == Kind::File, "typed": typed});
+            let Reply { result, .. } = host.call_with(&COMPLETE, arguments, &Cancel::default(), Asker::of(Patience::Long));
             let found = result
                 .ok()
                 .and_then(|answered| serde_json::from_value::<Completed>(answered.answer).ok());
@@ -196,12 +196,12 @@ fn read_keys(news: Sender<News>) {
 
 impl Screen {
     fn new(style: Style, talk: &Talk) -> Self {
-        let asked = talk.transcript.exchanges.iter().map(|one| one.question.clone());
+        let questions = talk.transcript.exchanges.iter().map(|one| one.question.clone());
         Self {
             style,
             size: Terminal::size(),
             painter: Painter::default(),
-            input: Input::new(asked.collect()),
+            input: Input::new(questions.collect()),
             growing: None,
             doing: None,
             waiting: 0,
@@ -321,7 +321,7 @@ impl Screen {
     fn happened(&mut self, event: Event) -> Result<(), Failed> {
         let style = self.style;
         let faint = |text: &str| vec![(style.dim(&printable(text)), text.to_owned())];
-        let told = match event {
+        let message = match event {
             Event::Growing(text) => {
                 self.doing = Some("answering".to_owned());
                 let lines = self.growing().grow(&text);
@@ -357,7 +357,7 @@ impl Screen {
                 faint("nothing is saved: /edit accept saves it, /edit drop drops it")
             }
         };
-        let rows = told
+        let rows = message
             .into_iter()
             .flat_map(|(drawn, text)| self.rows_of(drawn, &text))
             .collect::<Vec<_>>();

@@ -140,8 +140,8 @@ impl Talk {
             "" => "new",
             id => id,
         };
-        let asked = json!({"query": query, "conversation": conversation, "budget": self.budget, "why": true});
-        let context = self.call("context build", asked, cancel)?;
+        let arguments = json!({"query": query, "conversation": conversation, "budget": self.budget, "why": true});
+        let context = self.call("context build", arguments, cancel)?;
         if self.transcript.id.is_empty() {
             let id = context["conversation"]["id"].as_str().unwrap_or_default();
             id.clone_into(&mut self.transcript.id);
@@ -246,7 +246,7 @@ impl Talk {
             count: &o200k,
         };
         let turns = prompt::turns(&self.transcript, tools, more, room);
-        let asked = json!({"conversation": self.transcript.id, "model": model, "turns": turns, "asking": self.asking()});
+        let arguments = json!({"conversation": self.transcript.id, "model": model, "turns": turns, "asking": self.asking()});
         let hear = tell.clone();
         let asker = Asker {
             hear: Some(Arc::new(move |text: &str| {
@@ -254,7 +254,7 @@ impl Talk {
             })),
             ..Asker::of(Patience::Long)
         };
-        let Outcome { result, .. } = self.host.call_with(&TURN, asked, cancel, asker);
+        let Outcome { result, .. } = self.host.call_with(&TURN, arguments, cancel, asker);
         serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))
     }
 
@@ -304,8 +304,8 @@ impl Talk {
     /// Returns the proposed change as a diff, if there is one.
     pub fn proposal(&self, cancel: &Cancel) -> Option<String> {
         let session = self.transcript.proposal.clone()?;
-        let told = self.call("edit", json!({"op": "diff", "session": session}), cancel);
-        Some(match told {
+        let reply = self.call("edit", json!({"op": "diff", "session": session}), cancel);
+        Some(match reply {
             Ok(answer) => match answer["detail"].as_str() {
                 Some(diff) => diff.trim_end().to_owned(),
                 None => answer["summary"].as_str().unwrap_or_default().to_owned(),
@@ -326,12 +326,12 @@ impl Talk {
     /// Stores the names in the answer with the round. A failure only makes the next context slightly worse.
     fn end_round(&self, cancel: &Cancel) {
         let Some(last) = self.transcript.exchanges.last() else { return };
-        let asked = json!({
+        let arguments = json!({
             "conversation": self.transcript.id,
             "round": last.round,
             "answer": last.answer,
         });
-        let _ = self.host.call_with(&END_ROUND, asked, cancel, Asker::of(Patience::Long));
+        let _ = self.host.call_with(&END_ROUND, arguments, cancel, Asker::of(Patience::Long));
     }
 
     /// Writes the transcript to its file.

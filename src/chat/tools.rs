@@ -64,7 +64,7 @@ pub fn definitions() -> String {
         investigate: false,
     };
     let all = tools::definitions(Form::Text, can).into_iter();
-    let told = all.filter(|tool| !WITHOUT.contains(&&*tool.name)).map(|tool| {
+    let definitions = all.filter(|tool| !WITHOUT.contains(&&*tool.name)).map(|tool| {
         let tool = match tools::find(&tool.name) {
             Some(Stands::Group(name)) => group::definition_with(name, is_offered),
             _ => tool,
@@ -87,7 +87,7 @@ pub fn definitions() -> String {
         let about = PURPOSES.iter().find(|(name, _)| *name == tool.name).map(|(_, about)| *about);
         json!({"tool": tool.name, "about": about.or(tool.description.as_deref()), "arguments": arguments}).to_string()
     });
-    told.collect::<Vec<_>>().join("\n")
+    definitions.collect::<Vec<_>>().join("\n")
 }
 
 /// Result of a tool call.
@@ -263,21 +263,21 @@ mod tests {
 
     #[test]
     fn a_model_is_told_of_tools_that_save_nothing() {
-        let told = definitions();
+        let text = definitions();
         for without in WITHOUT {
-            assert!(!told.contains(&format!("\"tool\":\"{without}\"")), "{without}");
+            assert!(!text.contains(&format!("\"tool\":\"{without}\"")), "{without}");
         }
         for with in ["outline", "source", "usages", "edit"] {
-            assert!(told.contains(&format!("\"tool\":\"{with}\"")), "{with}");
+            assert!(text.contains(&format!("\"tool\":\"{with}\"")), "{with}");
         }
-        let edit = told.lines().find(|line| line.contains("\"tool\":\"edit\"")).expect("listed");
+        let edit = text.lines().find(|line| line.contains("\"tool\":\"edit\"")).expect("listed");
         let edit: Value = serde_json::from_str(edit).expect("JSON");
         let fields = &edit["arguments"]["properties"];
         assert!(fields["op"]["enum"] == json!(EDITS) && fields["session"].is_null(), "{fields}");
         for refused in ["saved at once", "\"live\"", "\"invalidate\"", "\"dryRun\""] {
-            assert!(!told.contains(refused), "{refused}: {told}");
+            assert!(!text.contains(refused), "{refused}: {text}");
         }
-        assert!(producers::llm::tokens::o200k(&told) <= 1_500);
+        assert!(producers::llm::tokens::o200k(&text) <= 1_500);
     }
 
     #[test]

@@ -464,11 +464,11 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
     let quotes = unexpected.map(|_| "words that belong together stand in quotes".to_owned());
     let form = form.into_iter().chain(quotes).collect::<Vec<_>>().join("; ");
-    let meant = match error.get(ContextKind::InvalidSubcommand) {
+    let suggestion = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) => command_elsewhere(name).map(str::to_owned),
         _ => None,
     };
-    let tip = meant.or(tip);
+    let tip = suggestion.or(tip);
     let hint = tip.or(Some(form).filter(|form| !form.is_empty()));
     let hint = hint.unwrap_or_else(|| "`cortex help` lists the commands, `cortex help COMMAND` their flags".to_owned());
     Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(&first)).hint(hint)

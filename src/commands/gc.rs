@@ -64,7 +64,7 @@ fn settle(context: &Context) {
         store: context.store_folder(),
         manifest: false,
     };
-    let told = match recover(&Disk::new(&root).guarded(guard), now()) {
+    let diagnostics = match recover(&Disk::new(&root).guarded(guard), now()) {
         Ok(done) => done
             .into_iter()
             .map(|done| Diagnostic::new(Severity::Note, ErrorCode::N_EDITS, done))
@@ -74,7 +74,7 @@ fn settle(context: &Context) {
             vec![Diagnostic::warning(ErrorCode::W_EDITS, why).hint("any `cortex edit` tries again")]
         }
     };
-    context.say(&told);
+    context.say(&diagnostics);
 }
 
 /// Returns the options: flags, then the limits of the manifest, if the command runs in a workspace.
@@ -110,7 +110,7 @@ pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
         let Ok(limits) = workbench::workspace::store_limits(root) else {
             continue;
         };
-        let told = match garbage::keep_within(disk, &limits, now()) {
+        let diagnostic = match garbage::keep_within(disk, &limits, now()) {
             Ok(None) => continue,
             Ok(Some((options, report))) if report.reached => {
                 let words = care::kept_within(&report, &options);
@@ -125,7 +125,7 @@ pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
             // The results stay; the next command tries again.
             Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };
-        context.say(&[told]);
+        context.say(&[diagnostic]);
     }
 }
 

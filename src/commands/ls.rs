@@ -21,8 +21,8 @@ pub fn run(context: &Context, args: &LsArgs) -> Outcome {
             let label = names::label(&mut session, pattern)?;
             let is_whole = label != pattern.as_str() && !pattern.contains(':');
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
-            let asked = if is_whole { package } else { &label };
-            let found = find_nodes(context, &mut session, asked, context.json())?;
+            let wanted = if is_whole { package } else { &label };
+            let found = find_nodes(context, &mut session, wanted, context.json())?;
             match context.json() {
                 true => format!("{:#}\n", serde_json::json!(found)),
                 false => graph::labels(&found),

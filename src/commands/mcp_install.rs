@@ -99,14 +99,14 @@ impl Change {
 
     fn write(&mut self, disk: &Disk) -> Result<(), Failed> {
         let path = self.path;
-        let asked = EditRequest {
+        let request = EditRequest {
             order: Order::Write(self.after.clone()),
             session: None,
             path: Some(path.to_owned()),
             mode: None,
             fit: false,
         };
-        let response = perform(disk, &asked, now());
+        let response = perform(disk, &request, now());
         if response.status != Status::Success {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{path} was not written: {}", response.summary));
             return Err(Failed::new(

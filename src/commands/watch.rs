@@ -60,7 +60,7 @@ struct Watching<'a> {
     context: &'a Context,
     args: &'a WatchArgs,
     patterns: Option<PatternSet>,
-    told: ReportedChanges,
+    reported: ReportedChanges,
     running: Arc<Running>,
     /// Trouble of the watch, as last reported.
     trouble: Option<Trouble>,
@@ -102,7 +102,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         context,
         args,
         patterns,
-        told: ReportedChanges::default(),
+        reported: ReportedChanges::default(),
         running,
         trouble: None,
         taken: Vec::new(),
@@ -111,7 +111,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
     };
     // Earlier changes count as reported; the first batch has only later ones.
     let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
-    watching.told.news(&session);
+    watching.reported.news(&session);
     drop((session, workspace));
     context.close();
     watching.print(&render::begun(context, directories));
@@ -190,7 +190,7 @@ impl Watching<'_> {
         let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
         watch.cover(look.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
-        let mut taken = self.told.sources_from_checkout(&session, &batch.paths);
+        let mut taken = self.reported.sources_from_checkout(&session, &batch.paths);
         let before = std::mem::take(&mut self.taken);
         if batch.head {
             taken.extend(before);
@@ -198,7 +198,7 @@ impl Watching<'_> {
             // Git moves HEAD only after all files are in place, so the move may be in the next batch.
             self.taken = std::mem::take(&mut taken);
         }
-        let mut news = self.told.news(&session);
+        let mut news = self.reported.news(&session);
         // Compare the manifest's text: the effects of the change may have been built, and reported as another file's, in the previous batch.
         if self.manifest.replace(workspace.text_digest()) != Some(workspace.text_digest()) {
             news.push(Moved {
@@ -237,7 +237,7 @@ impl Watching<'_> {
             request.options.own = true;
             let report = session.build(&request, &Silent, &cancel)?;
             if !report.cancelled {
-                self.told.built(session);
+                self.reported.built(session);
             }
             // Removed types are known only after their targets were requested.
             if !members.leave_out(&report.refused) {
@@ -254,7 +254,7 @@ impl Watching<'_> {
             let mut request = request(patterns);
             (request.options.own, request.options.price, request.options.keep_going) = (true, true, true);
             if !session.build(&request, &Silent, &cancel)?.cancelled {
-                self.told.built(session);
+                self.reported.built(session);
             }
             summaries = workbench::watch::reached(session)?;
         }
@@ -270,7 +270,7 @@ impl Watching<'_> {
         let cancel = self.running.start_build(false);
         let mut report = session.build(&request(patterns), &Silent, &cancel)?;
         if !report.cancelled {
-            self.told.built(session);
+            self.reported.built(session);
         }
         self.context.built();
         // Paid targets were not requested, so their absence is not a failure.
@@ -295,8 +295,8 @@ impl Watching<'_> {
     fn ahead(&mut self) -> Result<(), Failed> {
         // Register before the checkout is acquired, so that a later request of another process cancels this.
         let cancel = self.running.start_build(true);
-        let told = &mut self.told;
-        let ahead = build_ahead(self.context, &cancel, |session| told.built(session))?;
+        let reported = &mut self.reported;
+        let ahead = build_ahead(self.context, &cancel, |session| reported.built(session))?;
         if let Some(ahead) = ahead.filter(|ahead| ahead.ran > 0) {
             self.print(&render::ahead(self.context, &ahead));
         }

@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn places_are_on_the_loopback_unless_said() {
-        let told = |text| parse_address(text).map(|at| at.to_string());
-        assert_eq!(told("8080").as_deref(), Ok("127.0.0.1:8080"));
-        assert_eq!(told("localhost:0").as_deref(), Ok("127.0.0.1:0"));
-        assert_eq!(told("[::1]:80").as_deref(), Ok("[::1]:80"));
-        assert_eq!(told("0.0.0.0:80").as_deref(), Ok("0.0.0.0:80"));
+        let address = |text| parse_address(text).map(|at| at.to_string());
+        assert_eq!(address("8080").as_deref(), Ok("127.0.0.1:8080"));
+        assert_eq!(address("localhost:0").as_deref(), Ok("127.0.0.1:0"));
+        assert_eq!(address("[::1]:80").as_deref(), Ok("[::1]:80"));
+        assert_eq!(address("0.0.0.0:80").as_deref(), Ok("0.0.0.0:80"));
         for wrong in ["", "70000", "example.org:80", "127.0.0.1", ":80"] {
             assert!(parse_address(wrong).is_err(), "{wrong:?}");
         }

@@ -74,8 +74,8 @@ impl Mcp {
             let answered = host.call(entry, serde_json::json!({}), &Cancel::default()).result.ok()?;
             serde_json::from_value::<Service>(answered.answer.get("service")?.clone()).ok()
         };
-        let told = tokio::task::spawn_blocking(status).await.ok().flatten();
-        told.unwrap_or_else(|| self.host.figures())
+        let figures_of_service = tokio::task::spawn_blocking(status).await.ok().flatten();
+        figures_of_service.unwrap_or_else(|| self.host.figures())
     }
 
     /// Answers a message. A malformed one gets a JSON-RPC error.

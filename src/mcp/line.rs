@@ -72,12 +72,12 @@ async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, 
             }
             Ok(Frame::Garbage(_) | Frame::End) | Err(_) => return,
         };
-        let told = match understood {
+        let is_handled = match understood {
             Ok(None) => true,
             Ok(Some(message)) => tell.send(*message).await.is_ok(),
             Err((id, code, why)) => write(&to, message::error(&id, code, &why).to_string().as_bytes()).await.is_ok(),
         };
-        if !told {
+        if !is_handled {
             return;
         }
     }

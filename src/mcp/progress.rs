@@ -26,12 +26,12 @@ pub async fn start_progress(host: Arc<Host>, context: &RequestContext<RoleServer
 }
 
 async fn follow(host: Arc<Host>, peer: Peer<RoleServer>, token: ProgressToken) {
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         // Progress must not decrease; while more targets are found, nothing is sent.
-        if let Some(percent) = host.load.percent().filter(|percent| *percent > told) {
-            told = percent;
+        if let Some(percent) = host.load.percent().filter(|percent| *percent > reported) {
+            reported = percent;
             if send_progress(&peer, &token, percent).await.is_err() {
                 return;
             }

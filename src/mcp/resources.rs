@@ -90,13 +90,13 @@ fn about(entry: &Entry, symbol: &str) -> Option<Value> {
 pub fn templates() -> Vec<ResourceTemplate> {
     let of_types = OF_TYPES.iter().filter_map(|what| {
         let entry = methods::find(what)?;
-        let told = reference::about(entry);
-        Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&told)))
+        let about = reference::about(entry);
+        Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&about)))
     });
     let packs = methods::find("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
     let operations = methods::find(OPERATION).map(|entry| {
-        let told = reference::about(entry);
-        template("cortex://operation/{id}", OPERATION, first_sentence(&told))
+        let about = reference::about(entry);
+        template("cortex://operation/{id}", OPERATION, first_sentence(&about))
     });
     let methods = template(
         "cortex://method/{name}",
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn addresses_mean_symbols_and_methods() {
-        let told = |uri: &str| match parse_address(uri) {
+        let meaning = |uri: &str| match parse_address(uri) {
             Some(Meant::Asked(entry, arguments)) => format!("{} {arguments}", entry.name),
             Some(Meant::References(entries)) => {
                 let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
@@ -164,20 +164,20 @@ mod tests {
             }
             None => "nothing".to_owned(),
         };
-        assert_eq!(told("cortex://type/N.A/outline"), r#"outline {"symbols":["N.A"]}"#);
+        assert_eq!(meaning("cortex://type/N.A/outline"), r#"outline {"symbols":["N.A"]}"#);
         assert_eq!(
-            told("cortex://type/N.List%601%23Add%28T%29/outline"),
+            meaning("cortex://type/N.List%601%23Add%28T%29/outline"),
             r#"outline {"symbols":["N.List`1#Add(T)"]}"#
         );
-        assert_eq!(told("cortex://method/outline"), "reference of outline");
-        assert_eq!(told("cortex://method/context"), "reference of context build, context live");
-        assert_eq!(told("cortex://method/edit"), "reference of edit");
+        assert_eq!(meaning("cortex://method/outline"), "reference of outline");
+        assert_eq!(meaning("cortex://method/context"), "reference of context build, context live");
+        assert_eq!(meaning("cortex://method/edit"), "reference of edit");
         for tool in tools::definitions(Form::Text, Can::ALL) {
-            let reference = told(&format!("cortex://method/{}", tool.name));
+            let reference = meaning(&format!("cortex://method/{}", tool.name));
             assert!(reference.starts_with("reference of "), "{}: {reference}", tool.name);
         }
-        assert_eq!(told("cortex://operation/a1b2"), r#"operation {"opId":"a1b2"}"#);
-        assert_eq!(told("cortex://pack/team%2Fcore"), r#"pack {"name":"team/core"}"#);
+        assert_eq!(meaning("cortex://operation/a1b2"), r#"operation {"opId":"a1b2"}"#);
+        assert_eq!(meaning("cortex://pack/team%2Fcore"), r#"pack {"name":"team/core"}"#);
         for uri in of_types(&["N.List`1".to_owned(), "Größe@a b".to_owned()]).map(|resource| resource.uri) {
             assert!(parse_address(&uri).is_some(), "{uri}");
         }

@@ -118,7 +118,7 @@ impl Server {
             let short = move |answered: Answered| Ok((shorten::shorten(entry, answered.answer, form)?, answered.code));
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
             let result = work.await.map_err(|error| bug(&error))?;
-            let cut = result.as_ref().ok().and_then(|(told, _)| told.cut);
+            let cut = result.as_ref().ok().and_then(|(reply, _)| reply.cut);
             match cut.and_then(|cut| shorten::smaller(entry, &arguments, cut)) {
                 Some(limit) => arguments["limit"] = limit.into(),
                 None => {
@@ -162,9 +162,9 @@ struct Reply {
 
 /// Counts the remarks about the repository as a whole in one remark, because `status` has them.
 fn without_repository(entry: &Entry, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let asked = [Why::CS_PARSE_PARTIAL, Why::CS_PACK_BUDGET, Why::CS_PACK_EMPTY, Why::CS_PACK_NOTHING];
+    let codes = [Why::CS_PARSE_PARTIAL, Why::CS_PACK_BUDGET, Why::CS_PACK_EMPTY, Why::CS_PACK_NOTHING];
     let is_of_repository = |one: &Diagnostic| {
-        let is_about_what_was_asked = asked.iter().any(|code| one.code == *code);
+        let is_about_what_was_asked = codes.iter().any(|code| one.code == *code);
         one.severity != Severity::Error && one.code.starts_with("CS-") && !is_about_what_was_asked
     };
     if tools::name(entry).starts_with("status") || tools::name(entry).starts_with("doctor") {
@@ -243,7 +243,7 @@ fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
 /// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
 fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolResult {
     let (short, code) = match result {
-        Ok(told) => told,
+        Ok(reply) => reply,
         Err(failed) => return refusal(entry, &failed, &said),
     };
     let mut result = match (form, short.data) {
@@ -339,7 +339,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(tools::no_tool(&request.name), None));
         };
         let (entry, arguments) = match tool.method_of(request.arguments.unwrap_or_default()) {
-            Ok(asked) => asked,
+            Ok(call) => call,
             Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(diagnostics_text(failed.diagnostics.iter()))]).into()),
         };
         let reply = self.reply(entry, arguments, &context).await?;
@@ -360,9 +360,9 @@ impl ServerHandler for Server {
         };
         let mut all = if cursor.is_none() { resources::fixed() } else { Vec::new() };
         all.extend(resources::of_types(&page.types));
-        let mut told = ListResourcesResult::with_all_items(all);
-        told.next_cursor = page.types.last().filter(|_| page.more).map(|last| resources::cursor(last));
-        Ok(told)
+        let mut list = ListResourcesResult::with_all_items(all);
+        list.next_cursor = page.types.last().filter(|_| page.more).map(|last| resources::cursor(last));
+        Ok(list)
     }
 
     async fn list_resource_templates(
@@ -388,8 +388,8 @@ impl ServerHandler for Server {
             Some(Meant::References(entries)) => entries.into_iter().map(reference::section).collect(),
             Some(Meant::Asked(entry, arguments)) => {
                 let Reply { result, said } = self.reply(entry, arguments, &context).await?;
-                let (told, _) = result.map_err(|failed| unread(&failed, &said))?;
-                told.text
+                let (reply, _) = result.map_err(|failed| unread(&failed, &said))?;
+                reply.text
             }
         };
         let contents = ResourceContents::text(printable(&text), request.uri).with_mime_type(MIME);

@@ -314,10 +314,10 @@ mod tests {
 
     fn structured_sample(places: usize, lines: usize, data: Option<Value>) -> ShortenedAnswer {
         let found = sample(places, lines, data);
-        let told = sent(&found, Form::Text);
+        let answer = sent(&found, Form::Text);
         let structured = sent(&found, Form::Structured);
-        assert!(tokens::o200k(&told.text) <= MOST && tokens::o200k(&structured.data.to_string()) <= MOST);
-        told
+        assert!(tokens::o200k(&answer.text) <= MOST && tokens::o200k(&structured.data.to_string()) <= MOST);
+        answer
     }
 
     fn sent(found: &Found, form: Form) -> ShortenedAnswer {
@@ -327,16 +327,16 @@ mod tests {
 
     #[test]
     fn what_is_short_stays_as_it_is() {
-        let told = structured_sample(3, 3, Some(Value::from("x")));
+        let answer = structured_sample(3, 3, Some(Value::from("x")));
         assert_eq!(
-            told.text,
+            answer.text,
             "src/File0.cs:0:7\nsrc/File1.cs:1:7\nsrc/File2.cs:2:7\nline 0 of a text\nline 1 of a text\nline 2 of a text\n"
         );
         assert_eq!(
-            (&told.data["data"], &told.data["state"]["complete"]),
+            (&answer.data["data"], &answer.data["state"]["complete"]),
             (&Value::from("x"), &Value::Bool(true))
         );
-        assert_eq!((told.data.get(SHORTENED), told.cut), (None, None));
+        assert_eq!((answer.data.get(SHORTENED), answer.cut), (None, None));
     }
 
     #[test]
@@ -351,30 +351,34 @@ mod tests {
 
     #[test]
     fn data_goes_first() {
-        let told = sent(&sample(10, 10, Some(Value::from("word ".repeat(100_000)))), Form::Structured);
-        assert_eq!(told.data.get("data"), None);
-        assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
+        let answer = sent(&sample(10, 10, Some(Value::from("word ".repeat(100_000)))), Form::Structured);
+        assert_eq!(answer.data.get("data"), None);
+        assert_eq!(answer.data["places"].as_array().map(Vec::len), Some(10));
         assert!(
-            told.text.ends_with("\n\n[left out: data; ask for one symbol at a time]\n"),
+            answer.text.ends_with("\n\n[left out: data; ask for one symbol at a time]\n"),
             "{}",
-            told.text
+            answer.text
         );
-        assert_eq!(told.data["state"]["complete"], false);
+        assert_eq!(answer.data["state"]["complete"], false);
     }
 
     #[test]
     fn lists_are_shortened_and_counted() {
-        let told = structured_sample(5_000, 10, None);
-        let kept = told.data["places"].as_array().map_or(0, Vec::len);
+        let answer = structured_sample(5_000, 10, None);
+        let kept = answer.data["places"].as_array().map_or(0, Vec::len);
         assert!(kept > 500, "{kept} kept");
         let remark = format!(
             "[left out: {} of 5000 in 'places'; ask about less at once for the rest]",
             5_000 - kept
         );
-        assert!(told.text.contains(&remark), "{remark} in {}", &told.text[told.text.len() - 300..]);
-        assert_eq!(told.data[SHORTENED][0], remark);
-        assert!(told.text.contains("line 9 of a text"), "the short text is whole");
-        assert_eq!(told.cut, Some((5_000, kept)));
+        assert!(
+            answer.text.contains(&remark),
+            "{remark} in {}",
+            &answer.text[answer.text.len() - 300..]
+        );
+        assert_eq!(answer.data[SHORTENED][0], remark);
+        assert!(answer.text.contains("line 9 of a text"), "the short text is whole");
+        assert_eq!(answer.cut, Some((5_000, kept)));
     }
 
     #[test]
@@ -392,14 +396,14 @@ mod tests {
 
     #[test]
     fn texts_are_cut_at_a_line() {
-        let told = structured_sample(10, 50_000, None);
-        assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
-        let text = told.data["texts"][0].as_str().expect("a text");
+        let answer = structured_sample(10, 50_000, None);
+        assert_eq!(answer.data["places"].as_array().map(Vec::len), Some(10));
+        let text = answer.data["texts"][0].as_str().expect("a text");
         let (kept, mark) = text.rsplit_once('\n').expect("lines");
         let lines = kept.lines().count();
         assert!(lines > 500 && kept.ends_with("of a text"), "{lines} lines");
         assert_eq!(mark, format!("[… {} of 50000 lines left out]", 50_000 - lines));
-        assert!(told.text.contains(mark) && told.text.contains("[left out: lines of long texts"));
+        assert!(answer.text.contains(mark) && answer.text.contains("[left out: lines of long texts"));
     }
 
     #[test]

@@ -129,14 +129,14 @@ const MOST_TOKENS: usize = 1_500;
 pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     let all: Vec<Stands> = all().into_iter().filter(|stands| can.do_what(*stands)).collect();
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
-    let told = match form {
+    let details = match form {
         Form::Text => [].as_slice(),
         Form::Structured => [SchemaDetail::Always, SchemaDetail::Kinds].as_slice(),
     };
-    for told in told {
+    for details in details {
         for (at, stands) in all.iter().enumerate() {
             let Stands::Method(entry) = stands else { continue };
-            let Some(schema) = output(entry, *told) else { continue };
+            let Some(schema) = output(entry, *details) else { continue };
             let before = tools[at].clone();
             tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));
             if tokens(&tools) > MOST_TOKENS {
@@ -156,24 +156,24 @@ fn tokens(tools: &[Tool]) -> usize {
 pub(super) fn definition(name: String, input: JsonObject, entries: &[&Entry]) -> Tool {
     let about = purpose(&name).to_owned();
     let tool = Tool::new(name, about, input);
-    let told = annotations(entries);
-    if told == ToolAnnotations::new() {
+    let annotations_of_tool = annotations(entries);
+    if annotations_of_tool == ToolAnnotations::new() {
         tool
     } else {
-        tool.with_annotations(told)
+        tool.with_annotations(annotations_of_tool)
     }
 }
 
 /// Returns the combined annotations of methods. The protocol's defaults are: destructive, not idempotent, reaches the outside world.
 /// A method that may ask a model is never read-only.
 fn annotations(entries: &[&Entry]) -> ToolAnnotations {
-    let told = ToolAnnotations::new();
+    let annotations_of_tool = ToolAnnotations::new();
     match entries.iter().map(|entry| entry.effect).max() {
         // `is_read_only` excludes methods that ask a model.
-        _ if entries.iter().all(|entry| entry.is_read_only()) => told.read_only(true),
-        Some(Effect::Looks | Effect::Reads | Effect::Sets) => told.destructive(false).idempotent(true),
-        Some(Effect::Acts) => told.destructive(false),
-        Some(Effect::Writes) | None => told,
+        _ if entries.iter().all(|entry| entry.is_read_only()) => annotations_of_tool.read_only(true),
+        Some(Effect::Looks | Effect::Reads | Effect::Sets) => annotations_of_tool.destructive(false).idempotent(true),
+        Some(Effect::Acts) => annotations_of_tool.destructive(false),
+        Some(Effect::Writes) | None => annotations_of_tool,
     }
 }
 
@@ -187,7 +187,7 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
     let needed = |name: &String| required.as_array().is_some_and(|names| names.iter().any(|one| one == name));
-    let mut told = Map::new();
+    let mut properties = Map::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let is_left_out = field["x-tool"] == false;
         let words = field["x-tool"].as_str().map(str::to_owned);
@@ -203,9 +203,9 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
                 None => {}
             }
         }
-        told.insert(name.clone(), field);
+        properties.insert(name.clone(), field);
     }
-    let mut schema = Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), told.into())]);
+    let mut schema = Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), properties.into())]);
     if required != json!([]) {
         schema.insert("required".to_owned(), required);
     }
@@ -255,7 +255,7 @@ enum SchemaDetail {
 }
 
 /// Returns the schema of an answer in that detail; `None` if the answer is not an object.
-fn output(entry: &Entry, told: SchemaDetail) -> Option<JsonObject> {
+fn output(entry: &Entry, detail: SchemaDetail) -> Option<JsonObject> {
     let schema = object(&(entry.answers)());
     if schema.get("type")? != "object" {
         return None;
@@ -267,7 +267,7 @@ fn output(entry: &Entry, told: SchemaDetail) -> Option<JsonObject> {
     if let Some(fields) = schema
         .get("properties")
         .and_then(Value::as_object)
-        .filter(|_| told == SchemaDetail::Kinds)
+        .filter(|_| detail == SchemaDetail::Kinds)
     {
         let kind = |field: &Value| field.get("type").filter(|kind| kind.is_string()).cloned();
         let brief = |field| kind(field).map_or_else(|| json!({}), |kind| json!({ "type": kind }));
@@ -289,42 +289,42 @@ fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
         "maximum",
         "additionalProperties",
     ];
-    let mut told = Map::new();
+    let mut simple = Map::new();
     for (key, value) in schema {
         match (key.as_str(), value) {
             ("properties", Value::Object(fields)) => {
                 let fields = fields.into_iter().map(|(name, field)| (name, either(field)));
-                told.insert(key, fields.collect::<Map<_, _>>().into());
+                simple.insert(key, fields.collect::<Map<_, _>>().into());
             }
             ("items", items) => {
-                told.insert(key, either(items));
+                simple.insert(key, either(items));
             }
             ("description", Value::String(text)) => {
-                told.insert(key, first_sentence(&text).trim_end_matches('.').into());
+                simple.insert(key, first_sentence(&text).trim_end_matches('.').into());
             }
             // A choice of words, each with its own description.
             ("oneOf" | "anyOf", Value::Array(choices)) => {
                 let words: Vec<Value> = choices.iter().flat_map(choice_values).collect();
                 if !words.is_empty() {
-                    told.insert("type".to_owned(), "string".into());
-                    told.insert("enum".to_owned(), words.into());
+                    simple.insert("type".to_owned(), "string".into());
+                    simple.insert("enum".to_owned(), words.into());
                 }
             }
             ("enum", Value::Array(words)) => {
                 let words: Vec<Value> = words.into_iter().filter(|word| !word.is_null()).collect();
-                told.insert(key, words.into());
+                simple.insert(key, words.into());
             }
             (kept, value) if KEPT.contains(&kept) => {
-                told.insert(key, value);
+                simple.insert(key, value);
             }
             // A default that is off, empty or null is omitted.
             ("default", value) if !matches!(&value, Value::Null | Value::Bool(false)) && value != json!([]) && value != json!("") => {
-                told.insert(key, value);
+                simple.insert(key, value);
             }
             _ => {}
         }
     }
-    told
+    simple
 }
 
 fn either(schema: Value) -> Value {
@@ -386,8 +386,8 @@ mod tests {
         };
         let (tools, text) = short(Form::Structured, few);
         // Some answer schemas fit, and they agree with the full ones.
-        let told = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
-        assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 2, "{text}");
+        let required = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
+        assert!(tools.iter().filter(|tool| required(tool).is_some()).count() >= 2, "{text}");
         for tool in &tools {
             let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
                 continue;
@@ -427,8 +427,8 @@ mod tests {
         let mut names = HashSet::new();
         for tool in definitions(Form::Structured, Can::ALL) {
             assert!(names.insert(tool.name.clone()), "{} stands twice", tool.name);
-            let told = tool.name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
-            assert!(told && (1..=64).contains(&tool.name.len()), "{}", tool.name);
+            let is_plain = tool.name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+            assert!(is_plain && (1..=64).contains(&tool.name.len()), "{}", tool.name);
             assert!(!tool.description.as_deref().unwrap_or_default().is_empty(), "{}", tool.name);
             let schemas = [Some(tool.input_schema), tool.output_schema];
             for schema in schemas.into_iter().flatten() {
@@ -470,9 +470,9 @@ mod tests {
                 "on": {"type": "boolean", "default": false},
             },
         });
-        let told = simplify_schema(schema.as_object().expect("an object").clone());
+        let simple = simplify_schema(schema.as_object().expect("an object").clone());
         assert_eq!(
-            Value::Object(told),
+            Value::Object(simple),
             json!({
                 "description": "What is wanted",
                 "properties": {
@@ -487,30 +487,30 @@ mod tests {
 
     #[test]
     fn arguments_are_told_briefly() {
-        let told = |needed, field: Value| {
+        let argument = |needed, field: Value| {
             let mut field = field.as_object().expect("an object").clone();
             briefly("x", &mut field, needed);
             Value::Object(field)
         };
         let about = "Only of this kind: type, member (or another)";
         let short = json!({"type": "string", "description": "Only of this kind"});
-        assert_eq!(told(true, json!({"type": "string", "description": about})), short);
-        assert_eq!(told(false, json!({"type": "string", "description": about})), short);
+        assert_eq!(argument(true, json!({"type": "string", "description": about})), short);
+        assert_eq!(argument(false, json!({"type": "string", "description": about})), short);
         assert_eq!(
-            told(false, json!({"default": 20, "description": about, "minimum": 0})),
+            argument(false, json!({"default": 20, "description": about, "minimum": 0})),
             json!({"default": 20})
         );
-        assert_eq!(told(false, json!({"default": 0, "description": about})), json!({}));
+        assert_eq!(argument(false, json!({"default": 0, "description": about})), json!({}));
         assert_eq!(
-            told(false, json!({"type": "boolean", "description": about})),
+            argument(false, json!({"type": "boolean", "description": about})),
             json!({"type": "boolean"})
         );
-        assert_eq!(told(false, json!({"type": "string"})), json!({"type": "string"}));
+        assert_eq!(argument(false, json!({"type": "string"})), json!({"type": "string"}));
         // A description that repeats the name is omitted.
-        assert_eq!(told(true, json!({"description": "The xylophone: this"})), json!({}));
+        assert_eq!(argument(true, json!({"description": "The xylophone: this"})), json!({}));
         let item = json!({"type": "object", "properties": {"a": {"type": "string", "description": "An a"}}, "required": ["a"], "additionalProperties": false});
         assert_eq!(
-            told(false, json!({"type": "array", "items": item})),
+            argument(false, json!({"type": "array", "items": item})),
             json!({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}})
         );
     }
@@ -519,11 +519,11 @@ mod tests {
     fn what_is_seldom_wanted_is_left_to_the_reference() {
         let method = |name: &str| crate::methods::find(name).expect("a method");
         let edit = input(method("edit"));
-        let told = |name: &str| edit["properties"].get(name).is_some();
-        assert!(told("op") && told("oldText") && told("whole"));
-        assert!(!told("from") && !told("manifest") && !told("basic"), "{edit:?}");
+        let is_listed = |name: &str| edit["properties"].get(name).is_some();
+        assert!(is_listed("op") && is_listed("oldText") && is_listed("whole"));
+        assert!(!is_listed("from") && !is_listed("manifest") && !is_listed("basic"), "{edit:?}");
         assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
-        assert!(!told("mode") && edit["properties"]["session"].is_object());
+        assert!(!is_listed("mode") && edit["properties"]["session"].is_object());
         let source = find("source").expect("a tool").definition();
         let symbols = &source.input_schema["properties"]["symbols"];
         assert_eq!(symbols["description"], "Names, or files with lines: src/A.cs:10-40");
@@ -531,17 +531,17 @@ mod tests {
 
     #[test]
     fn effects_are_told() {
-        let told = |name: &str| serde_json::to_value(annotations(&[crate::methods::find(name).expect("a method")])).expect("JSON");
+        let effects = |name: &str| serde_json::to_value(annotations(&[crate::methods::find(name).expect("a method")])).expect("JSON");
         let reads = json!({"readOnlyHint": true});
-        assert_eq!(told("outline"), reads);
+        assert_eq!(effects("outline"), reads);
         let sets = json!({"destructiveHint": false, "idempotentHint": true});
-        assert_eq!(told("window_pin"), sets);
-        assert_eq!(told("work_next"), json!({"destructiveHint": false}));
-        assert_eq!(told("edit"), json!({}));
+        assert_eq!(effects("window_pin"), sets);
+        assert_eq!(effects("work_next"), json!({"destructiveHint": false}));
+        assert_eq!(effects("edit"), json!({}));
         // These may ask a model.
         let asks = json!({"destructiveHint": false, "idempotentHint": true});
-        assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));
-        assert_eq!(told("investigate"), json!({"destructiveHint": false}));
+        assert_eq!((effects("semantic"), effects("pack_build")), (asks.clone(), asks));
+        assert_eq!(effects("investigate"), json!({"destructiveHint": false}));
         // A group gets the worst annotations of its methods: it writes, and may ask a model.
         let group: Vec<&Entry> = crate::methods::operations("overlay").collect();
         assert_eq!(serde_json::to_value(annotations(&group)).expect("JSON"), json!({}));

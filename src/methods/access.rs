@@ -23,7 +23,7 @@ const MOST_OFFERED: usize = 5;
 /// Converts a failure to `AccessDenied` where a path leads out of the workspace, or a file cannot be read. A path that leads out is answered with the
 /// files of that name in the workspace.
 pub fn denied(failed: Failed, desk: &mut Desk<'_>) -> Failed {
-    denied_with(failed, |asked| namesakes(desk, asked))
+    denied_with(failed, |path| namesakes(desk, path))
 }
 
 fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String>) -> Failed {
@@ -37,8 +37,8 @@ fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String
             continue;
         }
         why.code = ErrorCode::AccessDenied.into();
-        let asked = symbol_of(why).filter(|asked| leads_out(asked)).map(str::to_owned);
-        why.candidates = asked.map(|asked| namesakes(&asked)).unwrap_or_default();
+        let path = symbol_of(why).filter(|path| leads_out(path)).map(str::to_owned);
+        why.candidates = path.map(|path| namesakes(&path)).unwrap_or_default();
         if let Some(first) = why.candidates.first() {
             why.hint = Some(format!("{first} has this name, lies inside the workspace and may be read"));
         }
@@ -47,14 +47,14 @@ fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String
 }
 
 /// Returns the files of the workspace with the same name as the requested one.
-fn namesakes(desk: &mut Desk<'_>, asked: &str) -> Vec<String> {
+fn namesakes(desk: &mut Desk<'_>, symbol: &str) -> Vec<String> {
     let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
-    let asked = name(asked.rsplit_once(':').map_or(asked, |(path, _)| path));
+    let requested = name(symbol.rsplit_once(':').map_or(symbol, |(path, _)| path));
     let Ok((_, session)) = desk.open_to_read() else {
         return Vec::new();
     };
     let files = session.sources.files().into_iter().map(|(path, _)| path);
-    files.filter(|path| name(path) == asked).take(MOST_OFFERED).collect()
+    files.filter(|path| name(path) == requested).take(MOST_OFFERED).collect()
 }
 
 /// Returns the requested symbol or path.

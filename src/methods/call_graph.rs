@@ -95,8 +95,8 @@ impl Of {
             return Err(Failed::new(Code::Usage, why));
         }
         let names = desk.names()?;
-        let (meant, former) = meant_with_overloads(desk, &names, &self.symbol)?;
-        let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         if first.member().is_none() {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a type; members call members").found(self.symbol.clone());
             return Err(Failed::new(
@@ -111,14 +111,14 @@ impl Of {
                 let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
                 callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
             }
-            false => callees(desk, &names.symbols, &meant, self.depth)?,
+            false => callees(desk, &names.symbols, &symbols, self.depth)?,
         };
         let Walk { edges, unread, unseen } = walk;
         let total = edges.len();
         let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
         let state = match walks_up {
             true => State::default().of_workspace(&names.flaws).of_projects(&health),
-            false => names.state(meant.iter().flat_map(|one| &one.files)),
+            false => names.state(symbols.iter().flat_map(|one| &one.files)),
         };
         let unread: Vec<String> = unread.into_iter().collect();
         let unseen: Vec<String> = unseen.into_iter().collect();

@@ -163,9 +163,9 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     }
     let arguments = read_arguments(call, entry)?;
     let Answered { answer, code } = match ask_service(context, entry, &arguments)? {
-        Some(told) => {
-            context.say(&told.said);
-            told.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
+        Some(reply) => {
+            context.say(&reply.said);
+            reply.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
         }
         None => {
             let mut desk = Desk::new(context, entry.name);
@@ -232,7 +232,7 @@ fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Op
         return Ok(None);
     };
     match client::ask(&socket, entry, arguments, waits, hear) {
-        Reply::Told(told) => Ok(Some(told)),
+        Reply::Told(reply) => Ok(Some(reply)),
         Reply::Nobody => Ok(None),
         Reply::Unanswering { pid, asked } => {
             let who = pid.map_or_else(String::new, |pid| format!(", pid {pid},"));

@@ -397,7 +397,7 @@ impl Build {
         };
         let made = compose(&self.query, material, budget, &o200k);
         let quality = Quality::of(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
-        let told = ContextReport {
+        let report = ContextReport {
             question: &question,
             choice: &choice,
             texts: &texts,
@@ -405,10 +405,10 @@ impl Build {
             made: &made,
             budget,
         };
-        let items = told.items();
-        let (left_out, left_out_total) = told.left_out(most);
-        let state = told.state(&ground.names, &items, left_out_total);
-        let round = self.round(&told);
+        let items = report.items();
+        let (left_out, left_out_total) = report.left_out(most);
+        let state = report.state(&ground.names, &items, left_out_total);
+        let round = self.round(&report);
         let answer = Built {
             state,
             shown: items.len(),
@@ -427,13 +427,13 @@ impl Build {
         Ok(Draft { answer, round })
     }
 
-    fn round(&self, told: &ContextReport<'_>) -> Round {
+    fn round(&self, report: &ContextReport<'_>) -> Round {
         let (mut inherited, mut new) = (Vec::new(), Vec::new());
         // A line is only a pointer and does not count as shown.
-        for placed in told.made.placed.iter().filter(|placed| placed.form != Form::Line) {
-            let chosen = &told.choice.chosen[placed.at];
+        for placed in report.made.placed.iter().filter(|placed| placed.form != Form::Line) {
+            let chosen = &report.choice.chosen[placed.at];
             let shown = ShownType {
-                path: told.question.index.key(chosen.at).to_owned(),
+                path: report.question.index.key(chosen.at).to_owned(),
                 score: chosen.score,
             };
             if chosen.inherited.is_some() {
@@ -444,7 +444,7 @@ impl Build {
         }
         Round {
             query: self.query.clone(),
-            types: told.question.mentions.iter().flat_map(|one| one.types.clone()).collect(),
+            types: report.question.mentions.iter().flat_map(|one| one.types.clone()).collect(),
             inherited,
             new,
             ..Round::default()

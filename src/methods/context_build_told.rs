@@ -130,7 +130,7 @@ impl ContextReport<'_> {
         };
         let no_room = self.made.left_out.iter().map(|at| &self.choice.chosen[*at]);
         // Named items are always listed.
-        let told = TOLD.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
+        let limit = TOLD.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
         let no_room = no_room.map(|chosen| left(chosen.at, chosen.score, NO_ROOM));
         let full = format!("the budget is for {most} types, and those were chosen before it");
         let others = self.choice.others.iter().map(|(at, score, passed)| {
@@ -141,7 +141,7 @@ impl ContextReport<'_> {
             };
             left(*at, *score, why)
         });
-        (named.into_iter().chain(no_room).chain(others).take(told).collect(), total)
+        (named.into_iter().chain(no_room).chain(others).take(limit).collect(), total)
     }
 
     /// Returns the items that the query names and the text omits, with reasons.

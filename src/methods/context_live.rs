@@ -189,14 +189,14 @@ impl Method for Show {
     type Answer = Answer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
-        let told = self.checked()?;
+        let editor_state = self.checked()?;
         let place = Place::of(desk, &self.file, self.session.as_deref())?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
             let budget = Budget::of_tokens(self.budget, desk.context.room());
-            return self.earlier(&place, number, buffer.as_ref(), (told.unwrap_or_default(), &budget));
+            return self.earlier(&place, number, buffer.as_ref(), (editor_state.unwrap_or_default(), &budget));
         }
-        let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), told)?;
+        let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
         let known = |digest: &str| place.text(digest);
         let text_of = |number| self.text_of(number, &place, &journal, buffer.as_ref());
@@ -258,7 +258,7 @@ fn user(content: Vec<Section>) -> Option<Message> {
 impl Show {
     /// Validates the arguments; returns the given editor state.
     fn checked(&self) -> Result<Option<Editor>, Failed> {
-        let told = [
+        let words_given = [
             Some(&self.author),
             self.what.as_ref(),
             self.failed.as_ref(),
@@ -274,7 +274,12 @@ impl Show {
                 invalid_argument("an anchor's name has a control character, such as a line end").hinted("give it a name of one line")
             );
         }
-        if told.into_iter().chain(named).flatten().any(|words| words.len() > LONGEST_WORDS) {
+        if words_given
+            .into_iter()
+            .chain(named)
+            .flatten()
+            .any(|words| words.len() > LONGEST_WORDS)
+        {
             return Err(invalid_argument("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
         }
         if self.author.trim().is_empty() {

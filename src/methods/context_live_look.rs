@@ -127,8 +127,8 @@ impl Place {
             .or_else(|| file.clone())
             .unwrap_or_default();
         let corrected = editor.map(|editor| editor.clamp_to_text(&text));
-        let (editor, told) = corrected.map_or((None, Vec::new()), |(editor, told)| (Some(editor), told));
-        notes.extend(told);
+        let (editor, remarks) = corrected.map_or((None, Vec::new()), |(editor, remarks)| (Some(editor), remarks));
+        notes.extend(remarks);
         let noted = self.noted(show, &held, file.as_deref(), buffer, editor)?;
         let mut journal = noted.journal;
         if let Some(what) = show.what.as_ref().filter(|_| !noted.is_version) {

@@ -225,7 +225,7 @@ mod tests {
             groups: Vec::new(),
             spending: found,
         };
-        let told = text(&answer, Style::plain());
-        assert!(told.starts_with("spent nothing\nsaved nothing\n"), "{told}");
+        let output = text(&answer, Style::plain());
+        assert!(output.starts_with("spent nothing\nsaved nothing\n"), "{output}");
     }
 }

@@ -251,7 +251,7 @@ impl Method for Edit {
             manifest: self.manifest,
         };
         let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
-        let asked = EditRequest {
+        let request = EditRequest {
             order: self.order(symbol, defines)?,
             session: self.session.clone(),
             path,
@@ -278,13 +278,13 @@ impl Method for Edit {
         }
         let is_strict = self.writes_text() && self.is_strict(&live);
         if is_strict && self.session.is_none() {
-            try_strictly(desk, &disk, &asked)?;
+            try_strictly(desk, &disk, &request)?;
         }
-        let response = perform(&disk, &asked, now());
+        let response = perform(&disk, &request, now());
         tell(&response.session);
         let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
         if let (None, Some(path), true) = (&response.session, &response.path, came_to_nothing) {
-            let _ = edits::failed(&live, &root, path, (asked.order.name(), &response.summary), now());
+            let _ = edits::failed(&live, &root, path, (request.order.name(), &response.summary), now());
         }
         desk.worsen(match response.status {
             Status::Success | Status::NoOp => Code::Ok,
@@ -297,7 +297,7 @@ impl Method for Edit {
             false => response,
         };
         if is_strict {
-            take_back_lost(&disk, &asked, &response)?;
+            take_back_lost(&disk, &request, &response)?;
         }
         Ok(response.at(self.level(desk)?))
     }

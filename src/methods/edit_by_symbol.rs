@@ -56,8 +56,8 @@ impl SymbolEdit<'_> {
         let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::read(desk, symbol)?;
-            let asked = subject.request("", false);
-            let files = rename::delete(desk, &subject.names.symbols, &*subject.world, asked)?.map_err(|way| rewriting.refused(&way))?;
+            let request = subject.request("", false);
+            let files = rename::delete(desk, &subject.names.symbols, &*subject.world, request)?.map_err(|way| rewriting.refused(&way))?;
             let emptied = files.iter().filter(|file| file.after.is_none());
             let emptied: String = emptied.map(|file| format!(", and {}, which would be empty", file.path)).collect();
             Ok(Planned {

@@ -48,10 +48,10 @@ pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bo
 }
 
 /// Refuses an edit without a session that would lose names: it is tried in a session of its own, which nothing is saved of.
-pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, asked: &EditRequest) -> Result<(), Failed> {
+pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, request: &EditRequest) -> Result<(), Failed> {
     let trial = EditRequest {
         mode: Some(Mode::Manual),
-        ..asked.clone()
+        ..request.clone()
     };
     let tried = with_lost_names(desk, perform(disk, &trial, now()), true, now());
     for order in [Order::Discard, Order::Close] {
@@ -76,14 +76,14 @@ pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, asked: &EditRequest) ->
 }
 
 /// Takes an edit of a session back that lost names.
-pub(super) fn take_back_lost(disk: &Disk, asked: &EditRequest, response: &Response) -> Result<(), Failed> {
+pub(super) fn take_back_lost(disk: &Disk, request: &EditRequest, response: &Response) -> Result<(), Failed> {
     let refused = refuse_lost(response);
     if refused.is_err() {
         let undo = EditRequest {
             order: Order::Undo,
             mode: None,
             path: None,
-            ..asked.clone()
+            ..request.clone()
         };
         drop(perform(disk, &undo, now()));
     }

@@ -46,9 +46,9 @@ impl SymbolEdit<'_> {
             let subject = RenameSubject::read(desk, self.symbol)?;
             let of = &subject.candidate;
             let (path, before) = text_of(desk, &file_of(of, self.path)?)?;
-            let asked = Asked::read(self.new).map_err(|why| of_file(&path, &why))?;
+            let request = Asked::read(self.new).map_err(|why| of_file(&path, &why))?;
             let defines = defines_of(desk, &path)?;
-            let made = extract(&before, symbol_of(&of.path), &asked, &defines).map_err(|why| of_file(&path, &why))?;
+            let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
             if let Some(at) = subject.names.symbols.find(&made.symbol) {
                 let files = subject.names.symbols.row(at)?.files.join(", ");
                 return Err(rewriting.refused(&InTheWay(BTreeSet::from([format!("{files}: there is a {} already", made.symbol)]))));

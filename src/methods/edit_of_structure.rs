@@ -34,8 +34,8 @@ impl SymbolEdit<'_> {
         );
         let plan = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::read(desk, self.symbol)?;
-            let asked = subject.request(self.new, false);
-            let plan = rename::change_signature(desk, &subject.names.symbols, &*subject.world, asked)?;
+            let request = subject.request(self.new, false);
+            let plan = rename::change_signature(desk, &subject.names.symbols, &*subject.world, request)?;
             plan.map_err(|way| rewriting.refused(&way))
         })?;
         let (places, files) = (plural(plan.places as u64, "place"), plural(plan.files.len() as u64, "file"));

@@ -68,18 +68,18 @@ impl Method for ImplementationsOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Implementations, Failed> {
         let names = desk.names()?;
-        let (meant, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
         let mut found: Vec<Implementation> = Vec::new();
-        for one in &meant {
+        for one in &symbols {
             found.extend(implementations(desk, &names.symbols, one, self.all)?);
         }
         found.sort();
         found.dedup();
-        let further = if self.all { None } else { further(desk, &names, &meant, &found)? };
+        let further = if self.all { None } else { further(desk, &names, &symbols, &found)? };
         let total = found.len();
         let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
         locate(desk, &names.symbols, &mut found)?;
-        let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         // An unreadable file may declare more.
         let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
         let mut state = state.renamed(former.as_deref(), &first.path);

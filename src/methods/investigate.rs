@@ -359,7 +359,13 @@ fn resolve_scope(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed
     for pattern in [format!("//types/{scope}.*:outline"), format!("//types/{scope}:outline")] {
         // A text that is not a label may be a name.
         if let Ok(patterns) = build::patterns(std::slice::from_ref(&pattern))
-            && !desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.meant.concat().is_empty()
+            && !desk
+                .open()?
+                .1
+                .survey(patterns.patterns(), Reach::Named)?
+                .targets
+                .concat()
+                .is_empty()
         {
             return Ok(vec![pattern]);
         }

@@ -208,8 +208,8 @@ impl Outline {
         let mut labels = Vec::with_capacity(self.symbols.len());
         let (mut containers, mut others) = (Vec::new(), Vec::new());
         for symbol in &self.symbols {
-            if let Some(told) = other_languages::outline(desk, symbol)? {
-                others.push(One::of_other(told));
+            if let Some(outline) = other_languages::outline(desk, symbol)? {
+                others.push(One::of_other(outline));
                 continue;
             }
             if is_path(symbol)
@@ -219,9 +219,9 @@ impl Outline {
                 continue;
             }
             if is_path(symbol)
-                && let Some(told) = other_languages::folder_outline(desk, symbol)?
+                && let Some(outline) = other_languages::folder_outline(desk, symbol)?
             {
-                others.push(One::of_other(told));
+                others.push(One::of_other(outline));
                 continue;
             }
             if is_path(symbol)

@@ -87,22 +87,22 @@ impl Method for Build {
             (answer.waiting, "wait for an answer"),
             (answer.failed, "failed or skipped"),
         ];
-        let told: Vec<String> = parts
+        let counts: Vec<String> = parts
             .iter()
             .filter(|(number, _)| *number > 0)
             .map(|(number, what)| format!("{} {what}", many(*number)))
             .collect();
-        let told = if told.is_empty() {
+        let counts = if counts.is_empty() {
             "all up to date".to_owned()
         } else {
-            told.join(", ")
+            counts.join(", ")
         };
         let within = if answer.session {
             "with the edits of session"
         } else {
             "in overlay"
         };
-        printable(&format!("{} {within} {}: {told}\n", targets(answer.targets), answer.name))
+        printable(&format!("{} {within} {}: {counts}\n", targets(answer.targets), answer.name))
     }
 }
 
@@ -322,23 +322,27 @@ fn marked(session: &Session) -> BTreeSet<String> {
 /// Most labels that are listed; the true count is always shown.
 const SHOWN: usize = 5;
 
-fn targets_text(told: &Targets) -> String {
-    let mut text = format!("{}: {} may be out of date", targets(told.asked), many(told.stale));
-    if told.stale_without > 0 {
-        text.push_str(&format!(", {} of them in the workspace, too", many(told.stale_without)));
+fn targets_text(targets_answer: &Targets) -> String {
+    let mut text = format!(
+        "{}: {} may be out of date",
+        targets(targets_answer.asked),
+        many(targets_answer.stale)
+    );
+    if targets_answer.stale_without > 0 {
+        text.push_str(&format!(", {} of them in the workspace, too", many(targets_answer.stale_without)));
     }
     text.push('\n');
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:<8} {value}\n"));
-    for (at, label) in told.will_run.iter().take(SHOWN).enumerate() {
+    for (at, label) in targets_answer.will_run.iter().take(SHOWN).enumerate() {
         line(if at == 0 { "will run" } else { "" }, label);
     }
-    if told.will_run.len() > SHOWN {
-        line("", &format!("… {} in all", many(told.will_run.len())));
+    if targets_answer.will_run.len() > SHOWN {
+        line("", &format!("… {} in all", many(targets_answer.will_run.len())));
     }
-    if told.may_run > 0 {
-        line("may run", &format!("{} more", many(told.may_run)));
+    if targets_answer.may_run > 0 {
+        line("may run", &format!("{} more", many(targets_answer.may_run)));
     }
-    if let Some(Gate { labels, behind }) = &told.gate {
+    if let Some(Gate { labels, behind }) = &targets_answer.gate {
         let first = labels.first().map_or("", String::as_str);
         let others = match labels.len() {
             0 | 1 => String::new(),
@@ -349,16 +353,19 @@ fn targets_text(told: &Targets) -> String {
             &format!("{} of them, only if the output of {first}{others} changes", many(*behind)),
         );
     }
-    if told.made > 0 {
-        line("made", &format!("{} that are free, to know what would be asked", many(told.made)));
+    if targets_answer.made > 0 {
+        line(
+            "made",
+            &format!("{} that are free, to know what would be asked", many(targets_answer.made)),
+        );
     }
-    for (name, asks) in [("asks", &told.asks), ("may ask", &told.may_ask)] {
+    for (name, asks) in [("asks", &targets_answer.asks), ("may ask", &targets_answer.may_ask)] {
         if let Some(asks) = asks {
             line(name, &asks_text(asks));
         }
     }
-    let is_idle = told.will_run.is_empty() && told.may_run == 0 && told.made == 0;
-    if is_idle && told.asks.is_none() && told.may_ask.is_none() {
+    let is_idle = targets_answer.will_run.is_empty() && targets_answer.may_run == 0 && targets_answer.made == 0;
+    if is_idle && targets_answer.asks.is_none() && targets_answer.may_ask.is_none() {
         line("", "every result is there: nothing would run");
     }
     text

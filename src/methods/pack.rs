@@ -104,7 +104,7 @@ impl Method for Build {
             };
             packs::write_pack(desk.redefine()?, &self.name, &row)?;
         }
-        let meant = types(desk, &self.name)?;
+        let chosen = types(desk, &self.name)?;
         let shown = desk.output(&label(&self.name, "pack"))?;
         let contents = desk.output(&label(&self.name, "contents"))?;
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
@@ -115,7 +115,7 @@ impl Method for Build {
             name: self.name.clone(),
             token_estimate: contents.token_estimate,
             pack_text: String::from_utf8_lossy(&shown.bytes).into_owned(),
-            state: with_omissions(state, &meant, &contents, &left_out),
+            state: with_omissions(state, &chosen, &contents, &left_out),
             types: contents.types,
             files: contents.files,
             left_out,
@@ -164,7 +164,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
 }
 
 /// Notes the omitted types of those that are `meant`, and why the text is empty.
-fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
+fn with_omissions(mut state: State, chosen: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
     let shown = &contents.types;
     let left = |part: &str| left_out.iter().filter(|out| out.part == part).count();
     let (summaries, files) = (left("summary"), left("file"));
@@ -175,7 +175,7 @@ fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_
         ),
         None => "types do not fit the budget, see leftOut".to_owned(),
     };
-    state = state.cut(shown.len(), meant.len(), &crowded);
+    state = state.cut(shown.len(), chosen.len(), &crowded);
     if summaries > 0 {
         state = state.cut(shown.len() - summaries, shown.len(), "summaries do not fit the budget, see leftOut");
     }
@@ -183,7 +183,7 @@ fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_
         let all = contents.files.len() + files;
         state = state.cut(contents.files.len(), all, "files do not fit the budget, see leftOut");
     }
-    let excluded = left_out.len() - summaries - files - (meant.len() - shown.len());
+    let excluded = left_out.len() - summaries - files - (chosen.len() - shown.len());
     if excluded > 0 {
         let types = match excluded {
             1 => "1 type that others name is".to_owned(),
@@ -191,7 +191,7 @@ fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_
         };
         state.notes.push(format!("{types} excluded by the filter, see leftOut"));
     }
-    if meant.is_empty() && contents.files.len() + files == 0 {
+    if chosen.is_empty() && contents.files.len() + files == 0 {
         let why = "the filter selects none of the types that there are; files that the manifest's sources leave out are not indexed";
         state.notes.push(why.to_owned());
     }
@@ -326,7 +326,7 @@ impl Method for List {
                 .token_estimate
                 .map_or_else(String::new, |tokens| format!(", about {tokens} tokens"));
             let types = match (pack.types, pack.meant) {
-                (Some(types), Some(meant)) if types != meant => format!("{types} of {meant} types"),
+                (Some(types), Some(chosen)) if types != chosen => format!("{types} of {chosen} types"),
                 (Some(1), _) => "1 type".to_owned(),
                 (Some(types), _) => format!("{types} types"),
                 (None, _) => "not built".to_owned(),

@@ -168,8 +168,8 @@ impl RenameSubject {
 impl Rename {
     fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
         let subject = RenameSubject::read(desk, &self.symbol)?;
-        let asked = subject.request(&self.new, self.leave_possible);
-        let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, asked)?;
+        let request = subject.request(&self.new, self.leave_possible);
+        let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, request)?;
         planned.map_err(|way| {
             let hint = match way.0.iter().any(|what| what.contains("possible use")) {
                 true => "nothing was changed; change the code that is named, or leave possible uses as they are: --leave-possible (leavePossible)",

@@ -194,14 +194,14 @@ impl Rewriting<'_> {
 
     /// Performs one operation of a session.
     fn order(&self, disk: &Disk, order: Order, session: Option<&str>, mode: Option<Mode>) -> Result<Response, Failed> {
-        let asked = EditRequest {
+        let request = EditRequest {
             order,
             session: session.map(str::to_owned),
             path: None,
             mode,
             fit: false,
         };
-        let response = perform(disk, &asked, now());
+        let response = perform(disk, &request, now());
         let code = match response.status {
             Status::Success | Status::NoOp => return Ok(response),
             Status::PersistFailure => Code::Io,

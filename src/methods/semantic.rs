@@ -98,23 +98,23 @@ impl Method for SemanticOf {
             Some(file) => file_label(file, "semantic"),
             None => self.symbol.clone(),
         };
-        let asked = match symbol.starts_with("//") {
+        let text = match symbol.starts_with("//") {
             true => symbol.clone(),
             false => format!("//types/{symbol}:semantic"),
         };
         // Patterns and members are resolved by the symbol index; a summary is of one symbol.
         let is_in_index = (is_wild(&symbol) || symbol.contains('#')) && !symbol.starts_with("//");
-        let known = match build::patterns(std::slice::from_ref(&asked)) {
+        let known = match build::patterns(std::slice::from_ref(&text)) {
             _ if is_in_index => false,
             Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
             Err(failed) if symbol.starts_with("//") => return Err(failed),
             Err(_) => false,
         };
-        let asked = match known || symbol.starts_with("//") {
-            true => asked,
+        let text = match known || symbol.starts_with("//") {
+            true => text,
             false => one_by_name(desk, "show", &symbol, "semantic")?,
         };
-        let label = label(desk, &asked)?;
+        let label = label(desk, &text)?;
         let (workspace, session) = desk.open()?;
         let paid = workbench::paid::is_paid(session, &label);
         if !paid && !label.ends_with(SUMMARY) {
@@ -168,12 +168,12 @@ impl Method for SemanticOf {
 }
 
 /// Expands an abbreviated label.
-fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
-    let of_member = asked
+fn label(desk: &mut Desk<'_>, text: &str) -> Result<String, Failed> {
+    let of_member = text
         .strip_prefix("//types/")
         .and_then(|rest| rest.strip_suffix(SUMMARY)?.split_once('#'));
     let Some((key, member)) = of_member else {
-        return names::one_label(desk.open()?.1, asked, "shown");
+        return names::one_label(desk.open()?.1, text, "shown");
     };
     let outline = build::patterns(&[format!("//types/{key}#{member}:outline")])?;
     // The members of a type are known only once it was analysed.
@@ -181,12 +181,12 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
         desk.outputs(&[format!("//types/{key}:members")], true)?;
     }
     let session = desk.open()?.1;
-    match names::one_label(session, asked, "shown") {
+    match names::one_label(session, text, "shown") {
         Err(failed) if failed.diagnostics.iter().any(|why| why.code == ErrorCode::E_NO_TARGET) => {
             let is_member = session.survey(outline.patterns(), Reach::Named)?.refused.is_empty();
-            Err(if is_member { of_types_only(asked, key) } else { failed })
+            Err(if is_member { of_types_only(text, key) } else { failed })
         }
-        meant => meant,
+        label => label,
     }
 }
 

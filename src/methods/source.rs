@@ -72,8 +72,8 @@ impl Method for SourceOf {
     type Answer = Texts;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Texts, Failed> {
-        let (meant, failed) = self.resolve_places(desk)?;
-        let symbols: Vec<&Candidate> = meant.iter().flat_map(Meant::symbols).collect();
+        let (sources_found, failed) = self.resolve_places(desk)?;
+        let symbols: Vec<&Candidate> = sources_found.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
             true => State::default(),
             false => desk.names()?.state(symbols.iter().flat_map(|symbol| &symbol.files)),
@@ -84,8 +84,8 @@ impl Method for SourceOf {
             type_id: one.type_id.clone(),
             member_id: one.member_id.clone(),
         });
-        let mut sources = Vec::with_capacity(meant.len());
-        for one in meant {
+        let mut sources = Vec::with_capacity(sources_found.len());
+        for one in sources_found {
             match one {
                 Meant::File(source) => sources.push(source),
                 Meant::Symbols(found, former) => {
@@ -170,47 +170,47 @@ impl SourceOf {
     fn resolve_places(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
         let root = root(desk)?;
         let store = desk.context.store_folder();
-        let asked: Vec<FileRequest> = self.symbols.iter().map(|text| FileRequest::among(text, &root)).collect();
-        let places: Vec<_> = asked.iter().map(|one| one.path_in_workspace(&root, store.as_deref())).collect();
+        let requests: Vec<FileRequest> = self.symbols.iter().map(|text| FileRequest::among(text, &root)).collect();
+        let places: Vec<_> = requests.iter().map(|one| one.path_in_workspace(&root, store.as_deref())).collect();
         // Files can be shown during a build; names may need one.
         let (workspace, _) = match places.iter().all(|place| matches!(place, Ok((_, true)))) {
             true => desk.open_to_read()?,
             false => desk.open()?,
         };
         let world = workspace.engine.world.clone();
-        let (mut meant, mut failed) = (Vec::new(), Vec::new());
+        let (mut resolved, mut failed) = (Vec::new(), Vec::new());
         let mut last = None;
-        for ((text, asked), place) in self.symbols.iter().zip(&asked).zip(places) {
+        for ((text, request), place) in self.symbols.iter().zip(&requests).zip(places) {
             let is_file = matches!(place, Ok((_, true)));
             if !is_file && let Some(sources) = self.of_other_language(desk, &*world, &root, text)? {
-                meant.extend(sources.into_iter().map(Meant::File));
+                resolved.extend(sources.into_iter().map(Meant::File));
                 continue;
             }
             let one = match place {
                 // An overlay's new document does not exist on the disk.
-                Ok((path, is_there)) if is_there || world.read(&path).is_ok() => lines(&*world, &root, &path, asked, self.lines)
+                Ok((path, is_there)) if is_there || world.read(&path).is_ok() => lines(&*world, &root, &path, request, self.lines)
                     .map(Meant::File)
                     .map_err(|why| Failed::new(Code::Usage, *why)),
-                Ok(_) if asked.is_path() => Err(no_file(desk.open_to_read()?.1, &asked.path)),
-                Err(refused) if asked.is_path() => Err(not_shown(&refused)),
+                Ok(_) if request.is_path() => Err(no_file(desk.open_to_read()?.1, &request.path)),
+                Err(refused) if request.is_path() => Err(not_shown(&refused)),
                 Ok(_) | Err(_) => {
                     let names = desk.names()?;
                     match namesakes(desk, &names, text) {
-                        Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => {
-                            Err(no_file(desk.open_to_read()?.1, &asked.path))
+                        Err(why) if why.code == Code::Usage && is_of_file(desk, request)? => {
+                            Err(no_file(desk.open_to_read()?.1, &request.path))
                         }
                         found => found.map(|(found, former)| Meant::Symbols(found, former)),
                     }
                 }
             };
             match one {
-                Ok(one) => meant.push(one),
+                Ok(one) => resolved.push(one),
                 Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
                     let why = denied(why, desk);
-                    failed.extend(why.diagnostics.first().map(|told| {
-                        let mut told = diagnostic::json(told);
-                        told["asked"] = text.as_str().into();
-                        told
+                    failed.extend(why.diagnostics.first().map(|why| {
+                        let mut failure = diagnostic::json(why);
+                        failure["asked"] = text.as_str().into();
+                        failure
                     }));
                     last = Some(why);
                 }
@@ -218,12 +218,12 @@ impl SourceOf {
             }
         }
         match last {
-            Some(why) if meant.is_empty() => Err(why),
+            Some(why) if resolved.is_empty() => Err(why),
             Some(why) => {
                 desk.worsen(why.code);
-                Ok((meant, failed))
+                Ok((resolved, failed))
             }
-            None => Ok((meant, failed)),
+            None => Ok((resolved, failed)),
         }
     }
 }
@@ -235,12 +235,12 @@ impl SourceOf {
             return Ok(None);
         };
         let symbols = one.file(desk)?;
-        let asked = one.lines(&symbols);
-        if asked.is_empty() {
+        let requests = one.lines(&symbols);
+        if requests.is_empty() {
             return Ok(None);
         }
-        let read = asked.iter().map(|asked| {
-            let source = lines(world, root, &asked.path, asked, self.lines).map_err(|why| Failed::new(Code::Usage, *why))?;
+        let read = requests.iter().map(|request| {
+            let source = lines(world, root, &request.path, request, self.lines).map_err(|why| Failed::new(Code::Usage, *why))?;
             Ok(Source {
                 path: one.symbol.path(),
                 ..source
@@ -265,8 +265,8 @@ fn failure_text(failed: &Value) -> String {
 }
 
 /// Whether an unknown name is that of a file.
-fn is_of_file(desk: &mut Desk<'_>, asked: &FileRequest) -> Result<bool, Failed> {
-    let Some((_, ending)) = asked.path.rsplit_once('.').filter(|(name, _)| !name.is_empty()) else {
+fn is_of_file(desk: &mut Desk<'_>, request: &FileRequest) -> Result<bool, Failed> {
+    let Some((_, ending)) = request.path.rsplit_once('.').filter(|(name, _)| !name.is_empty()) else {
         return Ok(false);
     };
     if ENDINGS.contains(&ending) {

@@ -115,12 +115,12 @@ pub fn symbol_or_error<T>(
     command: Option<&str>,
     symbol: &str,
     target: &str,
-    meant: Result<T, SymbolError>,
+    result: Result<T, SymbolError>,
 ) -> Result<T, Failed> {
     if let Err(SymbolError {
         trouble: Trouble::NotFound,
         ..
-    }) = &meant
+    }) = &result
     {
         let context = desk.context;
         let (workspace, session) = desk.open()?;
@@ -133,7 +133,7 @@ pub fn symbol_or_error<T>(
             }
         }
     }
-    Ok(meant?)
+    Ok(result?)
 }
 
 /// Returns the failure for a label in place of a name.

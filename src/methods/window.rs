@@ -325,8 +325,8 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         let ends_so: BTreeSet<&String> = known.filter(|path| gone && is_gone(path)).collect();
         match (resolve_one(desk, &names, symbol), ends_so.first()) {
             (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), State::default()),
-            (meant, _) => {
-                let (found, former) = meant?;
+            (resolution, _) => {
+                let (found, former) = resolution?;
                 let state = names.state(found.files.iter()).renamed(former.as_deref(), found.key());
                 let resolved = Resolved {
                     path: found.key().to_owned(),

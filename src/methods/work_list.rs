@@ -70,12 +70,12 @@ impl Method for List {
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
         let roots = &round.report.roots;
-        let asked: BTreeSet<&str> = round.waiting.iter().map(|question| question.label.as_str()).collect();
+        let labels: BTreeSet<&str> = round.waiting.iter().map(|question| question.label.as_str()).collect();
         let open = roots.iter().filter(|root| root.output.is_none());
         let mut listed = Listed {
             targets: roots.len(),
             done: roots.iter().filter(|root| root.output.is_some()).count(),
-            later: open.filter(|root| !asked.contains(&*root.label)).count(),
+            later: open.filter(|root| !labels.contains(&*root.label)).count(),
             waiting: round.waiting.len(),
             taken: 0,
             questions: Vec::new(),

@@ -109,23 +109,23 @@ async fn built_elsewhere(host: Arc<Host>) -> bool {
 
 /// Returns the number of the newest build; `None` if it is not available now.
 async fn newest_build(host: Arc<Host>) -> Option<u64> {
-    let asked = move || {
+    let read_newest = move || {
         let entry = methods::find("node builds")?;
         let answered = host.call(entry, json!({"count": 1}), &Cancel::default()).result.ok()?;
         let builds = answered.answer["document"]["builds"].as_array()?.clone();
         Some(builds.first().map_or(0, |build| build["number"].as_u64().unwrap_or(0)))
     };
-    tokio::task::spawn_blocking(asked).await.ok().flatten()
+    tokio::task::spawn_blocking(read_newest).await.ok().flatten()
 }
 
 /// Sends the news to one page until it closes.
 async fn send_news(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Bytes>) {
     loop {
-        let told = {
+        let event = {
             let now = standing.borrow_and_update();
             format!("event: standing\ndata: {}\n\n", json!(&*now))
         };
-        if to.send(told.into()).await.is_err() {
+        if to.send(event.into()).await.is_err() {
             return;
         }
         loop {
@@ -173,16 +173,16 @@ mod tests {
     async fn hears() {
         let news = News::default();
         let mut body = news.body();
-        let told = next(&mut body).await;
+        let event = next(&mut body).await;
         assert!(
-            told.starts_with("event: standing\ndata: {") && told.contains("\"moves\":0"),
-            "{told}"
+            event.starts_with("event: standing\ndata: {") && event.contains("\"moves\":0"),
+            "{event}"
         );
         let paths = ["a\nb.cs".to_owned()].into();
         news.note_edits(&Batch { paths, ..Batch::default() });
-        let told = next(&mut body).await;
-        assert!(told.contains("\"moves\":1") && told.contains("a\\nb.cs"), "{told}");
-        assert_eq!(told.matches('\n').count(), 3, "a name cannot begin a line: {told}");
+        let event = next(&mut body).await;
+        assert!(event.contains("\"moves\":1") && event.contains("a\\nb.cs"), "{event}");
+        assert_eq!(event.matches('\n').count(), 3, "a name cannot begin a line: {event}");
     }
 
     async fn next(body: &mut crate::http::answer::Body) -> String {

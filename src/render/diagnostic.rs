@@ -18,9 +18,9 @@ const AROUND: usize = 100;
 
 /// Formats diagnostics as text. Equal texts of several targets appear once.
 pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
-    let mut told = HashSet::new();
+    let mut printed = HashSet::new();
     let texts = diagnostics.iter().map(|one| text(one, style));
-    texts.filter(|text| told.insert(text.clone())).collect()
+    texts.filter(|text| printed.insert(text.clone())).collect()
 }
 
 /// Limit of notes and warnings about code shown per kind.
@@ -32,7 +32,7 @@ const MOST_LINES: usize = 10;
 /// Formats diagnostics as text. Of notes and warnings about code, shows the first of each kind, and one line with the numbers of the rest.
 pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let is_counted = |one: &Diagnostic| one.severity != Severity::Error && one.code.starts_with("CS-");
-    let mut told = HashSet::new();
+    let mut printed = HashSet::new();
     let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
     let mut more: BTreeMap<&str, usize> = BTreeMap::new();
     let alike = how_many_alike(diagnostics);
@@ -40,7 +40,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let (mut texts, mut lines) = (Vec::new(), 0);
     for one in diagnostics {
         let mut text = text(one, style);
-        if !told.insert(text.clone()) {
+        if !printed.insert(text.clone()) {
             continue;
         }
         let count = alike.get(&likeness(one)).copied().unwrap_or(1);

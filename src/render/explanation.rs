@@ -83,8 +83,8 @@ impl Page {
         let is_source = target.is_source();
         // The removal of a file is shown once, in its step.
         let removed = |step: &ChainStep| matches!(step.step.reason, Some(Reason::FileRemoved { .. }));
-        let told = is_source && target.chain.iter().any(removed);
-        if let Some(failure) = target.failure.as_ref().filter(|_| !told).map(diagnostic::from_json) {
+        let is_explained = is_source && target.chain.iter().any(removed);
+        if let Some(failure) = target.failure.as_ref().filter(|_| !is_explained).map(diagnostic::from_json) {
             let past = match target.state {
                 TargetState::Source | TargetState::Made(NodeState::Pending) => "",
                 _ => " (with earlier inputs)",

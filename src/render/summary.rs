@@ -230,9 +230,9 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
     }
     for (certain, name) in [(true, "asks"), (false, "may ask")] {
         let mut modes: BTreeMap<&str, usize> = BTreeMap::new();
-        let told =
+        let asks_model =
             |priced: &&Priced| priced.certain == certain && (asks(priced) || matches!(priced.plan.mode.as_str(), "unchanged" | "carried"));
-        for priced in plans.iter().filter(told) {
+        for priced in plans.iter().filter(asks_model) {
             *modes.entry(priced.plan.mode.as_str()).or_default() += 1;
         }
         let all = expected_cost(plans, certain);
@@ -313,8 +313,8 @@ mod tests {
             will_run: (0..6).map(|at| format!("//a:{at}").into()).collect(),
             ..Outlook::default()
         };
-        let told = outlook(&looked, "--json", Style::plain());
-        assert!(told.ends_with("… 6 in all, --json names them"), "{told}");
+        let text = outlook(&looked, "--json", Style::plain());
+        assert!(text.ends_with("… 6 in all, --json names them"), "{text}");
     }
 
     #[test]
@@ -333,9 +333,9 @@ mod tests {
                 joint: None,
             },
         };
-        let told = as_sentences(&prices(&[plan(true, "full"), plan(false, "patch")], 0, None, Style::plain()));
+        let sentences = as_sentences(&prices(&[plan(true, "full"), plan(false, "patch")], 0, None, Style::plain()));
         assert_eq!(
-            told,
+            sentences,
             "Asks 1 new answer: 1 call, 0 tokens in, 0 out. May ask 1 patch: 1 call, 0 tokens in, 0 out. \
              What was free was made to know this; tokens of answers are a guess."
         );
@@ -356,10 +356,10 @@ mod tests {
             skipped: 153,
             ..Tally::default()
         };
-        let told = line(16, blocked.clone());
+        let summary = line(16, blocked.clone());
         assert!(
-            told.starts_with("16 targets asked for, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
-            "{told}"
+            summary.starts_with("16 targets asked for, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
+            "{summary}"
         );
         assert!(line(200, blocked).starts_with("200 targets: 6 ran, "));
         let made = Tally {

@@ -131,8 +131,8 @@ impl Peer {
         loop {
             let arguments = json!({"opId": place.op_id, "since": place.seen});
             let (host, stop) = (self.shared.host.clone(), cancel.clone());
-            let asked = tokio::task::spawn_blocking(move || host.call(entry, arguments, &stop)).await;
-            let outcome = asked.map_err(|_| Stopped(Box::new(|id| message::error(id, code::INTERNAL, "a bug of cortex"))))?;
+            let joined = tokio::task::spawn_blocking(move || host.call(entry, arguments, &stop)).await;
+            let outcome = joined.map_err(|_| Stopped(Box::new(|id| message::error(id, code::INTERNAL, "a bug of cortex"))))?;
             let answer = match outcome.result {
                 Ok(answered) => answered.answer,
                 Err(failed) => return Err(Stopped(Box::new(move |id| message::error_message(id, &failed, &outcome.said)))),

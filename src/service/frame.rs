@@ -300,9 +300,9 @@ mod tests {
     fn what_is_too_long_is_passed_over() {
         let long = vec![b'x'; LONGEST + 2];
         let lines = [b"{".as_slice(), &long, b"\n{}\n"].concat();
-        let told = read(&lines, 65536);
-        let [Frame::TooLong { bytes, begun }, next] = told.as_slice() else {
-            panic!("{} frames", told.len())
+        let frames = read(&lines, 65536);
+        let [Frame::TooLong { bytes, begun }, next] = frames.as_slice() else {
+            panic!("{} frames", frames.len())
         };
         assert!(*bytes > LONGEST && begun.starts_with(b"{xx") && *next == message("{}\n"));
         let longest = [vec![b'x'; LONGEST], b"\n".to_vec()].concat();
@@ -324,12 +324,12 @@ mod tests {
             let (mut there, here) = tokio::io::duplex(65536);
             let mut reader = Reader::new(here);
             let long = vec![b'{'; LONGEST + 1];
-            let (written, told) = tokio::join!(there.write_all(&long), async {
+            let (written, frame_read) = tokio::join!(there.write_all(&long), async {
                 assert!(reader.ready().await.expect("read"));
                 reader.next().await.expect("read")
             });
             written.expect("written");
-            assert!(matches!(told, Frame::TooLong { .. }), "{told:?}");
+            assert!(matches!(frame_read, Frame::TooLong { .. }), "{frame_read:?}");
             there.write_all(b"}}\n[]\n").await.expect("written");
             assert!(reader.ready().await.expect("read"));
             assert_eq!(reader.next().await.expect("read"), message("[]\n"));

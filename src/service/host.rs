@@ -128,19 +128,19 @@ pub struct Host {
 /// Progress of the current build, in targets.
 #[derive(Debug, Default)]
 pub struct Load {
-    asked: AtomicU64,
+    requested: AtomicU64,
     done: AtomicU64,
 }
 
 impl Load {
     /// Returns the progress in percent; `None` if no build runs.
     pub fn percent(&self) -> Option<u64> {
-        let (asked, done) = (self.asked.load(Relaxed), self.done.load(Relaxed));
-        (asked > 0).then(|| (done * 100 / asked).min(99))
+        let (requested, done) = (self.requested.load(Relaxed), self.done.load(Relaxed));
+        (requested > 0).then(|| (done * 100 / requested).min(99))
     }
 
     fn clear(&self) {
-        self.asked.store(0, Relaxed);
+        self.requested.store(0, Relaxed);
         self.done.store(0, Relaxed);
     }
 }
@@ -149,7 +149,7 @@ impl Observer for Load {
     fn event(&self, event: &Event<'_>) {
         match event {
             Event::Requested { targets } => {
-                self.asked.fetch_add(*targets as u64, Relaxed);
+                self.requested.fetch_add(*targets as u64, Relaxed);
             }
             Event::Ran { .. } | Event::Hit { .. } | Event::Verified { .. } | Event::Failed { .. } | Event::Skipped { .. } => {
                 self.done.fetch_add(1, Relaxed);
@@ -231,8 +231,8 @@ impl Host {
                 .sharing_graph(&self.graphs)
                 .telling(tell.clone(), hear.clone())
                 .in_room(room);
-            let asked = (entry, arguments.clone(), question.clone());
-            let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
+            let call = (entry, arguments.clone(), question.clone());
+            let answering = AssertUnwindSafe(|| self.answer(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.locks_held().into_iter().filter(|hold| hold.filed().is_some()).collect();
             context.close();

@@ -30,18 +30,18 @@ impl Shared {
             return Some(answer);
         }
         Some(match MethodCall::read(&method, params) {
-            Ok(asked) => self.answer_asked(&id, asked).await,
+            Ok(call) => self.answer_asked(&id, call).await,
             Err((code, why)) => message::error(&id, code, &why),
         })
     }
 
-    async fn answer_asked(&self, id: &Value, asked: MethodCall) -> Value {
+    async fn answer_asked(&self, id: &Value, call: MethodCall) -> Value {
         let Ok(_worker) = self.workers.acquire().await else {
             return message::error(id, code::BUSY, "the service ends");
         };
         let cancel = CancelOnDrop(Cancel::default());
         let (host, stop) = (self.host.clone(), cancel.0.clone());
-        let MethodCall { entry, arguments, cli, .. } = asked;
+        let MethodCall { entry, arguments, cli, .. } = call;
         let answering = move || host.call_with(entry, arguments, &stop, Asker::of(Patience::Long));
         match tokio::task::spawn_blocking(answering).await {
             Ok(outcome) => reply_to(id, outcome, cli),

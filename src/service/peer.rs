@@ -72,11 +72,11 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
             Ok(Frame::End)
         }
     };
-    let asked = match tokio::time::timeout(HEARING, first).await {
+    let first_message = match tokio::time::timeout(HEARING, first).await {
         Ok(Ok(Frame::Message(bytes))) => message::parse(&bytes).ok(),
         _ => None,
     };
-    let (id, method) = match asked {
+    let (id, method) = match first_message {
         Some(Message::Request { id, method, .. }) => (id, method),
         _ => (Value::Null, String::new()),
     };
@@ -84,9 +84,9 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
         .answer_about_service(&id, &method)
         .unwrap_or_else(|| message::error(&id, code::BUSY, FULL));
     let answer = answer.to_string();
-    let told = frame::write(&mut to, reader.framing(), answer.as_bytes());
+    let written = frame::write(&mut to, reader.framing(), answer.as_bytes());
     // The client may have stopped reading.
-    let _ = tokio::time::timeout(HEARING, told).await;
+    let _ = tokio::time::timeout(HEARING, written).await;
     if method == STOP {
         shared.stop.notify_one();
     }
@@ -95,13 +95,13 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
 impl Shared {
     /// Answers a question about the service itself; `None` for another method.
     pub(super) fn answer_about_service(&self, id: &Value, method: &str) -> Option<Value> {
-        let told = match method {
+        let answer = match method {
             "ping" | STOP => json!({}),
             "methods" => LISTING.clone(),
             "cortex.about" => self.about(),
             _ => return None,
         };
-        Some(message::answer(id, told))
+        Some(message::answer(id, answer))
     }
 
     fn about(&self) -> Value {
@@ -232,14 +232,14 @@ impl Peer {
                 }
             };
         }
-        let told = match MethodCall::read(method, params) {
-            Ok(asked) => self.register_request(&id).map(|cancel| (asked, cancel)),
+        let outcome = match MethodCall::read(method, params) {
+            Ok(call) => self.register_request(&id).map(|cancel| (call, cancel)),
             Err(why) => Err(message::error(&id, why.0, &why.1)),
         };
-        match told {
-            Ok((asked, cancel)) => {
+        match outcome {
+            Ok((call, cancel)) => {
                 let peer = self.clone();
-                tokio::spawn(async move { peer.answer(id, asked, cancel).await });
+                tokio::spawn(async move { peer.answer(id, call, cancel).await });
             }
             Err(refused) => self.send(refused).await,
         }
@@ -270,19 +270,19 @@ impl Peer {
         }
     }
 
-    async fn answer(&self, id: Value, asked: MethodCall, cancel: Cancel) {
+    async fn answer(&self, id: Value, call: MethodCall, cancel: Cancel) {
         // The permit lasts until the answer is queued: for a client that does not read, no further answer is computed.
         let Ok(_working) = self.working.acquire().await else { return };
-        let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().send_progress(token)));
+        let progress = call.progress.clone().map(|token| tokio::spawn(self.clone().send_progress(token)));
         let host = self.shared.host.clone();
-        let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());
-        let patience = if asked.cli || progress.is_some() {
+        let (entry, arguments, stop) = (call.entry, call.arguments, cancel.clone());
+        let patience = if call.cli || progress.is_some() {
             Patience::Long
         } else {
             Patience::Short
         };
         let asker = Asker {
-            tell: asked.cli.then(|| self.teller()),
+            tell: call.cli.then(|| self.teller()),
             ..Asker::of(patience)
         };
         let outcome = match self.worker(patience).await {
@@ -297,7 +297,7 @@ impl Peer {
         }
         let message = match outcome {
             _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "the request was taken back"),
-            Ok(outcome) => reply_to(&id, outcome, asked.cli),
+            Ok(outcome) => reply_to(&id, outcome, call.cli),
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };
         self.answer_request(&id, message).await;

@@ -18,12 +18,12 @@ pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
     };
     let disk = Disk::new(&root).guarded(guard).logging(context.logs());
     let mut folders = BTreeSet::new();
-    let told = move |moved: &engine::watch::Moved| {
+    let on_move = move |moved: &engine::watch::Moved| {
         // An error of this read is reported to the next edit.
         if let Ok(found) = notice(&disk, moved.as_ref(), now()) {
             folders = found;
         }
         folders.clone()
     };
-    Lookout::start(&root, told).ok()
+    Lookout::start(&root, on_move).ok()
 }

@@ -46,7 +46,7 @@ pub fn section(html: &mut Html, report: &Report) {
             },
         );
         html.element("ul", &[("class", "legend")], |html| {
-            let asked = report.builds.iter().any(timeline::asked_models);
+            let has_answers = report.builds.iter().any(timeline::asked_models);
             let failed = report.builds.iter().any(|build| build.counts.failed > 0);
             let parts = [
                 ("k-ran", "made", true),
@@ -55,18 +55,18 @@ pub fn section(html: &mut Html, report: &Report) {
             ];
             for (class, word, shown) in parts
                 .into_iter()
-                .chain([("k-full", "new answers", asked), ("k-patch", "patches", asked)])
+                .chain([("k-full", "new answers", has_answers), ("k-patch", "patches", has_answers)])
             {
                 if shown {
                     html.element("li", &[], |html| html.line("span", &[("class", &format!("key {class}"))], word));
                 }
             }
         });
-        let asked = report.builds.iter().any(timeline::asked_models);
+        let has_answers = report.builds.iter().any(timeline::asked_models);
         html.line(
             "p",
             &[("class", "note columns-are")],
-            &format!("{COLUMNS}{}", if asked { PAID_COLUMNS } else { "" }),
+            &format!("{COLUMNS}{}", if has_answers { PAID_COLUMNS } else { "" }),
         );
         table(html, report);
     });
@@ -94,7 +94,7 @@ struct Chart<'a> {
     /// The largest number of answers in a build.
     most_answers: u64,
     /// Whether a build asked a model.
-    asked: bool,
+    has_answers: bool,
     /// Width of a build with its gap, and of its bar.
     step: u32,
     bar: u32,
@@ -112,20 +112,20 @@ fn text(value: u32) -> String {
 fn chart(html: &mut Html, report: &Report) {
     let builds = &report.builds;
     let most = builds.iter().map(|build| build.counts.ran.max(build.counts.hits()));
-    let asked = builds.iter().any(timeline::asked_models);
+    let has_answers = builds.iter().any(timeline::asked_models);
     let step = (1_080 / u32::try_from(builds.len()).unwrap_or(1).max(1)).clamp(16, 44);
     let money = 2 * HALF + 60;
     let chart = Chart {
         report,
         most: most.max().unwrap_or(0),
         most_answers: builds.iter().map(|build| build.answers.sum()).max().unwrap_or(0).max(1),
-        asked,
+        has_answers,
         step,
         bar: step - (step / 4).max(3),
         width: LEFT + step * u32::try_from(builds.len()).unwrap_or(0) + 12,
         middle: HALF + 14,
         money,
-        bottom: if asked { money + MONEY + 8 } else { 2 * HALF + 46 },
+        bottom: if has_answers { money + MONEY + 8 } else { 2 * HALF + 46 },
     };
     chart.write(html);
 }
@@ -194,7 +194,7 @@ impl Chart<'_> {
                 ("y2", &text(self.middle)),
             ],
         );
-        if self.asked {
+        if self.has_answers {
             html.line(
                 "text",
                 &[
@@ -243,7 +243,7 @@ impl Chart<'_> {
             if build.counts.failed > 0 {
                 rect("k-failed", self.middle.saturating_sub(made + 7), 5);
             }
-            if self.asked {
+            if self.has_answers {
                 let tall = |number: u64| {
                     u32::try_from(number * u64::from(MONEY) / self.most_answers)
                         .unwrap_or(0)
@@ -301,7 +301,7 @@ fn cost(build: &BuildRecord, report: &Report) -> Option<String> {
 }
 
 fn table(html: &mut Html, report: &Report) {
-    let asked = report.builds.iter().any(timeline::asked_models);
+    let has_answers = report.builds.iter().any(timeline::asked_models);
     let mut columns = vec![
         ("Build", false),
         ("When", false),
@@ -313,7 +313,7 @@ fn table(html: &mut Html, report: &Report) {
         ("Took", true),
         ("Saved", true),
     ];
-    if asked {
+    if has_answers {
         columns.extend([
             ("Answers", true),
             ("Patches", true),
@@ -344,7 +344,7 @@ fn table(html: &mut Html, report: &Report) {
                     for build in report.builds.iter().rev() {
                         html.newline();
                         html.element("tr", &[("id", &format!("build-{}", build.number))], |html| {
-                            row(html, build, report, asked)
+                            row(html, build, report, has_answers)
                         });
                     }
                 });
@@ -361,7 +361,7 @@ fn table(html: &mut Html, report: &Report) {
     }
 }
 
-fn row(html: &mut Html, build: &BuildRecord, report: &Report, asked: bool) {
+fn row(html: &mut Html, build: &BuildRecord, report: &Report, has_answers: bool) {
     html.line("th", &[("scope", "row")], &build.number.to_string());
     html.line("td", &[("class", "when")], moment(build.at).trim_end_matches(" UTC"));
     html.element("td", &[("class", "command")], |html| {
@@ -391,7 +391,7 @@ fn row(html: &mut Html, build: &BuildRecord, report: &Report, asked: bool) {
             duration(build.saved_us)
         },
     ];
-    if asked {
+    if has_answers {
         let spent = build.spent.clone().unwrap_or_default();
         cells.extend([
             number(build.answers.full + build.answers.rejected),

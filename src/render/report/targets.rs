@@ -50,7 +50,7 @@ pub fn tops(html: &mut Html, report: &Report) {
     });
 }
 
-fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> Option<u64>, told: &dyn Fn(u64) -> String) {
+fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> Option<u64>, format_value: &dyn Fn(u64) -> String) {
     let mut all: Vec<(u64, &Target)> = report
         .targets
         .iter()
@@ -64,7 +64,7 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
             for (value, target) in all.iter().take(TOP) {
                 html.element("li", &[], |html| {
                     label(html, &target.label);
-                    html.line("span", &[("class", "value")], &told(*value));
+                    html.line("span", &[("class", "value")], &format_value(*value));
                     let width = (u128::from(*value) * 1_000 / u128::from(most)).max(4).to_string();
                     html.element(
                         "svg",
@@ -79,7 +79,7 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
         });
         html.element("p", &[("class", "scale-of"), ("aria-hidden", "true")], |html| {
             html.line("span", &[], "0");
-            html.line("span", &[], &told(most));
+            html.line("span", &[], &format_value(most));
         });
     });
 }
