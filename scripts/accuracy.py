@@ -105,8 +105,7 @@ def facts_of_cortex(program, target, work, name, kept):
 LOOSE = "(loose files)"
 
 
-def manifest_of(ours, target):
-    """The oracle's manifest of the projects that cortex found."""
+def facts_of_compiler(ours, target, work, name, *options):
     projects = [record for record in ours if record["k"] == "project"]
     named = [record["p"] for record in projects if record["p"]]
     asked = []
@@ -121,17 +120,13 @@ def manifest_of(ours, target):
             "files": [str(target / file) for file in record["files"] + record.get("linked", [])],
             "under": {str(target / file): symbols for file, symbols in record.get("under", {}).items()},
         })
-    return oracle.manifest(asked)
-
-
-def facts_of_compiler(ours, target, work, name):
-    text = manifest_of(ours, target)
+    text = oracle.manifest(asked)
     program = (oracle.folder() / "roslyn" / "oracle.dll").read_bytes()
     key = hashlib.sha256(text.encode() + program + git("rev-parse", "HEAD", cwd=target).encode()).hexdigest()[:12]
     out = work / f"{name}.{key}.jsonl"
     if not out.exists():
         part = out.with_suffix(".part")
-        oracle.run(text, target, part)
+        oracle.run(text, target, part, *options)
         part.rename(out)
     return oracle.read(out)
 

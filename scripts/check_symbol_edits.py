@@ -10,7 +10,8 @@
     --work DIR                          where checkouts go (default: scripts/.work/symbol-edits)
 
 The compiler reads the sources as scripts/accuracy.py has it: with the references of .NET and no packages. Compared are all uses of members
-and types: what binds, binds still, to the same symbol, whose name may be another; what does not bind is what did not before.
+and written names of types, and all errors: what binds, binds still, to the same symbol, whose name may be another; what does not bind is what did
+not before. Every fourth rename asks for the name of another symbol beside it.
 CORTEX_ORACLE names the folder of the compiler."""
 
 import argparse
@@ -57,11 +58,23 @@ def parameters(signature):
     return [piece.split("=")[0].split()[-1] for piece in pieces], bool(pieces) and pieces[0].startswith("this ")
 
 
-def command(program, target, edit, path, number):
+def own_name(path):
+    """The name of a symbol without what it stands in."""
+    return re.split(r"[`(]", path.split("#")[-1])[0].split(".")[-1].split("+")[-1]
+
+
+def name_beside(path, paths):
+    """The name of the first other symbol of the same type or namespace."""
+    scope = path.rpartition("#")[0] or re.split(r"[`]", path)[0].rpartition(".")[0]
+    beside = (other for other in paths if other != path and other.startswith(scope) and ("#" in other) == ("#" in path))
+    return next((own_name(other) for other in beside if own_name(other) != own_name(path)), None)
+
+
+def command(program, target, edit, path, number, paths):
     """The edit of a symbol; none where it cannot be put together."""
     if edit == "rename":
-        name = re.split(r"[`(]", path.split("#")[-1])[0].split(".")[-1].split("+")[-1]
-        return ["rename", path, f"{name}Renamed{number}"]
+        taken = name_beside(path, paths) if number % 4 == 0 else None
+        return ["rename", path, taken or f"{own_name(path)}Renamed{number}"]
     if edit == "move":
         return ["edit", "move_type", "--symbol", path]
     signature = next((line for line in run(program, target, "outline", path).stdout.splitlines() if line.startswith("  + ")), "")
@@ -76,9 +89,11 @@ def command(program, target, edit, path, number):
 
 
 def uses(records, by_file):
-    """All uses, in the order of places, by file or together."""
+    """All uses, and by file also written names of types, in the order of places, by file or together."""
     found = collections.defaultdict(list)
     for record in records:
+        if record["k"] == "occ" and by_file:
+            found[f"{record['f']} (types)"].append((record["o"], record["c"], record["w"], record["to"]))
         if record["k"] == "use":
             found[record["f"] if by_file else ""].append(((record["l"], record["c"]) if by_file else record["t"], record["u"], record["w"], record["to"]))
     return {file: sorted(rows) for file, rows in found.items()}
@@ -98,10 +113,12 @@ def differences(before, after, by_file):
             if row[1:3] != other[1:3]:
                 told.append(f"{place}:{row[0]}: {row[1:]} became {other[1:]}")
                 break
-            if names.setdefault(row[3], other[3]) != other[3] and row[2] == "s":
+            if names.setdefault(row[3], other[3]) != other[3] and row[2] in ("s", "source"):
                 told.append(f"{place}:{row[0]}: {row[3]} is {names[row[3]]} elsewhere and {other[3]} here")
         if len(left) != len(right):
             told.append(f"{place}: {len(right)} uses, and {len(left)} before")
+    errors = [collections.Counter((record["f"], record["id"]) for record in records if record["k"] == "error") for records in (before, after)]
+    told += [f"{file}: {count} new {code}" for (file, code), count in (errors[1] - errors[0]).items()]
     gaps = [sum(record["k"] == "gap" for record in records) for records in (before, after)]
     if gaps[0] != gaps[1]:
         told.append(f"{gaps[1]} names are not bound, and {gaps[0]} were not before")
@@ -146,16 +163,19 @@ def main():
         def compile_now():
             nonlocal looks
             looks += 1
-            return accuracy.facts_of_compiler(accuracy.facts_of_cortex(program, target, work, name, False), target, work, f"{name}.{asked.edit}.{asked.seed}.{looks}")
+            return accuracy.facts_of_compiler(accuracy.facts_of_cortex(program, target, work, name, False), target, work, f"{name}.{asked.edit}.{asked.seed}.{looks}", "--errors")
 
         for old in work.glob(f"{name}.{asked.edit}.{asked.seed}.*"):
             old.unlink()
         before = compile_now()
-        chosen = symbols(ours, KINDS[asked.edit])
+        paths = symbols(ours, KINDS[asked.edit])
+        chosen = list(paths)
         random.Random(asked.seed).shuffle(chosen)
-        chosen, made, why, told, batch = chosen[:asked.count], 0, collections.Counter(), [], []
+        # Members first: a renamed type is another's name no more.
+        chosen = sorted(chosen[:asked.count], key=lambda path: ("#" not in path, -path.count("+")))
+        made, why, told, batch = 0, collections.Counter(), [], []
         for number, path in enumerate(chosen, 1):
-            words = command(program, target, asked.edit, path, number)
+            words = command(program, target, asked.edit, path, number, paths)
             ran = run(program, target, *words) if words else subprocess.CompletedProcess([], 2, "", "no signature")
             if ran.returncode == 0:
                 made += 1

@@ -17,19 +17,19 @@ use engine::build::session::Session;
 use engine::build::watched::Moment;
 use engine::manifest::model::Rule;
 use engine::manifest::template::Piece;
-use engine::values::digest::Digest;
 use engine::values::table::write_table;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
+use workbench::context::saved_documents::{self, SavedDocuments};
 use workbench::context::secret::WithheldFiles;
 use workbench::context::shelf::IndexWithSources;
 use workbench::health::Health;
 use workbench::other_languages::names::OtherNames;
 use workbench::symbols::index::Symbols;
-use workbench::symbols::outputs::{Output, Outputs};
+use workbench::symbols::outputs::{ListedOutputs, Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
 use workbench::symbols::word_index::{WordIndex, WordSource};
 use workbench::workspace::Workspace;
@@ -344,9 +344,21 @@ impl<'c> Desk<'c> {
         {
             return Ok(index.clone());
         }
-        let before = before.as_ref().map(|(known, _)| &known.index);
         let others = self.other_names()?;
-        let index = Index::read(self, &names.symbols, &others, before)?;
+        let root = self.open()?.0.root.clone();
+        let saved = match &before {
+            Some(_) => SavedDocuments::default(),
+            None => SavedDocuments::read(&root),
+        };
+        let known = |key: &str| match &before {
+            Some((before, _)) => before.index.document(before.index.find(key)?).cloned(),
+            None => saved.document(key),
+        };
+        let index = Index::read(self, &names.symbols, &others, known)?;
+        if self.context.overlay().is_none() && index.is_worth_saving() {
+            // Without the file the next process builds the documents again.
+            let _ = saved_documents::write(&root, &index);
+        }
         let host = self.memory();
         let (workspace, session) = self.open()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
@@ -382,9 +394,6 @@ impl<'c> Desk<'c> {
     }
 }
 
-/// Labels of targets with the digests of their outputs, if they have any.
-type ListedOutputs = Vec<(Arc<str>, Option<Digest>)>;
-
 impl Desk<'_> {
     /// Makes a word index, or takes over what did not change of the last one.
     fn read_words(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
@@ -403,23 +412,22 @@ impl Desk<'_> {
         if self.memory().is_some() && stands() {
             return Ok(before);
         }
-        let listed = self.listed(&pattern)?;
+        let listed = self.list(&pattern)?;
         let read = |labels: &[String]| self.read_anew(labels);
         Ok(Arc::new(WordIndex::update(source, listed, Some(&before), read)?))
-    }
-
-    /// Returns the targets of labels or patterns with the digests of their outputs; builds those that are not current.
-    fn listed(&mut self, labels: &[String]) -> Result<ListedOutputs, Failed> {
-        let (context, method) = (self.context, self.method);
-        let (_, session) = self.open()?;
-        let (report, code) = list_outputs(context, session, method, labels)?;
-        self.worsen(code);
-        Ok(report.roots.into_iter().map(|root| (root.label, root.output)).collect())
     }
 }
 
 impl Outputs for Desk<'_> {
     type Error = Failed;
+
+    fn list(&mut self, patterns: &[String]) -> Result<ListedOutputs, Failed> {
+        let (context, method) = (self.context, self.method);
+        let (_, session) = self.open()?;
+        let (report, code) = list_outputs(context, session, method, patterns)?;
+        self.worsen(code);
+        Ok(report.roots.into_iter().map(|root| (root.label, root.output)).collect())
+    }
 
     fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Failed> {
         if let Some(known) = self.words.get(&source) {

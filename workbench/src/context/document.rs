@@ -1,5 +1,5 @@
 //! The searchable data of a type: the weighted words of its names, declarations, code and documentation, and the types that it uses. It is built from
-//! `:structure`, `:impl`, `:xmldoc` and `:deps`, so it lacks comments inside bodies; it keeps `:outline` for display.
+//! `:structure`, `:impl`, `:xmldoc` and `:deps`, so it lacks comments inside bodies.
 
 use super::words::for_each_word;
 use crate::other_languages::files::outlined;
@@ -37,14 +37,14 @@ pub struct Document {
     /// Digest of all its inputs.
     pub digest: Digest,
     /// Its words, sorted, each with its weight and whether it names the type or a member.
-    pub words: Vec<(Box<str>, u32, bool)>,
+    pub words: Vec<(Arc<str>, u32, bool)>,
     /// Sum of the weights of its words.
     pub length: u32,
     /// Estimated tokens of its source, without nested types.
     pub size: usize,
     /// The types that it uses, by key; the flag tells whether by declarations.
     pub uses: Vec<(String, bool)>,
-    /// Its outline.
+    /// The outline of a file of another language; that of a type is an output of its own.
     pub outline: Option<Arc<[u8]>>,
 }
 
@@ -59,24 +59,19 @@ pub struct Parts {
     pub docs: Option<Arc<[u8]>>,
     /// `:deps`.
     pub deps: Option<Arc<[u8]>>,
-    /// `:outline`.
-    pub outline: Option<Arc<[u8]>>,
 }
 
-impl Parts {
-    fn all(&self) -> [&[u8]; 5] {
-        [&self.structure, &self.code, &self.docs, &self.deps, &self.outline].map(|part| part.as_deref().unwrap_or_default())
+/// Returns the digest of the outputs that a document is built from, and of the type's files.
+pub fn inputs_digest(parts: &[Option<Digest>], files: &[String]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&part.map_or([0; 32], |digest| digest.0));
     }
-
-    /// Returns the digest of all of them and of the type's files.
-    pub fn digest(&self, files: &[String]) -> Digest {
-        let mut hasher = blake3::Hasher::new();
-        for part in self.all().into_iter().chain(files.iter().map(|file| file.as_bytes())) {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-        Digest(hasher.finalize().into())
+    for file in files {
+        hasher.update(&(file.len() as u64).to_le_bytes());
+        hasher.update(file.as_bytes());
     }
+    Digest(hasher.finalize().into())
 }
 
 /// The searched fields of a line of a structure or an implementation.
@@ -106,7 +101,7 @@ impl Default for Body<'_> {
 
 /// Words with their weights.
 #[derive(Default)]
-struct Tally(FxHashMap<Box<str>, (u32, bool)>);
+struct Tally(FxHashMap<Arc<str>, (u32, bool)>);
 
 impl Tally {
     fn add(&mut self, text: &str, counts: u32) {
@@ -143,8 +138,8 @@ impl Tally {
 }
 
 impl Document {
-    /// Creates the document of a type in these files.
-    pub fn new(key: &str, files: &[String], parts: &Parts) -> Self {
+    /// Creates the document of a type in these files. `digest` is that of its inputs.
+    pub fn new(key: &str, files: &[String], parts: &Parts, digest: Digest) -> Self {
         let mut tally = Tally::default();
         tally.add(simple_name(key), IN_NAME);
         tally.add(namespace(key), ELSEWHERE);
@@ -168,12 +163,12 @@ impl Document {
             names: vec![simple_name(key).to_owned()],
             language: None,
             is_generated: false,
-            digest: parts.digest(files),
+            digest,
             length: words.iter().map(|(_, counts, _)| counts).sum(),
             words,
             size: (bytes as f64 / BYTES).ceil() as usize,
             uses: uses(key, parts.deps.as_deref().unwrap_or_default()),
-            outline: parts.outline.clone(),
+            outline: None,
         }
     }
 
@@ -272,7 +267,7 @@ mod tests {
             docs: bytes("{\"members\":{\"Fill\":\"<summary>Pours <see cref=\\\"Water\\\"/> in.</summary>\"},\"type\":\"\"}"),
             ..Parts::default()
         };
-        let document = Document::new("A.Box", &["src/Boxes/Box.cs".to_owned()], &parts);
+        let document = Document::new("A.Box", &["src/Boxes/Box.cs".to_owned()], &parts, Digest::of(b""));
         assert_eq!(
             counts(&document, "box"),
             Some((IN_NAME + 3, true)),
@@ -295,9 +290,8 @@ mod tests {
             code: bytes("\u{0}"),
             docs: bytes("[1"),
             deps: bytes("{}"),
-            outline: None,
         };
-        let document = Document::new("A.Lid", &[], &parts);
+        let document = Document::new("A.Lid", &[], &parts, Digest::of(b""));
         assert_eq!((document.words.len(), document.uses.len()), (1, 0), "{document:?}");
     }
 

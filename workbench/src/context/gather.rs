@@ -1,4 +1,4 @@
-//! Gathers the texts of chosen types: outlines from the index, and sources from the shelf or the workspace: of named types that may fit, of named
+//! Gathers the texts of chosen types, from the shelf or the workspace: outlines of all, and sources of named types that may fit, of named
 //! members, and of the first other types with their members.
 
 use super::answers::{LOOKED_AT, rate};
@@ -9,7 +9,7 @@ use super::members::{Stretch, stretches};
 use super::mentioned::Mention;
 use super::shelf::{Code, IndexWithSources};
 use crate::symbols::meaning::Candidate;
-use crate::symbols::outputs::{Outputs, file_label, read_one};
+use crate::symbols::outputs::{Outputs, file_label, read_one, type_label};
 use crate::symbols::source::sources_with_members;
 use producers::text::decode;
 use std::collections::BTreeMap;
@@ -41,6 +41,7 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wan
     let documents = || chosen.iter().filter_map(|one| Some((one, known.index.document(one.at)?)));
     let named = documents().filter(|(one, _)| one.mention.is_some() && known.index.size(one.at) / OVER <= budget);
     let others = documents().filter(|(one, _)| one.mention.is_none()).take(LOOKED_AT);
+    let outlines = outlines(outputs, known, chosen)?;
     let codes = codes(outputs, known, named.chain(others).map(|(one, document)| (one.at, &**document)))?;
     let stretches = stretches(outputs, &known.index, mentions)?;
     let texts = documents().map(|(one, document)| {
@@ -50,7 +51,11 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wan
             .cloned()
             .collect();
         let code = codes.get(&one.at);
-        let outline = document.outline.as_deref().unwrap_or_default();
+        let outline = document
+            .outline
+            .as_deref()
+            .or(outlines.get(&one.at).map(|outline| &**outline))
+            .unwrap_or_default();
         let is_named = one.mention.is_some() || !named.is_empty();
         let answering = code.filter(|_| !is_named).map_or(&[][..], |code| &code.members);
         Texts {
@@ -70,6 +75,29 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wan
     let answering = texts.iter_mut().filter(|text| text.named == 0).flat_map(|text| &mut text.members);
     rate(&known.index, words, answering);
     Ok(texts)
+}
+
+/// Returns the outlines of types by their indices: reads those that the shelf lacks and stores them there.
+fn outlines<O: Outputs>(outputs: &mut O, known: &IndexWithSources, chosen: &[Chosen]) -> Result<BTreeMap<usize, Arc<[u8]>>, O::Error> {
+    let (mut outlines, mut missing) = (BTreeMap::new(), Vec::new());
+    for one in chosen {
+        match (known.shelf.outline(one.at), known.index.document(one.at)) {
+            (Some(outline), _) => _ = outlines.insert(one.at, outline),
+            (None, Some(document)) if document.language.is_none() => missing.push((one.at, type_label(&document.key, "outline"))),
+            (None, _) => {}
+        }
+    }
+    missing.sort_by(|one, other| one.1.cmp(&other.1));
+    let labels: Vec<String> = missing.iter().map(|(_, label)| label.clone()).collect();
+    let read = if labels.is_empty() { Vec::new() } else { outputs.read(&labels)? };
+    let by_label: BTreeMap<String, Option<Arc<[u8]>>> = read.into_iter().map(|output| (output.label, output.bytes)).collect();
+    for (at, label) in missing {
+        if let Some(Some(outline)) = by_label.get(&label) {
+            known.shelf.insert_outline(at, outline.clone());
+            outlines.insert(at, outline.clone());
+        }
+    }
+    Ok(outlines)
 }
 
 /// Returns the sources of types by their indices: reads those that the shelf lacks and stores them there.

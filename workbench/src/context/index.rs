@@ -2,7 +2,7 @@
 //!
 //! An index is built once from the outputs of all types and then queried any number of times. After a change, unchanged types are taken over.
 
-use super::document::{Document, Parts};
+use super::document::{Document, Parts, inputs_digest};
 use super::words::for_each_word;
 use crate::other_languages::names::OtherNames;
 use crate::symbols::index::{Symbols, simple_name};
@@ -22,7 +22,11 @@ const K1: f32 = 1.2;
 const B: f32 = 0.6;
 
 /// The targets that are read of all types; each gives a part of a document.
-const TARGETS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "outline"];
+const TARGETS: [&str; 4] = ["structure", "impl", "xmldoc", "deps"];
+/// Outputs are read by pattern if more than one type in this many changed, otherwise by label.
+const ALL_IF_ONE_IN: usize = 4;
+/// Documents are saved if more than one in this many was built.
+const SAVED_IF_ONE_IN: usize = 64;
 
 /// An edge from a type to another one that it uses, or back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +43,7 @@ pub struct Index {
     /// In the order of their keys.
     documents: Vec<Arc<Document>>,
     /// The types that contain each word, with its weight there.
-    postings: FxHashMap<Box<str>, Vec<(u32, u32)>>,
+    postings: FxHashMap<Arc<str>, Vec<(u32, u32)>>,
     uses: Vec<Vec<Edge>>,
     users: Vec<Vec<Edge>>,
     files: FxHashMap<String, Vec<usize>>,
@@ -48,6 +52,14 @@ pub struct Index {
     mean: f32,
     /// Labels of outputs that are missing.
     pub unread: Vec<String>,
+    /// Number of documents that were built, not taken over.
+    built: usize,
+}
+
+/// Returns the package of a type's target, and its number in [`TARGETS`].
+fn package_and_target(label: &str) -> Option<(&str, usize)> {
+    let (package, target) = label.strip_prefix("//types/")?.rsplit_once(':')?;
+    Some((package, TARGETS.iter().position(|one| *one == target)?))
 }
 
 impl Index {
@@ -101,60 +113,88 @@ impl Index {
         index
     }
 
-    /// Builds the index from the workspace's outputs; takes unchanged documents from `before`.
+    /// Builds the index from the workspace's outputs; `known` returns the document of a type or file that was built before, and is taken over where
+    /// its inputs are the same.
     ///
     /// # Errors
     /// When the outputs cannot be read or are malformed.
-    pub fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, others: &OtherNames, before: Option<&Self>) -> Result<Self, O::Error> {
-        let mut parts: FxHashMap<String, Parts> = FxHashMap::default();
+    pub fn read<O: Outputs>(
+        outputs: &mut O,
+        symbols: &Symbols,
+        others: &OtherNames,
+        known: impl Fn(&str) -> Option<Arc<Document>>,
+    ) -> Result<Self, O::Error> {
         let mut unread = others.unread.clone();
-        let patterns = match symbols.is_empty() {
+        let patterns = TARGETS.map(|target| format!("//types/...:{target}"));
+        let listed = match symbols.is_empty() {
             true => Vec::new(),
-            false => TARGETS.map(|target| format!("//types/...:{target}")).to_vec(),
+            false => outputs.list(&patterns)?,
         };
-        let read = if patterns.is_empty() {
-            Vec::new()
-        } else {
-            outputs.read(&patterns)?
-        };
-        for output in read {
-            let named = output.label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
-            let Some((package, target)) = named else { continue };
-            let of = parts.entry(package.to_owned()).or_default();
-            if output.bytes.is_none() {
-                unread.push(output.label.clone());
-            }
-            match target {
-                "structure" => of.structure = output.bytes,
-                "impl" => of.code = output.bytes,
-                "xmldoc" => of.docs = output.bytes,
-                "deps" => of.deps = output.bytes,
-                _ => of.outline = output.bytes,
+        let mut digests: FxHashMap<&str, [Option<Digest>; TARGETS.len()]> = FxHashMap::default();
+        for (label, digest) in &listed {
+            let Some((package, target)) = package_and_target(label) else {
+                continue;
+            };
+            match digest {
+                Some(_) => digests.entry(package).or_default()[target] = *digest,
+                None => unread.push(label.to_string()),
             }
         }
-        let keys: Vec<(usize, &str)> = symbols.keys().enumerate().collect();
-        let made: Result<Vec<Arc<Document>>, SymbolError> = keys
-            .into_par_iter()
-            .map(|(at, key)| {
-                let row = symbols.row(at)?;
-                let none = Parts::default();
-                let parts = parts.get(&escape(key)).unwrap_or(&none);
-                let known = before.and_then(|before| before.document(before.find(key)?));
-                match known.filter(|known| known.digest == parts.digest(&row.files) && known.is_generated == row.generated) {
-                    Some(known) => Ok(known.clone()),
-                    None => Ok(Arc::new(Document {
-                        is_generated: row.generated,
-                        ..Document::new(key, &row.files, parts)
-                    })),
-                }
+        let (mut documents, mut changed) = (Vec::with_capacity(symbols.len()), Vec::new());
+        for (at, key) in symbols.keys().enumerate() {
+            let row = symbols.row(at)?;
+            let package = escape(key);
+            let digests = digests.get(&*package).copied().unwrap_or_default();
+            let digest = inputs_digest(&digests, &row.files);
+            match known(key).filter(|known| known.digest == digest && known.is_generated == row.generated) {
+                Some(known) => documents.push(known),
+                None => changed.push((key, package, row, digests, digest)),
+            }
+        }
+        let labels: Vec<String> = match changed.len() * ALL_IF_ONE_IN > symbols.len() {
+            true => patterns.to_vec(),
+            false => {
+                let of_type = |(_, package, _, digests, _): &(_, String, _, [Option<Digest>; 4], _)| {
+                    let built = TARGETS.iter().zip(*digests).filter(|(_, digest)| digest.is_some());
+                    built.map(|(target, _)| format!("//types/{package}:{target}")).collect::<Vec<_>>()
+                };
+                changed.iter().flat_map(of_type).collect()
+            }
+        };
+        let mut parts: FxHashMap<String, Parts> = FxHashMap::default();
+        let read = if labels.is_empty() { Vec::new() } else { outputs.read(&labels)? };
+        for output in read {
+            let Some((package, target)) = package_and_target(&output.label) else {
+                continue;
+            };
+            let of = parts.entry(package.to_owned()).or_default();
+            *[&mut of.structure, &mut of.code, &mut of.docs, &mut of.deps][target] = output.bytes;
+        }
+        let built = changed.len();
+        documents.par_extend(changed.into_par_iter().map(|(key, package, row, _, digest)| {
+            let none = Parts::default();
+            Arc::new(Document {
+                is_generated: row.generated,
+                ..Document::new(key, &row.files, parts.get(&package).unwrap_or(&none), digest)
             })
-            .collect();
-        let mut documents = made?;
-        documents.extend(other_documents(outputs, others, before, &mut unread)?);
+        }));
+        let (other, built_other) = other_documents(outputs, others, known, &mut unread)?;
+        documents.extend(other);
         Ok(Self {
             unread,
+            built: built + built_other,
             ..Self::new(documents)
         })
+    }
+
+    /// Whether so many documents were built that the next process should not build them again.
+    pub fn is_worth_saving(&self) -> bool {
+        self.built * SAVED_IF_ONE_IN > self.len()
+    }
+
+    /// Returns the documents, in the order of their keys.
+    pub fn documents(&self) -> &[Arc<Document>] {
+        &self.documents
     }
 
     /// Returns the number of types.
@@ -288,19 +328,20 @@ impl Index {
     }
 }
 
-/// Returns the documents of files of other languages.
+/// Returns the documents of files of other languages, and how many of them were built.
 fn other_documents<O: Outputs>(
     outputs: &mut O,
     others: &OtherNames,
-    before: Option<&Index>,
+    known: impl Fn(&str) -> Option<Arc<Document>>,
     unread: &mut Vec<String>,
-) -> Result<Vec<Arc<Document>>, O::Error> {
+) -> Result<(Vec<Arc<Document>>, usize), O::Error> {
     let files: Vec<(&str, &str)> = others.files().filter_map(|file| Some((file, others.target(file)?))).collect();
     let labels: Vec<String> = files.iter().map(|(file, target)| file_label(file, target)).collect();
     let texts: Vec<String> = files.iter().map(|(file, _)| file_label(file, "bytes")).collect();
     if files.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), 0));
     }
+    let mut built = 0;
     let told = outputs.read(&labels)?.into_iter().zip(outputs.read(&texts)?);
     let mut documents = Vec::with_capacity(files.len());
     for ((file, _), (told, text)) in files.into_iter().zip(told) {
@@ -309,18 +350,16 @@ fn other_documents<O: Outputs>(
             continue;
         };
         let digest = Digest::of([Digest::of(&bytes).0, Digest::of(&text).0].as_flattened());
-        let known = before
-            .and_then(|before| before.document(before.find(file)?))
-            .filter(|known| known.digest == digest);
-        documents.push(match known {
-            Some(known) => known.clone(),
+        documents.push(match known(file).filter(|known| known.digest == digest) {
+            Some(known) => known,
             None => {
+                built += 1;
                 let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&told.label))?;
                 Arc::new(Document::of_other(file, &symbols, &decode(&text, file).0, digest))
             }
         });
     }
-    Ok(documents)
+    Ok((documents, built))
 }
 
 /// Returns the key of the type around a nested one: `A+B@Tests` of `A+B+C@Tests`.
@@ -344,7 +383,7 @@ pub mod samples {
             ..Parts::default()
         };
         let file = format!("src/{}.cs", key.replace('.', "/"));
-        let mut document = Document::new(key, &[file], &parts);
+        let mut document = Document::new(key, &[file], &parts, Digest::of(b""));
         document.uses = uses.iter().map(|to| ((*to).to_owned(), true)).collect();
         Arc::new(document)
     }

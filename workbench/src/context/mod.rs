@@ -1,6 +1,6 @@
 //! The context of a query: the types that a reader needs to answer it, and a text that shows them within a budget of tokens.
 //!
-//! [`words`] splits texts, [`document`] and [`index`] are the search data. [`mentioned`], [`members`], [`attached`] and [`package`] find what a query
+//! [`words`] splits texts, [`document`] and [`index`] are the search data, which [`saved_documents`] stores between processes. [`mentioned`], [`members`], [`attached`] and [`package`] find what a query
 //! names ([`written`] cuts it into words, [`spaced`] finds file names with spaces, [`spelled`] converts spellings of members), [`relevance`] has the
 //! five factors, [`choose`] the choice, [`gather`] reads texts ([`secret`] excludes some), [`forms`] are their forms, [`compose`] writes the text,
 //! [`answers`] picks the answering parts, [`quality`] has figures. [`rounds`] are those of a conversation, with inheritance from earlier ones;
@@ -21,6 +21,7 @@ pub mod package;
 pub mod quality;
 pub mod relevance;
 pub mod rounds;
+pub mod saved_documents;
 pub mod secret;
 pub mod shelf;
 pub mod spaced;

@@ -56,6 +56,7 @@ pub struct Shelf(Mutex<Kept>);
 struct Kept {
     now: u64,
     codes: FxHashMap<usize, (u64, Arc<Code>)>,
+    outlines: FxHashMap<usize, Arc<[u8]>>,
 }
 
 impl Shelf {
@@ -67,6 +68,18 @@ impl Shelf {
         let (used, code) = kept.codes.get_mut(&at)?;
         *used = now;
         Some(code.clone())
+    }
+
+    /// Returns the outline of the type at an index, if it was read. Outlines are small, and kept as long as the index.
+    pub fn outline(&self, at: usize) -> Option<Arc<[u8]>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.outlines.get(&at).cloned()
+    }
+
+    /// Keeps an outline.
+    pub fn insert_outline(&self, at: usize, outline: Arc<[u8]>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.outlines.insert(at, outline);
     }
 
     /// Keeps a source.

@@ -3,6 +3,7 @@
 use super::word_index::{WordIndex, WordSource};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
 use engine::values::label::{escape, escape_joined};
 use std::sync::Arc;
 
@@ -15,6 +16,9 @@ pub struct Output {
     pub bytes: Option<Arc<[u8]>>,
 }
 
+/// Labels of targets with the digests of their outputs, if they have any.
+pub type ListedOutputs = Vec<(Arc<str>, Option<Digest>)>;
+
 /// Reads outputs of targets and brings them up to date first. Each call is a build, so batch related labels. A repeated read costs nothing.
 pub trait Outputs {
     /// Error of a failed read.
@@ -25,6 +29,17 @@ pub trait Outputs {
     /// # Errors
     /// When a label matches no target or the store fails. A target that fails is an output without bytes.
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Self::Error>;
+
+    /// Returns the labels that patterns match, with the digests of their outputs; `None` for a failed target. Outputs need not be read for it.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    fn list(&mut self, patterns: &[String]) -> Result<ListedOutputs, Self::Error> {
+        let outputs = self.read(patterns)?.into_iter();
+        Ok(outputs
+            .map(|output| (output.label.into(), output.bytes.as_deref().map(Digest::of)))
+            .collect())
+    }
 
     /// Returns the words of all types or files. Those who answer several questions keep the index.
     ///
