@@ -412,7 +412,7 @@ impl Desk<'_> {
         if self.memory().is_some() && stands() {
             return Ok(before);
         }
-        let listed = self.list(&pattern)?;
+        let listed = self.list_digests(&pattern)?;
         let read = |labels: &[String]| self.read_anew(labels);
         Ok(Arc::new(WordIndex::update(source, listed, Some(&before), read)?))
     }
@@ -421,7 +421,7 @@ impl Desk<'_> {
 impl Outputs for Desk<'_> {
     type Error = Failed;
 
-    fn list(&mut self, patterns: &[String]) -> Result<ListedOutputs, Failed> {
+    fn list_digests(&mut self, patterns: &[String]) -> Result<ListedOutputs, Failed> {
         let (context, method) = (self.context, self.method);
         let (_, session) = self.open()?;
         let (report, code) = list_outputs(context, session, method, patterns)?;

@@ -128,7 +128,7 @@ impl Index {
         let patterns = TARGETS.map(|target| format!("//types/...:{target}"));
         let listed = match symbols.is_empty() {
             true => Vec::new(),
-            false => outputs.list(&patterns)?,
+            false => outputs.list_digests(&patterns)?,
         };
         let mut digests: FxHashMap<&str, [Option<Digest>; TARGETS.len()]> = FxHashMap::default();
         for (label, digest) in &listed {

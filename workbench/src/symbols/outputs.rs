@@ -34,7 +34,7 @@ pub trait Outputs {
     ///
     /// # Errors
     /// As [`Self::read`].
-    fn list(&mut self, patterns: &[String]) -> Result<ListedOutputs, Self::Error> {
+    fn list_digests(&mut self, patterns: &[String]) -> Result<ListedOutputs, Self::Error> {
         let outputs = self.read(patterns)?.into_iter();
         Ok(outputs
             .map(|output| (output.label.into(), output.bytes.as_deref().map(Digest::of)))
