@@ -21,6 +21,7 @@ use workbench::context::attached::{Attached, Place, attach, tails};
 use workbench::context::choose::{Question, choose};
 use workbench::context::compose::{Material, compose};
 use workbench::context::forms::Form;
+use workbench::context::fused::order_by_evidence;
 use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
@@ -381,13 +382,14 @@ impl Build {
         let index = &ground.known.index;
         let question = ground.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
-        let choice = choose(&question, most, budget / 4, TOLD);
+        let mut choice = choose(&question, most, budget / 4, TOLD);
         let wanted = gather::Wanted {
             chosen: &choice.chosen,
             mentions: &ground.mentions,
             words: &ground.words,
         };
-        let texts = gather(desk, &ground.known, wanted, budget)?;
+        let mut texts = gather(desk, &ground.known, wanted, budget)?;
+        order_by_evidence(index, &ground.words, &mut choice.chosen, &mut texts);
         let others: Vec<String> = choice.others.iter().map(|(at, ..)| index.key(*at).to_owned()).collect();
         let material = Material {
             chosen: &choice.chosen,
