@@ -298,9 +298,9 @@ impl Session {
             at: now,
             build: None,
         };
-        let moved = last.is_none_or(|last| (last.key, last.output) != (made.key, made.output));
+        let has_changed = last.is_none_or(|last| (last.key, last.output) != (made.key, made.output));
         let leftover = Leftover {
-            history: moved.then(|| (wanted.label.to_owned(), version)).into_iter().collect(),
+            history: has_changed.then(|| (wanted.label.to_owned(), version)).into_iter().collect(),
             used: vec![(made.key, now)],
             ledger: saved.into_iter().collect(),
             ..Leftover::default()

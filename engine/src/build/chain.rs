@@ -256,13 +256,13 @@ impl Finder<'_, '_> {
     /// Returns the next input of the chain: a certain change, otherwise the shortest path to one.
     fn next(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
         let moves = self.moves(version)?;
-        let mut moved = Vec::new();
+        let mut changed = Vec::new();
         for one in &moves {
             if !self.comes_out_same(one)? {
-                moved.push(one);
+                changed.push(one);
             }
         }
-        let Some(next) = moved.into_iter().min_by_key(|one| self.distance(one)) else {
+        let Some(next) = changed.into_iter().min_by_key(|one| self.distance(one)) else {
             return Ok(None);
         };
         Ok(match next.how {

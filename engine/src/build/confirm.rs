@@ -54,13 +54,13 @@ impl Session {
             }
         }
         let readable = sharing.filter(|sharing| sharing.cache.reads());
-        let said = match readable {
+        let replies = match readable {
             Some(sharing) if !due.is_empty() => sharing.ask_about(&due, &*store)?,
             _ => due.iter().map(|_| Says::Nothing).collect(),
         };
         let mut results: Vec<NewResult> = Vec::new();
-        let mut moved: FxHashMap<ActionKey, Digest> = FxHashMap::default();
-        for (AnswerToConfirm { key, row, own }, says) in due.into_iter().zip(said) {
+        let mut replaced: FxHashMap<ActionKey, Digest> = FxHashMap::default();
+        for (AnswerToConfirm { key, row, own }, says) in due.into_iter().zip(replies) {
             let standing = match &says {
                 Says::Other(found) => found.record.output,
                 Says::Same | Says::Nothing => own.output,
@@ -68,7 +68,7 @@ impl Session {
             let filed = self.graph.find(&row.label).and_then(|id| self.graph.node(id).result);
             if standing != own.output || filed.is_some_and(|filed| filed.key == key && filed.output != standing) {
                 // Ask again when the graph has it.
-                moved.insert(key, standing);
+                replaced.insert(key, standing);
             } else {
                 let row = match &says {
                     Says::Nothing => row.missed_at(now),
@@ -86,7 +86,7 @@ impl Session {
                 });
             }
         }
-        let nodes = self.with_other_output(&moved);
+        let nodes = self.with_other_output(&replaced);
         let commit = Commit {
             results,
             rows: changes,
@@ -110,17 +110,17 @@ impl Session {
             self.graph.settle(*id, *filed);
             self.graph.set_stale(*id, stale);
         }
-        Ok(moved.len())
+        Ok(replaced.len())
     }
 
     /// Returns the nodes with another output recorded under one of these keys, with their new record.
-    fn with_other_output(&self, moved: &FxHashMap<ActionKey, Digest>) -> Vec<(NodeId, String, Filed)> {
-        if moved.is_empty() {
+    fn with_other_output(&self, replaced: &FxHashMap<ActionKey, Digest>) -> Vec<(NodeId, String, Filed)> {
+        if replaced.is_empty() {
             return Vec::new();
         }
         let other = |(id, node): (NodeId, &Node)| {
             let filed = node.result?;
-            let output = *moved.get(&filed.key)?;
+            let output = *replaced.get(&filed.key)?;
             (filed.output != output).then(|| (id, node.label.to_string(), Filed { output, ..filed }))
         };
         self.graph.iter().filter_map(other).collect()
@@ -152,22 +152,22 @@ impl Sharing {
         let wanted: Vec<Wanted> = answers.iter().map(|answer| lookup_of(&answer.key, &answer.own)).collect();
         store.let_go();
         let found = self.cache.find_results_uncounted(&wanted);
-        let mut said: Vec<Says> = answers
+        let mut replies: Vec<Says> = answers
             .iter()
             .zip(&found)
             .map(|(answer, found)| self.hears(answer, found.as_ref()))
             .collect();
         let mut lacking = Vec::new();
-        for (at, answer) in answers.iter().enumerate().filter(|(at, _)| matches!(said[*at], Says::Nothing)) {
+        for (at, answer) in answers.iter().enumerate().filter(|(at, _)| matches!(replies[*at], Says::Nothing)) {
             // An answer that this store has lost cannot be offered.
             lacking.extend(Answer::of(&answer.key, &answer.own, store)?.map(|body| (at, body)));
         }
         store.let_go();
         let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
         for (at, found) in at.into_iter().zip(self.contend_all(&answers)) {
-            said[at] = found.map_or(Says::Nothing, |found| Says::Other(Box::new(found)));
+            replies[at] = found.map_or(Says::Nothing, |found| Says::Other(Box::new(found)));
         }
-        Ok(said)
+        Ok(replies)
     }
 
     fn hears(&self, answer: &AnswerToConfirm, found: Option<&SharedResult>) -> Says {

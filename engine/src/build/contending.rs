@@ -67,11 +67,11 @@ impl Sharing {
                 });
             }
         });
-        let mut said: Vec<Option<RemoteResult>> = answers.iter().map(|_| None).collect();
+        let mut replies: Vec<Option<RemoteResult>> = answers.iter().map(|_| None).collect();
         for (at, found) in theirs.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            said[at] = Some(found);
+            replies[at] = Some(found);
         }
-        said
+        replies
     }
 
     /// Offers paid results of any tree. Existing results in the cache and in this store stay.

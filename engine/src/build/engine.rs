@@ -148,8 +148,8 @@ impl Engine {
         let stored = stored.and_then(|row| WatchRecord::from_row(&row));
         // Ask before the refresh: the next call then reports all changes from now on.
         let watched = self.world.watched(sets, stored.as_ref().map(|stored| &*stored.token));
-        let moved = watched.as_ref().and_then(|watched| watched.moved.as_deref());
-        if let (Some(stored), Some([]), Some(watched)) = (&stored, moved, &watched)
+        let changed = watched.as_ref().and_then(|watched| watched.moved.as_deref());
+        if let (Some(stored), Some([]), Some(watched)) = (&stored, changed, &watched)
             && !stored.odd
         {
             let seen = Seen {
@@ -162,8 +162,8 @@ impl Engine {
         let mut sources = self.world.sources(self.store.rows(self.view, Part::Directories)?);
         // Hashing may take a while.
         self.store.give_way();
-        let refresh = match (&stored, moved) {
-            (Some(stored), Some(moved)) => sources.refresh_named(sets, moved, stored.directories)?,
+        let refresh = match (&stored, changed) {
+            (Some(stored), Some(changed)) => sources.refresh_named(sets, changed, stored.directories)?,
             _ => sources.refresh(sets)?,
         };
         self.store.give_way();

@@ -277,9 +277,9 @@ impl Finder<'_, '_> {
         if how != Some(How::Cached) && standing == NodeState::Current {
             moves.clear();
         }
-        let moved = matches!(standing, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
+        let is_out_of_date = matches!(standing, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
             || (leaf && self.before.reasons.contains_key(&id));
-        let chain = if moved { self.chain(last)? } else { Vec::new() };
+        let chain = if is_out_of_date { self.chain(last)? } else { Vec::new() };
         Ok(Explanation {
             failure,
             waits_for: status.waits_for,

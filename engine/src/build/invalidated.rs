@@ -102,7 +102,7 @@ impl Session {
             listed: Some(listed),
             ..Leftover::default()
         };
-        self.commit(leftover, vec![row(&self.invalidated)], false, None, None)?;
+        self.commit(leftover, vec![marks_row(&self.invalidated)], false, None, None)?;
         Ok(marked.into_keys().collect())
     }
 
@@ -117,11 +117,11 @@ impl Session {
         let graph = &self.graph;
         self.invalidated
             .retain(|label, _| graph.find(label).is_some_and(|id| graph.is_stale(id)));
-        (self.invalidated.len() < count).then(|| row(&self.invalidated))
+        (self.invalidated.len() < count).then(|| marks_row(&self.invalidated))
     }
 }
 
-fn row(marks: &Marks) -> RowChange {
+fn marks_row(marks: &Marks) -> RowChange {
     let lines: Vec<String> = marks.iter().map(|(label, stamp)| format!("{label}\t{:016x}", stamp.0)).collect();
     let text = lines.join("\n");
     (Part::State, KEY.to_vec(), (!text.is_empty()).then(|| text.into_bytes()))

@@ -77,16 +77,16 @@ impl<'a> LastTable<'a> {
         for input in &self.record.inputs {
             then.entry(&input.role).or_default().push(input);
         }
-        let mut moved = BTreeMap::new();
+        let mut changed = BTreeMap::new();
         for input in roles {
             let found = self.moved_of(&input.role, then.remove(&*input.role).unwrap_or_default())?;
             let came_or_went = |one: &MovedInput| one.before.is_none() || one.now.is_none();
             if !is_list(&input.from) && found.iter().any(came_or_went) {
                 return None;
             }
-            moved.insert(input.role.clone(), found);
+            changed.insert(input.role.clone(), found);
         }
-        then.is_empty().then_some(moved)
+        then.is_empty().then_some(changed)
     }
 
     fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<MovedInput>> {
@@ -94,11 +94,11 @@ impl<'a> LastTable<'a> {
         if then.len() != before.len() {
             return None;
         }
-        let mut moved = Vec::new();
+        let mut changed = Vec::new();
         for input in self.of_role(role) {
             let before = then.remove(&*input.label);
             if before != Some(input.digest) {
-                moved.push(MovedInput {
+                changed.push(MovedInput {
                     item: input.item.clone(),
                     before,
                     now: Some(input.digest),
@@ -107,13 +107,13 @@ impl<'a> LastTable<'a> {
         }
         let frame = if then.is_empty() { None } else { self.frame(role) };
         for (label, digest) in then {
-            moved.push(MovedInput {
+            changed.push(MovedInput {
                 item: frame.as_ref()?.item(label)?.into(),
                 before: Some(digest),
                 now: None,
             });
         }
-        Some(moved)
+        Some(changed)
     }
 
     /// Returns the present inputs of a role, which are adjacent.

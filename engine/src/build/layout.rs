@@ -298,16 +298,16 @@ impl Run<'_> {
         if !rules.iter().any(is_along) {
             return Ok(along);
         }
-        let moved = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
-        let read = moved.flat_map(|&id| self.graph.node(id).reads());
+        let changed = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
+        let read = changed.flat_map(|&id| self.graph.node(id).reads());
         let before = known.into_iter().flat_map(|known| &known.known.exported).map(|&id| NodeId(id));
         let requested: FxHashSet<NodeId> = roots.iter().copied().collect();
         let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !requested.contains(id)).collect();
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
             // A changed target that no request named may no longer have an output.
-            let stands = self.is_unmoved(id) || self.output(id).is_some();
-            if stands && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
+            let has_output = self.is_unmoved(id) || self.output(id).is_some();
+            if has_output && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
                 along.insert(id);
             }
         }
@@ -319,7 +319,7 @@ impl Run<'_> {
     /// Returns the nodes whose path may have changed, because the table that determines it did; `None` if these may be all.
     fn moved_places(&mut self) -> Option<FxHashSet<NodeId>> {
         let rules = self.rules;
-        let mut moved = FxHashSet::default();
+        let mut changed = FxHashSet::default();
         for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
             for (_, set) in rule.out.iter().flat_map(|out| &out.vars) {
                 // If the node depends on the target, its path is computed each time.
@@ -332,10 +332,10 @@ impl Run<'_> {
                 }
                 let rows = self.rows_that_moved(id).filter(|_| is_by_own_row(rule, set))?;
                 let labels = rows.iter().filter_map(|(key, _)| rules.label(number, key));
-                moved.extend(labels.filter_map(|label| self.graph.find(label.as_str())));
+                changed.extend(labels.filter_map(|label| self.graph.find(label.as_str())));
             }
         }
-        Some(moved)
+        Some(changed)
     }
 
     /// Records roots that were laid out before with unchanged output and path and whose file is in place; returns the others. A node laid out
@@ -345,13 +345,13 @@ impl Run<'_> {
         roots: &[NodeId],
         along: &FxHashSet<NodeId>,
         KnownFiles { known, are_watched, added }: KnownFiles<'_>,
-        moved: &FxHashSet<NodeId>,
+        changed: &FxHashSet<NodeId>,
         exports: &dyn Exports,
         laid: &mut Laid,
     ) -> Vec<NodeId> {
         let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
         let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| {
-            self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id) && (had_file(id) || !along.contains(&id))
+            self.is_unmoved(id) && !added.contains(&id) && !changed.contains(&id) && (had_file(id) || !along.contains(&id))
         });
         let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
         check.sort_unstable();

@@ -86,11 +86,11 @@ impl Session {
         history: &[(String, HistoryRecord)],
         changes: &SetChanges,
     ) -> Option<Vec<(String, ActionKey)>> {
-        let moved = self.moved_sets(history);
-        if moved.is_empty() && !self.is_redefined() {
+        let changed_sets = self.moved_sets(history);
+        if changed_sets.is_empty() && !self.is_redefined() {
             return None;
         }
-        let is_known = !self.is_redefined() && moved.iter().all(|set| changes.contains_key(&**set));
+        let is_known = !self.is_redefined() && changed_sets.iter().all(|set| changes.contains_key(&**set));
         let known = is_known.then(|| lost(self, blobs, changes)).flatten();
         let all = || vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
         let is_by_difference = known.is_some();
@@ -204,7 +204,7 @@ impl<'a> Existence<'a> {
             _ => (found.value, None),
         };
         let mut wrong = false;
-        let mut holds = |set: &SetSpec, value: &str| {
+        let mut contains = |set: &SetSpec, value: &str| {
             let read = || read(set, self.graph, &self.leaves, self.blobs);
             let members = self.members.entry(set.clone()).or_insert_with(read);
             wrong |= matches!(members, Members::Wrong);
@@ -212,7 +212,7 @@ impl<'a> Existence<'a> {
         };
         let each = &rules.rule(found.rule).each;
         let exists =
-            each.as_ref().is_none_or(|(_, set)| holds(set, &unescape(outer))) && inner.is_none_or(|(set, value)| holds(&set, &value));
+            each.as_ref().is_none_or(|(_, set)| contains(set, &unescape(outer))) && inner.is_none_or(|(set, value)| contains(&set, &value));
         if exists && wrong { Standing::Unsure } else { standing(exists) }
     }
 }

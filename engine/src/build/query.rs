@@ -115,12 +115,12 @@ impl From<NodeState> for NodeStatus {
 
 impl Session {
     /// Runs `look` over a dry run of this session. May add nodes and edges to the graph in memory; writes nothing.
-    pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
-        self.dry_until(&Cancel::default(), look)
+    pub(super) fn dry<T>(&mut self, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        self.dry_until(&Cancel::default(), read)
     }
 
     /// As [`Self::dry`]; once `cancel` is set, stops, and the result is invalid.
-    fn dry_until<T>(&mut self, cancel: &Cancel, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+    fn dry_until<T>(&mut self, cancel: &Cancel, read: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -155,7 +155,7 @@ impl Session {
             },
         };
         let mut run = Run::new(setup, self.engine.view, 0);
-        let found = look(&mut run);
+        let found = read(&mut run);
         run.finish_run()?;
         found
     }

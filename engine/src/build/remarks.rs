@@ -155,11 +155,11 @@ impl Remark {
 
     /// Returns the row of what the producer of the last output said; `None` if it said nothing.
     pub(super) fn output_row(self) -> Option<Vec<u8>> {
-        let said = Self {
+        let remark = Self {
             said: self.said,
             ..Self::default()
         };
-        (!said.is_empty()).then(|| said.to_row())
+        (!remark.is_empty()).then(|| remark.to_row())
     }
 
     pub(super) fn from_row(row: &[u8]) -> Option<Self> {
@@ -261,12 +261,12 @@ impl Remarks {
 
     /// Returns the warnings of outputs that no known change can reach.
     pub fn standing(&self, graph: &Graph, tainted: &StaleSet) -> BTreeSet<&Diagnostic> {
-        let stands = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
+        let is_current = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
         self.by_label
             .iter()
-            .filter(|(label, remark)| !remark.said.is_empty() && stands(label))
+            .filter(|(label, remark)| !remark.said.is_empty() && is_current(label))
             .flat_map(|(_, remark)| &remark.said)
-            .filter(|said| said.severity == Severity::Warning)
+            .filter(|diagnostic| diagnostic.severity == Severity::Warning)
             .collect()
     }
 
@@ -275,8 +275,8 @@ impl Remarks {
         let gone = self.before.keys().filter(|label| !self.by_label.contains_key(*label));
         let gone = gone.map(|label| (Part::Remarks, label.clone().into_bytes(), None));
         let rows = self.by_label.iter().map(|(label, remark)| (label, remark.to_row()));
-        let moved = rows.filter(|(label, row)| self.before.get(*label) != Some(row));
-        gone.chain(moved.map(|(label, row)| (Part::Remarks, label.clone().into_bytes(), Some(row))))
+        let changed = rows.filter(|(label, row)| self.before.get(*label) != Some(row));
+        gone.chain(changed.map(|(label, row)| (Part::Remarks, label.clone().into_bytes(), Some(row))))
             .collect()
     }
 }

@@ -56,7 +56,7 @@ pub struct ProducerCost {
     pub look_up: LookUp,
 }
 
-/// What the remote cache means for one target.
+/// Use of the remote cache for one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteChoice {
     /// Why its result is looked up by itself.

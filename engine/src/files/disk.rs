@@ -103,8 +103,8 @@ impl world::Sources for DiskSources {
         self.tree.refresh(&self.root, sets, now())
     }
 
-    fn refresh_named(&mut self, sets: &[SetDef], moved: &[String], directories: u64) -> Result<Refresh, WorldError> {
-        self.tree.refresh_named(&self.root, sets, now(), moved, directories)
+    fn refresh_named(&mut self, sets: &[SetDef], changed: &[String], directories: u64) -> Result<Refresh, WorldError> {
+        self.tree.refresh_named(&self.root, sets, now(), changed, directories)
     }
 
     fn standing(&self) -> Standing {

@@ -28,7 +28,7 @@ impl SourceTree {
         for (directory, row) in self.rows() {
             for at in (0..row.files.len()).filter(|at| row.files.flags(*at) & LINK != 0) {
                 let path = join(directory, row.files.name(at));
-                if let Some(target) = target(&opened, &path) {
+                if let Some(target) = link_target(&opened, &path) {
                     links.push((path, row.files.word_at(at), target));
                 }
             }
@@ -41,7 +41,7 @@ impl SourceTree {
 const HOPS: usize = 40;
 
 /// Returns the target of a link; resolves a dangling one by its text.
-fn target(root: &Root, path: &str) -> Option<String> {
+fn link_target(root: &Root, path: &str) -> Option<String> {
     if let Ok(target) = root.resolve(path) {
         return target.to_str().map(str::to_owned);
     }

@@ -85,8 +85,9 @@ impl<'a> Row<'a> {
         text(self.subdirs)
             && text(self.not_text)
             && self.files.well_formed()
-            && self.subdirs().all(is_name)
-            && (0..self.files.len()).all(|index| is_name(self.files.name(index)) || self.files.name(index) == super::ignores::EXCLUDE_FILE)
+            && self.subdirs().all(is_file_name)
+            && (0..self.files.len())
+                .all(|index| is_file_name(self.files.name(index)) || self.files.name(index) == super::ignores::EXCLUDE_FILE)
     }
 
     pub(crate) fn flags(&self) -> u8 {
@@ -102,11 +103,11 @@ impl<'a> Row<'a> {
     }
 
     pub(crate) fn subdirs(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        names(self.subdirs)
+        lines_of(self.subdirs)
     }
 
     pub(crate) fn not_text(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        names(self.not_text)
+        lines_of(self.not_text)
     }
 
     pub(crate) fn listing(&self) -> Listing {
@@ -121,13 +122,13 @@ impl<'a> Row<'a> {
     }
 }
 
-fn names(blob: &[u8]) -> impl Iterator<Item = &str> {
+fn lines_of(blob: &[u8]) -> impl Iterator<Item = &str> {
     blob.split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
         .filter_map(|name| std::str::from_utf8(name).ok())
 }
 
-fn is_name(name: &str) -> bool {
+fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.contains('\0')
 }
 

@@ -205,14 +205,14 @@ impl Sources for MemorySources {
             }
         }
         drop(state);
-        let mut moved = 0;
+        let mut changed_sets = 0;
         let paths: BTreeSet<&String> = self.known.keys().chain(now.keys()).collect();
         for path in paths {
             let (was_in, from) = self.known.get(path).copied().unwrap_or_default();
             let (is_in, to) = now.get(path).copied().unwrap_or_default();
             // An unreadable file is in no set.
             let in_sets = |word: u64, digest: Option<Digest>| if digest.is_some() { word } else { 0 };
-            moved |= in_sets(was_in, from) ^ in_sets(is_in, to);
+            changed_sets |= in_sets(was_in, from) ^ in_sets(is_in, to);
             if from != to {
                 refresh.changes.push(Change {
                     path: path.clone(),
@@ -222,7 +222,7 @@ impl Sources for MemorySources {
             }
         }
         let all = self.print != Some(print);
-        refresh.sets_changed = (0..sets.len()).filter(|set| all || moved & (1 << set) != 0).collect();
+        refresh.sets_changed = (0..sets.len()).filter(|set| all || changed_sets & (1 << set) != 0).collect();
         self.dirty |= all || self.known != now;
         (self.known, self.print) = (now, Some(print));
         Ok(refresh)

@@ -90,12 +90,12 @@ impl OverlaidSources {
     fn cover(&mut self, sets: &[SetDef], mut refresh: Refresh) -> Result<Refresh, WorldError> {
         self.over = self.sources(sets)?;
         let mut changes: BTreeMap<String, Change> = refresh.changes.drain(..).map(|change| (change.path.clone(), change)).collect();
-        let mut moved = 0_u64;
+        let mut changed_sets = 0_u64;
         for (path, over) in &self.over {
             let below = (0..sets.len())
                 .filter(|set| self.below.contains(*set, path))
                 .fold(0, |bits, set| bits | 1 << set);
-            moved |= below ^ over.sets;
+            changed_sets |= below ^ over.sets;
             let (path, to) = (path.clone(), over.digest);
             let from = changes.remove(&path).map_or_else(|| self.below.digest(&path), |change| change.from);
             if from != to {
@@ -103,7 +103,9 @@ impl OverlaidSources {
             }
         }
         refresh.changes = changes.into_values().collect();
-        refresh.sets_changed.extend((0..sets.len()).filter(|set| moved >> set & 1 == 1));
+        refresh
+            .sets_changed
+            .extend((0..sets.len()).filter(|set| changed_sets >> set & 1 == 1));
         refresh.sets_changed.sort_unstable();
         refresh.sets_changed.dedup();
         Ok(refresh)
@@ -140,8 +142,8 @@ impl Sources for OverlaidSources {
         self.cover(sets, refresh)
     }
 
-    fn refresh_named(&mut self, sets: &[SetDef], moved: &[String], directories: u64) -> Result<Refresh, WorldError> {
-        let refresh = self.below.refresh_named(sets, moved, directories)?;
+    fn refresh_named(&mut self, sets: &[SetDef], changed: &[String], directories: u64) -> Result<Refresh, WorldError> {
+        let refresh = self.below.refresh_named(sets, changed, directories)?;
         self.cover(sets, refresh)
     }
 

@@ -85,14 +85,14 @@ impl SourceTree {
         root: &Path,
         sets: &[SetDef],
         now: i64,
-        moved: &[String],
+        changed: &[String],
         directories: u64,
     ) -> Result<Refresh, WorldError> {
         let print = fingerprint(sets);
         let whole = self.directories.contains_key("")
             && self.directories.len() as u64 == directories
             && self.rows().all(|(_, row)| row.fingerprint() == print);
-        let named = whole.then(|| self.directories_to_read(moved));
+        let named = whole.then(|| self.directories_to_read(changed));
         self.bring_up(root, sets, now, named.as_ref())
     }
 
@@ -102,9 +102,9 @@ impl SourceTree {
     }
 
     /// Returns the known directories to check when these paths changed.
-    fn directories_to_read(&self, moved: &[String]) -> BTreeSet<String> {
+    fn directories_to_read(&self, changed: &[String]) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
-        for path in moved {
+        for path in changed {
             let path = if path.starts_with(".git/") { "" } else { path.as_str() };
             if path.is_empty() || self.directories.contains_key(path) {
                 named.insert(path.to_owned());
@@ -136,12 +136,12 @@ impl SourceTree {
         let root = Root::open(root)?;
         let print = fingerprint(sets);
         let rows: Vec<(&str, Row<'_>)> = self.rows().collect();
-        let stands = |path: &str| named.is_some_and(|named| !named.contains(path));
+        let is_unchanged = |path: &str| named.is_some_and(|named| !named.contains(path));
         let checks: Vec<(&str, Row<'_>, Check)> = rows
             .into_par_iter()
             .with_min_len(GRAIN)
             .map(|(path, row)| {
-                let check = if stands(path) {
+                let check = if is_unchanged(path) {
                     Check::default()
                 } else {
                     self.check(&root, path, &row, print, now)
@@ -425,11 +425,11 @@ impl SourceTree {
     }
 
     /// Applies `look` to the source at a path, if there is one.
-    fn find<T>(&self, path: &str, look: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
+    fn find<T>(&self, path: &str, read: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let row = Row::parse(self.directories.get(directory)?)?;
         let at = row.files.find(name)?;
-        is_source(row.files.flags(at), row.files.word_at(at)).then(|| look(&row, at))
+        is_source(row.files.flags(at), row.files.word_at(at)).then(|| read(&row, at))
     }
 
     /// Returns the rows changed since they were loaded or last taken; none after a refresh that found no change.

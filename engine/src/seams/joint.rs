@@ -1,4 +1,4 @@
-//! Which questions of a build are asked as one, and what that saves: one rule for those who ask and for dry runs.
+//! Which questions of a build are asked as one, and what that saves: one rule for builds and for dry runs.
 
 use super::paid::{Plan, Spent};
 use serde::{Deserialize, Serialize};

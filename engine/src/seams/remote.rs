@@ -231,7 +231,7 @@ pub fn prefix(digest: &Digest) -> [u8; PREFIX] {
     prefix
 }
 
-/// What a volume contains, without its records.
+/// Contents of a volume, without its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VolumeIndex {
     /// Prefixes of the keys of its results.

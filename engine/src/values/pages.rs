@@ -463,7 +463,7 @@ pub fn each_change<E: From<PageError>>(
                     new.stack.pop();
                 }
                 (Some(Entry::Row(one, at)), Some(Entry::Row(other, to))) => {
-                    let (one, other) = (row(one, *at), row(other, *to));
+                    let (one, other) = (row_at(one, *at), row_at(other, *to));
                     let order = one.0.cmp(other.0);
                     match order {
                         std::cmp::Ordering::Less => visit(one.0, Change::Removed),
@@ -503,7 +503,7 @@ pub enum Change {
     Removed,
 }
 
-fn row(page: &[u8], at: usize) -> (&str, &[u8]) {
+fn row_at(page: &[u8], at: usize) -> (&str, &[u8]) {
     Table::open(page)
         .expect("invariant: pages are opened when they are fetched")
         .row(at)
@@ -512,7 +512,7 @@ fn row(page: &[u8], at: usize) -> (&str, &[u8]) {
 impl Walk {
     fn take(&mut self, visit: impl FnOnce(&str, &[u8])) {
         if let Some(Entry::Row(page, at)) = self.stack.pop() {
-            let (key, value) = row(&page, at);
+            let (key, value) = row_at(&page, at);
             visit(key, value);
         }
     }

@@ -68,13 +68,13 @@ impl Pattern {
             }
             at += segment.len() + 1;
         }
-        check(package, target, below).map_err(|error| LabelError {
+        check_with_wildcards(package, target, below).map_err(|error| LabelError {
             at: error.at + shift,
             ..error
         })?;
         if let Some(item) = item {
             let at = shift + rest.len() - rest.split_once("...#").map_or(0, |(_, item)| item.len());
-            check(item, None, false).map_err(|error| LabelError {
+            check_with_wildcards(item, None, false).map_err(|error| LabelError {
                 at: error.at + at,
                 ..error
             })?;
@@ -241,7 +241,7 @@ impl From<Pattern> for PatternSet {
 }
 
 /// Checks package and target as those of a label with letters for wildcards; keeps offsets.
-fn check(package: &str, target: Option<&str>, below: bool) -> Result<(), LabelError> {
+fn check_with_wildcards(package: &str, target: Option<&str>, below: bool) -> Result<(), LabelError> {
     let letters = |text: &str| text.replace(['*', '?'], "_");
     let shown = if package.is_empty() && below { "..." } else { package };
     let package = if package.is_empty() && below {

@@ -93,7 +93,7 @@ pub fn is_tree(blob: &[u8]) -> bool {
     blob.starts_with(HEAD.as_bytes())
 }
 
-fn is_name(name: &str) -> bool {
+fn is_entry_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.chars().any(char::is_control)
 }
 
@@ -106,7 +106,7 @@ pub fn entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
     let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
     let mut entries: Vec<Entry<'_>> = Vec::new();
     for line in text.split_inclusive('\n') {
-        let entry = line.strip_suffix('\n').and_then(entry).ok_or(TreeError::Malformed)?;
+        let entry = line.strip_suffix('\n').and_then(parse_entry).ok_or(TreeError::Malformed)?;
         if entries.last().is_some_and(|last| last.name >= entry.name) {
             return Err(TreeError::Malformed);
         }
@@ -115,7 +115,7 @@ pub fn entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
     Ok(entries)
 }
 
-fn entry(line: &str) -> Option<Entry<'_>> {
+fn parse_entry(line: &str) -> Option<Entry<'_>> {
     let mut fields = line.splitn(4, ' ');
     let kind = match fields.next()? {
         "file" => Kind::File,
@@ -130,7 +130,7 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         name: fields.next()?,
     };
     // Another spelling of a number or digest would give another digest of the same tree.
-    let canonical = is_name(entry.name) && line == entry_text(&entry).trim_end_matches('\n');
+    let canonical = is_entry_name(entry.name) && line == entry_text(&entry).trim_end_matches('\n');
     (canonical && (kind != Kind::Folder || entry.len == 0)).then_some(entry)
 }
 
@@ -159,7 +159,7 @@ pub fn pieces(files: &BTreeMap<String, File>) -> Result<Pieces, TreeError> {
         let mut names = path.split('/').peekable();
         let mut depth = 0;
         while let Some(name) = names.next() {
-            if !is_name(name) {
+            if !is_entry_name(name) {
                 return Err(TreeError::Name(path.clone()));
             }
             depth += 1;

@@ -68,14 +68,14 @@ struct At {
 
 impl At {
     fn run(&mut self, mut on_move: impl FnMut(&Moved) -> BTreeSet<String>) {
-        let mut moved = None;
+        let mut changed = None;
         loop {
             // Also check changes in a folder from before it was watched.
-            while self.listen(on_move(&moved)) {
-                moved = None;
+            while self.listen(on_move(&changed)) {
+                changed = None;
             }
             match self.batch() {
-                Ok(Some(batch)) => moved = batch,
+                Ok(Some(batch)) => changed = batch,
                 Ok(None) | Err(_) => return,
             }
         }
@@ -106,12 +106,12 @@ impl At {
 
     /// Returns the next batch; `None` at the end.
     fn batch(&mut self) -> Result<Option<Moved>, SystemError> {
-        let mut moved = Some(BTreeSet::new());
+        let mut changed = Some(BTreeSet::new());
         let mut ends = None;
         loop {
             let now = Instant::now();
             match ends {
-                Some(end) if now >= end => return Ok(Some(moved)),
+                Some(end) if now >= end => return Ok(Some(changed)),
                 end => {
                     if !self.wait(end.map(|end: Instant| end - now))? {
                         return Ok(None);
@@ -123,11 +123,11 @@ impl At {
                 is_heard = true;
                 match heard {
                     WatchEvent::Name { directory, name, .. } => {
-                        if let Some(moved) = &mut moved {
-                            moved.insert(join(&directory, &name));
+                        if let Some(changed) = &mut changed {
+                            changed.insert(join(&directory, &name));
                         }
                     }
-                    WatchEvent::Lost | WatchEvent::Gone(_) => moved = None,
+                    WatchEvent::Lost | WatchEvent::Gone(_) => changed = None,
                 }
             })?;
             if is_heard && ends.is_none() {

@@ -35,29 +35,29 @@ impl Outputs {
 
     /// Whether anything may have changed since the last call. Afterwards, all existing directories are watched.
     pub(super) fn take_changed(&mut self, root: &Path) -> bool {
-        let mut moved = self.drain();
+        let mut changed = self.drain();
         while self.stale {
             self.stale = false;
-            moved = true;
+            changed = true;
             if self.listen(root).is_err() {
                 self.directories = None;
             }
             // Drain after the watches are added: earlier events are covered by `moved`.
             self.drain();
         }
-        moved || self.directories.is_none()
+        changed || self.directories.is_none()
     }
 
     fn drain(&mut self) -> bool {
         let Some(directories) = &mut self.directories else { return true };
-        let (mut moved, mut stale) = (false, false);
+        let (mut changed, mut stale) = (false, false);
         let all = directories.drain(|heard| match heard {
             WatchEvent::Lost | WatchEvent::Gone(_) => stale = true,
             WatchEvent::Name {
                 directory, name, is_dir, ..
             } => {
                 let matters = &*directory != HOME || join(&directory, &name) == OUT_DIR;
-                moved |= matters;
+                changed |= matters;
                 stale |= matters && is_dir;
             }
         });
@@ -65,7 +65,7 @@ impl Outputs {
             self.directories = None;
         }
         self.stale |= stale;
-        moved || stale || self.directories.is_none()
+        changed || stale || self.directories.is_none()
     }
 
     fn listen(&mut self, root: &Path) -> Result<(), SystemError> {

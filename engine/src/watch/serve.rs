@@ -239,9 +239,9 @@ impl Service {
             waits.add_changes(mounts.as_fd());
         }
         waits.wait(time)?;
-        let moved = self.mounts.is_some() && waits.came().next_back() == Some(true);
+        let mounts_changed = self.mounts.is_some() && waits.came().next_back() == Some(true);
         drop(waits);
-        if moved {
+        if mounts_changed {
             self.watcher.mounts_moved();
         }
         Ok(())

@@ -189,15 +189,15 @@ impl Watcher {
         if self.outputs.take_changed(&self.path) {
             self.journal.note_outputs();
         }
-        let mut moved = token
+        let mut changed = token
             .and_then(|token| self.journal.paths_since(token))
             .filter(|_| self.linked.len() <= MOST_LINKED);
-        if let Some(moved) = &mut moved {
-            moved.extend(self.linked.iter().cloned());
+        if let Some(changed) = &mut changed {
+            changed.extend(self.linked.iter().cloned());
         }
         Some(Watched {
             token: self.journal.token(),
-            moved,
+            moved: changed,
             outputs_moved: token.is_none_or(|token| self.journal.outputs_since(token)),
         })
     }

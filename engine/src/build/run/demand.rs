@@ -440,10 +440,10 @@ impl Work {
     /// Replaces the tables that the settled discovery names; returns whether they changed.
     pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
         tables.retain(|table| !self.discovery[..self.first].contains(table));
-        let moved = self.discovery[self.first..] != tables[..];
+        let has_changed = self.discovery[self.first..] != tables[..];
         self.discovery.truncate(self.first);
         self.discovery.extend(tables);
-        moved
+        has_changed
     }
 }
 

@@ -38,7 +38,7 @@ impl Run<'_> {
             return Ok(None);
         }
         self.settle_all(&sets)?;
-        let mut moved: Vec<MovedSet> = Vec::new();
+        let mut changed_sets: Vec<MovedSet> = Vec::new();
         for set in &known.sets {
             let id = NodeId(set.node);
             let (Some(output), Ok(before)) = (self.output(id), set.output.as_slice().try_into().map(Digest)) else {
@@ -48,15 +48,15 @@ impl Run<'_> {
                 let Some(changes) = self.changes(id, &before, &output) else {
                     return Ok(None);
                 };
-                moved.push((id, changes));
+                changed_sets.push((id, changes));
             }
         }
-        let roots = match moved.is_empty() {
+        let roots = match changed_sets.is_empty() {
             true => Some(KnownRoots {
                 nodes,
                 added: FxHashSet::default(),
             }),
-            false => self.updated(nodes, &moved, patterns),
+            false => self.updated(nodes, &changed_sets, patterns),
         };
         if let Some(roots) = &roots {
             self.root_sets.extend(sets);
@@ -68,7 +68,7 @@ impl Run<'_> {
     }
 
     /// Removes the nodes of lost items from the roots and adds those of gained ones, in the order of a visit to all items.
-    fn updated(&mut self, mut roots: Vec<NodeId>, moved: &[MovedSet], patterns: &PatternSet) -> Option<KnownRoots> {
+    fn updated(&mut self, mut roots: Vec<NodeId>, changed_sets: &[MovedSet], patterns: &PatternSet) -> Option<KnownRoots> {
         let [pattern] = patterns.patterns() else { return None };
         if pattern.is_negative() || pattern.plain_package().is_some() || pattern.joined_package().is_some() {
             return None;
@@ -83,7 +83,7 @@ impl Run<'_> {
                 continue;
             };
             let node = self.graph.find(label.as_str());
-            let Some((_, changes)) = moved.iter().find(|(id, _)| Some(*id) == node) else {
+            let Some((_, changes)) = changed_sets.iter().find(|(id, _)| Some(*id) == node) else {
                 continue;
             };
             let is_all_keys = !matches!(set, SetSpec::Node { row: Some(_), .. } | SetSpec::Node { field: Some(_), .. });

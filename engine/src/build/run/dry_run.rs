@@ -71,8 +71,8 @@ impl Run<'_> {
             force: false,
         };
         let before = self.graph.node(id).edges.clone();
-        let stands = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
-        if let Some(edges) = before.clone().filter(|_| stands) {
+        let is_current = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
+        if let Some(edges) = before.clone().filter(|_| is_current) {
             return Ok(Some(Planned {
                 edges,
                 known: Certainty::Present,

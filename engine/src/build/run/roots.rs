@@ -146,8 +146,8 @@ impl Run<'_> {
             }
             let later = &patterns.patterns()[at + 1..];
             for id in matches {
-                let taken = later.iter().any(Pattern::is_negative) && self.taken_away(id, later, &named[at + 1..]);
-                if !taken && seen.insert(id) {
+                let is_removed = later.iter().any(Pattern::is_negative) && self.taken_away(id, later, &named[at + 1..]);
+                if !is_removed && seen.insert(id) {
                     roots.nodes.push(id);
                 }
             }

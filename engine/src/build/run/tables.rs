@@ -223,12 +223,14 @@ impl Run<'_> {
     }
 
     /// Marks a node because an input changed.
-    pub(super) fn mark(&mut self, reader: NodeId, moved: &Arc<str>) {
+    pub(super) fn mark(&mut self, reader: NodeId, changed: &Arc<str>) {
         if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
             return;
         }
         self.graph.set_stale(reader, true);
-        let reason = Reason::InputMoved { label: moved.to_string() };
+        let reason = Reason::InputMoved {
+            label: changed.to_string(),
+        };
         self.emit(&Event::Marked {
             label: &self.graph.node(reader).label,
             reason: &reason,
@@ -242,8 +244,8 @@ impl Run<'_> {
 
     /// Returns the items that sets gained and lost, if known and all rules over the set have a node for each item.
     pub(super) fn set_changes(&mut self) -> SetChanges {
-        let moved = std::mem::take(&mut self.moved_rows).into_iter();
-        let by_row = moved.filter(|(id, _)| self.moved_by_row.contains(*id));
+        let changed = std::mem::take(&mut self.moved_rows).into_iter();
+        let by_row = changed.filter(|(id, _)| self.moved_by_row.contains(*id));
         by_row.map(|(id, changes)| (self.graph.node(id).label.clone(), changes)).collect()
     }
 

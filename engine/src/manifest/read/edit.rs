@@ -8,7 +8,7 @@ use crate::values::diagnostic::Diagnostic;
 /// The forms of answers.
 const REPLIES: [&str; 2] = ["brief", "full"];
 
-/// What happens where an edit leaves names without a meaning.
+/// Effect of an edit that leaves names without a meaning.
 const ON_LOST: [&str; 2] = ["warn", "refuse"];
 
 /// Reports errors in the table.

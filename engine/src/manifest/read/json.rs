@@ -20,10 +20,10 @@ pub(super) type Spans = HashMap<String, Span>;
 
 /// Converts the value to JSON; reports values that cannot be. Adds places to `spans` under `path`.
 pub(super) fn json(report: &mut Report<'_>, item: Item<'_, '_>, path: &str, spans: &mut Spans) -> Option<Value> {
-    value(report, item, Some(path.to_owned()), 0, spans)
+    json_value(report, item, Some(path.to_owned()), 0, spans)
 }
 
-fn value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>, depth: usize, spans: &mut Spans) -> Option<Value> {
+fn json_value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>, depth: usize, spans: &mut Spans) -> Option<Value> {
     let below = |name: &str| {
         path.as_ref()
             .filter(|path| depth < 3 && path.len() + name.len() < MAX_PATH)
@@ -58,7 +58,7 @@ fn value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>, dept
         DeValue::Array(items) => {
             let mut list = Vec::with_capacity(items.len());
             for (index, inner) in items.iter().enumerate() {
-                list.push(value(
+                list.push(json_value(
                     report,
                     Item::new(item.span.file, inner),
                     below(&index.to_string()),
@@ -73,7 +73,7 @@ fn value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>, dept
             let mut map = Map::new();
             let mut whole = true;
             for (key, inner) in table {
-                match value(report, Item::new(item.span.file, inner), below(key.get_ref()), depth + 1, spans) {
+                match json_value(report, Item::new(item.span.file, inner), below(key.get_ref()), depth + 1, spans) {
                     Some(inner) => drop(map.insert(key.get_ref().to_string(), inner)),
                     None => whole = false,
                 }

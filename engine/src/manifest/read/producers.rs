@@ -156,7 +156,7 @@ pub(super) fn finish(
         places: Vec::new(),
     };
     for (name, draft) in drafts {
-        check(report, &draft, models, registry);
+        check_parameters(report, &draft, models, registry);
         producers.index.insert(
             name.clone(),
             u32::try_from(producers.list.len()).expect("invariant: a manifest is below 64 MiB"),
@@ -182,7 +182,7 @@ pub(super) fn finish(
     producers
 }
 
-fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Params>, registry: &Registry) {
+fn check_parameters(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Params>, registry: &Registry) {
     let no_model = unknown_model(report, draft, models);
     match &draft.uses {
         None if draft.partial || report.has_syntax_errors() => {}

@@ -101,7 +101,7 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         write: write(report, fields).unwrap_or_default(),
         prefer: prefer(report, fields).unwrap_or_default(),
         required: fields.boolean(report, "required").unwrap_or_default(),
-        salt: name(report, fields, "salt").unwrap_or_default(),
+        salt: short_text(report, fields, "salt").unwrap_or_default(),
         credential: credential(report, fields),
         tls: tls(report, fields, is_secure),
         headers: headers(report, fields),
@@ -143,7 +143,7 @@ fn is_endpoint(text: &str) -> bool {
 }
 
 /// Reads a short text on one line.
-fn name(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<String> {
+fn short_text(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<String> {
     let text = fields.text(report, key)?;
     let good = text.text.len() <= LONGEST && !text.text.contains(char::is_control);
     if !good {
@@ -154,7 +154,7 @@ fn name(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<St
 }
 
 fn instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
-    let text = name(report, fields, "instance")?;
+    let text = short_text(report, fields, "instance")?;
     let reserved = text.split('/').find(|part| RESERVED.contains(part));
     if let (Some(word), Some(item)) = (reserved, fields.get("instance")) {
         let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("the name of an instance may not hold '{word}'"));
@@ -291,15 +291,15 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
 
 /// Whether source code may be sent: workers need it for computing.
 fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
-    let said = fields.boolean(report, "upload_inputs");
-    if let (true, Some(false), Some(item)) = (execute, said, fields.get("upload_inputs")) {
+    let declared = fields.boolean(report, "upload_inputs");
+    if let (true, Some(false), Some(item)) = (execute, declared, fields.get("upload_inputs")) {
         let diagnostic = Diagnostic::error(
             ErrorCode::E_REMOTE,
             "workers are given source code, which 'upload_inputs' forbids to send",
         );
         report.error(item.span, diagnostic.hint("remove 'upload_inputs', or execute = true"));
     }
-    said.unwrap_or(execute)
+    declared.unwrap_or(execute)
 }
 
 /// Whether a key about workers is present; reports it if workers are not used.

@@ -68,7 +68,7 @@ impl RuleReader<'_> {
         let second = inner.as_ref().and_then(|inner| inner.variable.as_deref());
         let text = rule.required(report, "target", "write target = \"//docs/{doc}:words\"");
         let unreadable = rule.get("each").is_some() && (variable.is_none() || inner.is_some() && second.is_none());
-        let target = text.and_then(|text| target(report, text, variable, second, unreadable).map(|target| (target, text.span)));
+        let target = text.and_then(|text| target_template(report, text, variable, second, unreadable).map(|target| (target, text.span)));
         let producer = self.producer(report, rule);
         let bound: Vec<&str> = variable.into_iter().chain(second).collect();
         let reader = InputReader {
@@ -277,7 +277,13 @@ fn check_items(report: &mut Report<'_>, rule: Fields<'_, '_>, target: &Template,
 }
 
 /// Checks the target against the variables of the rule. `unreadable`: there is an `each` with a reported error.
-fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, second: Option<&str>, unreadable: bool) -> Option<Template> {
+fn target_template(
+    report: &mut Report<'_>,
+    text: Text<'_>,
+    variable: Option<&str>,
+    second: Option<&str>,
+    unreadable: bool,
+) -> Option<Template> {
     let target = parse(report, text)?;
     let used: Vec<&str> = target.variables().collect();
     if let (Some(first), Some(second)) = (variable, second) {

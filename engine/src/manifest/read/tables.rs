@@ -119,8 +119,8 @@ impl Tables {
     }
 
     fn may_be_called(&self, report: &mut Report<'_>, name: Text<'_>) -> bool {
-        let taken = TABLES.contains(&name.text) || PERSONAL.contains(&name.text);
-        if taken || name.text.contains('/') {
+        let is_reserved = TABLES.contains(&name.text) || PERSONAL.contains(&name.text);
+        if is_reserved || name.text.contains('/') {
             let diagnostic = Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a table");
             report.error(
                 name.span,
@@ -226,11 +226,11 @@ fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
 /// Reads the declared contents of a row.
 fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
     if item.value.is_str() {
-        return kind(report, item).map(|(kind, _)| Shape::Value(kind));
+        return value_kind(report, item).map(|(kind, _)| Shape::Value(kind));
     }
     let fields = Fields::of(report, item, "what a row holds")?;
     let key = |(name, item): (Text<'_>, Item<'_, '_>)| {
-        let (kind, required) = kind(report, item)?;
+        let (kind, required) = value_kind(report, item)?;
         let name = name.text.to_owned();
         Some(Key { name, kind, required })
     };
@@ -238,7 +238,7 @@ fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
 }
 
 /// Reads a kind of value, and whether it is required: `"integer?"` is optional.
-fn kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
+fn value_kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
     let text = item.text(report, "what a row holds")?;
     let name = text.text.strip_suffix('?').unwrap_or(text.text);
     let found = KINDS.iter().find(|(known, _)| *known == name);
@@ -258,13 +258,13 @@ impl Shape {
             Self::Value(kind) => checked(report, *kind, item, "a row of this table"),
             Self::Keys(keys) => {
                 let fields = Fields::of(report, item, "a row of this table")?;
-                row(report, keys, fields)
+                table_row(report, keys, fields)
             }
         }
     }
 }
 
-fn row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> Option<Value> {
+fn table_row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> Option<Value> {
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     fields.only(report, &names);
     let mut row = Params::new();

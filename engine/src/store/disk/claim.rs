@@ -39,14 +39,14 @@ impl Claim {
             // In a read-only folder, a build that has nothing to do can still run.
             looks: true,
         };
-        let mut taken = lock::take(&path, &terms);
-        if matches!(&taken, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
+        let mut lock_result = lock::take(&path, &terms);
+        if matches!(&lock_result, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
             let folder = Folder::new(dir, options.clone());
             folder.create_or_check()?;
             make(&dir.join(VIEWS)).map_err(|error| folder.unopened(error))?;
-            taken = lock::take(&path, &terms);
+            lock_result = lock::take(&path, &terms);
         }
-        match taken {
+        match lock_result {
             Ok(lock) => Ok(Self { lock }),
             Err(Refusal::Busy(holder)) => Err(StoreError::ViewBusy { holder }),
             Err(Refusal::Io(error)) => Err(Folder::new(dir, options.clone()).unopened(error)),

@@ -154,13 +154,13 @@ pub(super) fn copy(
     }
     txn.commit()?;
     if whole == Whole::Must {
-        check(from, target)?;
+        check_row_counts(from, target)?;
     }
     Ok(true)
 }
 
 /// Checks that the copy has as many rows of each table: damage may hide rows from a walk, and then the old file still has them.
-fn check(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), redb::Error> {
+fn check_row_counts(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), redb::Error> {
     let (old, new) = (from.begin_read()?, copy.begin_read()?);
     for table in old.list_tables()? {
         let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());

@@ -27,7 +27,7 @@ pub(super) enum FrameError {
 }
 
 /// The body comes first so that long bodies hash on chunk boundaries; the lengths at the end make the encoding unambiguous.
-fn check(table: &str, key: &[u8], version: u8, body: &[u8]) -> [u8; 8] {
+fn frame_checksum(table: &str, key: &[u8], version: u8, body: &[u8]) -> [u8; 8] {
     let mut hasher = Hasher::new();
     hasher.update(body);
     check_after(hasher, table, key, version, body.len())
@@ -53,7 +53,7 @@ pub(super) fn write(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8]) {
     out.clear();
     out.reserve_exact(HEAD + body.len());
     out.push(RECORD_VERSION);
-    out.extend_from_slice(&check(table, key, RECORD_VERSION, body));
+    out.extend_from_slice(&frame_checksum(table, key, RECORD_VERSION, body));
     out.extend_from_slice(body);
 }
 
@@ -67,7 +67,7 @@ pub(super) fn framed(table: &str, key: &[u8], body: &[u8]) -> Vec<u8> {
 /// Verifies the check of a framed value and returns its body.
 pub(super) fn open<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Result<&'v [u8], FrameError> {
     let (head, body) = value.split_at_checked(HEAD).ok_or(FrameError::Short)?;
-    accepted(head, check(table, key, head[0], body))?;
+    accepted(head, frame_checksum(table, key, head[0], body))?;
     Ok(body)
 }
 
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn an_unknown_version_is_told_from_damage() {
         let mut value = vec![7];
-        value.extend_from_slice(&check("a.1", b"k", 7, b"body"));
+        value.extend_from_slice(&frame_checksum("a.1", b"k", 7, b"body"));
         value.extend_from_slice(b"body");
         assert_eq!(open("a.1", b"k", &value), Err(FrameError::Version(7)));
     }

@@ -224,13 +224,13 @@ impl DiskStore {
     /// # Errors
     /// When the store cannot be written. Results removed before stay removed.
     pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
-        let mut taken = Tally::default();
+        let mut removed = Tally::default();
         let mut most = STEP;
         let mut versions = &plan.versions[..];
         while !versions.is_empty() {
             let done = self.take(&mut most, |database, most| {
                 let now = &versions[..most.min(versions.len())];
-                taken.versions += sweep_versions::take(database, now)?;
+                removed.versions += sweep_versions::take(database, now)?;
                 Ok(now.len())
             })?;
             versions = &versions[done..];
@@ -239,7 +239,7 @@ impl DiskStore {
         while !keys.is_empty() {
             let done = self.take(&mut most, |database, most| {
                 let now = &keys[..most.min(keys.len())];
-                take_actions(database, now, &mut taken).map(|()| now.len())
+                take_actions(database, now, &mut removed).map(|()| now.len())
             })?;
             keys = &keys[done..];
         }
@@ -247,14 +247,14 @@ impl DiskStore {
         while !digests.is_empty() {
             let done = self.take(&mut most, |database, most| {
                 let now = &digests[..most.min(digests.len())];
-                take_blobs(database, now, &mut taken).map(|()| now.len())
+                take_blobs(database, now, &mut removed).map(|()| now.len())
             })?;
             digests = &digests[done..];
         }
         match self.fill_blocks() {
             // Refilling blocks needs space before it frees any.
-            Err(StoreError::NoSpace { .. }) => Ok(taken),
-            done => done.map(|()| taken),
+            Err(StoreError::NoSpace { .. }) => Ok(removed),
+            done => done.map(|()| removed),
         }
     }
 
@@ -475,7 +475,7 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
     plan.actions.sort_unstable();
 }
 
-fn take_actions(database: &redb::Database, keys: &[ActionKey], taken: &mut Tally) -> Result<(), redb::Error> {
+fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tally) -> Result<(), redb::Error> {
     let mut tally = Tally::default();
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
@@ -501,7 +501,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], taken: &mut Tally
         }
     }
     txn.commit()?;
-    taken.add(&tally);
+    removed.add(&tally);
     Ok(())
 }
 

@@ -46,8 +46,8 @@ impl DiskStore {
                 let mut txn = database.begin_write()?;
                 txn.set_quick_repair(true);
                 // Skip blobs that were removed meanwhile.
-                let stands = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
-                BlobTables::open(&txn)?.write_rows(&rows, stands)?;
+                let is_thin = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
+                BlobTables::open(&txn)?.write_rows(&rows, is_thin)?;
                 txn.commit()?;
                 Ok(())
             })?;

@@ -95,15 +95,15 @@ fn is_old(node: &Node, marks: &Marks, policy: &Policy) -> bool {
 
 /// Removes versions; returns how many existed.
 pub(super) fn take(database: &redb::Database, keys: &[Key]) -> Result<u64, redb::Error> {
-    let mut taken = 0;
+    let mut removed = 0;
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
     {
         let mut table = txn.open_table(HISTORY.definition())?;
         for key in keys {
-            taken += u64::from(table.remove(&key[..])?.is_some());
+            removed += u64::from(table.remove(&key[..])?.is_some());
         }
     }
     txn.commit()?;
-    Ok(taken)
+    Ok(removed)
 }

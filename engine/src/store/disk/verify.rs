@@ -112,7 +112,7 @@ impl DiskStore {
             self.read(|database| verify_actions(database, firsts, &blobs, &mut results, &mut verified))?;
             between();
         }
-        name(&mut verified.harm, &results.damaged);
+        add_labels(&mut verified.harm, &results.damaged);
         verified.actions = results.keys.len() as u64;
         self.read(|database| {
             verify_blobs::count(database, &blobs, &mut verified)?;
@@ -372,7 +372,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
 }
 
 /// Adds labels of results to the harms of their damaged outputs.
-fn name(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
+fn add_labels(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
     for harm in harm {
         if let Cure::Blob(digest) = &harm.cure
             && let Some((label, paid)) = labels.get(digest)
