@@ -99,19 +99,19 @@ impl Server {
         };
         let answer = self.line.ask("sending blobs", Kind::Write(bytes), attempt).await;
         let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
-        let mut taken = HashSet::new();
+        let mut sent_names = HashSet::new();
         let mut refused = None;
         for response in &answer.get_ref().responses {
             let status = response.status.as_ref().filter(|status| status.code != Code::Ok as i32);
             match (status, response.digest.as_ref().and_then(Name::of)) {
-                (None, Some(name)) => drop(taken.insert(name)),
+                (None, Some(name)) => drop(sent_names.insert(name)),
                 (Some(status), _) => refused = Some(tonic::Status::new(Code::from_i32(status.code), status.message.clone())),
                 (None, None) => {}
             }
         }
         match refused {
             Some(status) => return Err(self.not_taken(&Unanswered::Said(status))),
-            None if blobs.iter().any(|(name, _)| !taken.contains(name)) => {
+            None if blobs.iter().any(|(name, _)| !sent_names.contains(name)) => {
                 return Err(NotTaken::This("it did not say what became of a blob".to_owned()));
             }
             None => {}

@@ -227,7 +227,7 @@ fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> 
     let mut endpoint = Endpoint::from_shared(address).map_err(wrong)?;
     if def.endpoint.starts_with("grpcs://") {
         let configured = endpoint.tls_config(tls(def, &around.folder)?);
-        endpoint = configured.map_err(|error| format!("its certificates cannot be used: {}", root(&error)))?;
+        endpoint = configured.map_err(|error| format!("its certificates cannot be used: {}", innermost_cause(&error)))?;
     }
     let endpoint = endpoint.user_agent(concat!("cortex/", env!("CARGO_PKG_VERSION"))).map_err(wrong)?;
     Ok(endpoint
@@ -237,7 +237,7 @@ fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> 
 }
 
 /// Returns the innermost cause of an error, which says the most.
-fn root(error: &dyn std::error::Error) -> String {
+fn innermost_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

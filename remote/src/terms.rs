@@ -66,8 +66,8 @@ impl Terms {
     ///
     /// # Errors
     /// A sentence, when the server names blobs by no supported function.
-    pub(crate) fn of(said: &ServerCapabilities) -> Result<Self, String> {
-        let Some(cache) = &said.cache_capabilities else {
+    pub(crate) fn of(capabilities: &ServerCapabilities) -> Result<Self, String> {
+        let Some(cache) = &capabilities.cache_capabilities else {
             return Err("it says that it is no cache".to_owned());
         };
         let offers = |function: digest_function::Value| cache.digest_functions.contains(&(function as i32));
@@ -88,7 +88,10 @@ impl Terms {
             batch: limit.unwrap_or(MESSAGE).min(MESSAGE - MARGIN),
             largest: u64::try_from(cache.max_cas_blob_size_bytes).ok().filter(|largest| *largest > 0),
             takes_results: updates.is_none_or(|updates| updates.update_enabled),
-            executes: said.execution_capabilities.as_ref().is_some_and(|execution| execution.exec_enabled),
+            executes: capabilities
+                .execution_capabilities
+                .as_ref()
+                .is_some_and(|execution| execution.exec_enabled),
         })
     }
 

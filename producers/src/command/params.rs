@@ -49,17 +49,17 @@ impl Bounds {
             },
             readable: texts(settings, "readable").unwrap_or_default(),
             limits: Limits {
-                memory: size(settings, "memory"),
+                memory: size_setting(settings, "memory"),
                 cpu: number("cpu"),
-                file: Some(size(settings, "file_size").unwrap_or(1 << 30)),
+                file: Some(size_setting(settings, "file_size").unwrap_or(1 << 30)),
                 processes: number("processes"),
             },
-            disk: size(settings, "disk").unwrap_or(4 << 30),
+            disk: size_setting(settings, "disk").unwrap_or(4 << 30),
         }
     }
 }
 
-fn size(settings: &Params, name: &str) -> Option<u64> {
+fn size_setting(settings: &Params, name: &str) -> Option<u64> {
     quantity::bytes(settings.get(name)?.as_str()?).ok()
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Modes {
 /// with the depth that a program has created.
 pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     let mut left = vec![folder.to_owned()];
-    let mut moved = 0_u64;
+    let mut offset = 0_u64;
     while let Some(folder) = left.pop() {
         // The program may have removed its own permissions.
         modes::set_mode(&folder, 0o700)?;
@@ -58,8 +58,8 @@ pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
             }
             modes::set_mode(&entry.path(), 0o700)?;
             let up = loop {
-                moved += 1;
-                let up = root.join(format!(".cortex-going-{moved}"));
+                offset += 1;
+                let up = root.join(format!(".cortex-going-{offset}"));
                 if up.symlink_metadata().is_err() {
                     break up;
                 }

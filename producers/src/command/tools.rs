@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// Prefix of a digest.
 const DIGEST: &str = "blake3:";
 
-fn declared(params: &Params) -> impl Iterator<Item = (&String, &str)> {
+fn declared_tools(params: &Params) -> impl Iterator<Item = (&String, &str)> {
     let table = params.get("tools").and_then(Value::as_object);
     table.into_iter().flatten().filter_map(|(name, is)| Some((name, is.as_str()?)))
 }
@@ -46,7 +46,7 @@ pub(super) fn declaration_error(tools: &Value) -> Option<String> {
 /// # Errors
 /// When a tool is not found, or differs.
 pub(super) fn check(params: &Params) -> Result<(), Failure> {
-    for (name, is) in declared(params) {
+    for (name, is) in declared_tools(params) {
         let Some(file) = find(name, Path::new("/")) else {
             let why = tool_error(
                 name,

@@ -51,7 +51,7 @@ impl Producer for ApiSections {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let rows: Vec<Option<(String, String)>> = inputs.all("types").par_iter().map(row).collect::<Result<_, _>>()?;
+        let rows: Vec<Option<(String, String)>> = inputs.all("types").par_iter().map(type_row).collect::<Result<_, _>>()?;
         let rows: BTreeMap<String, String> = rows.into_iter().flatten().collect();
         Ok(Output::new(write_table(&rows)))
     }
@@ -63,7 +63,7 @@ impl Fold for ApiSections {
     }
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        Ok(row(input)?.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
+        Ok(type_row(input)?.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
 
     fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
@@ -108,7 +108,7 @@ impl<'a> Section<'a> {
 }
 
 /// Returns the row of one type if other assemblies can see the type.
-fn row(input: &Input) -> Result<Option<(String, String)>, Failure> {
+fn type_row(input: &Input) -> Result<Option<(String, String)>, Failure> {
     let info = outline_info::read(input)?;
     let is_visible = matches!(info.accessibility.as_str(), "public" | "protected" | "protected internal");
     Ok(is_visible.then(|| {

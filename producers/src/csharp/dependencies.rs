@@ -49,7 +49,7 @@ impl Producer for DependencyTable {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let rows: BTreeMap<String, Vec<u8>> = inputs.all("deps").par_iter().map(row).collect::<Result<_, _>>()?;
+        let rows: BTreeMap<String, Vec<u8>> = inputs.all("deps").par_iter().map(dependency_row).collect::<Result<_, _>>()?;
         Ok(Output::new(write_table(&rows)))
     }
 }
@@ -60,7 +60,7 @@ impl Fold for DependencyTable {
     }
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        row(input).map(|row| BTreeMap::from([row]))
+        dependency_row(input).map(|row| BTreeMap::from([row]))
     }
 
     fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
@@ -69,7 +69,7 @@ impl Fold for DependencyTable {
 }
 
 /// Returns the row of one type.
-fn row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
+fn dependency_row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
     let deps::Dependencies { own, body, structure, .. } = deps::read(input)?;
     Ok((own, json(&DependencyRow { body, structure })))
 }

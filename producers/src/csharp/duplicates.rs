@@ -63,7 +63,7 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Dia
         }
     };
     message.push_str(&format!(" (the first is {})", all[0].symbol));
-    match folder(all, projects) {
+    match folder_to_exclude(all, projects) {
         Some((folder, held)) => {
             message.push_str(&format!("; {held} of them are in {folder}"));
             let glob = format!("\"{}/**\"", escaped(folder));
@@ -83,7 +83,7 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Dia
 
 /// Returns the folder to exclude: the deepest with half of the duplicates, otherwise the one with most. It never contains a project, or all
 /// files of a type that a project compiles. A type that several projects each compile is no copy.
-fn folder<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> Option<(&'a str, usize)> {
+fn folder_to_exclude<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> Option<(&'a str, usize)> {
     let mut held: BTreeMap<&str, usize> = BTreeMap::new();
     for duplicate in all.iter().filter(|one| one.is_loose || one.kind != Kind::Apart) {
         let mut own: BTreeMap<&str, usize> = BTreeMap::new();
@@ -171,7 +171,7 @@ mod tests {
     fn a_folder_never_takes_all_of_a_type_that_a_project_compiles() {
         let chosen = |all: &[Duplicate<'static>], projects: &[&str]| {
             let projects = projects.iter().copied().collect();
-            folder(&all.iter().collect::<Vec<_>>(), &projects)
+            folder_to_exclude(&all.iter().collect::<Vec<_>>(), &projects)
         };
         let of = |kind: Kind, symbol: &'static str, files: &[&'static str]| Duplicate {
             kind,

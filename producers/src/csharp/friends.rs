@@ -2,7 +2,7 @@
 
 use super::parse::tokens::Tokens;
 
-/// What stands for all assemblies, where the name of one is not written as text.
+/// Placeholder for all assemblies, where the name of one is not written as text.
 pub(super) const ANY: &str = "*";
 
 /// The names of these assemblies in the order of the text, without keys.
@@ -23,7 +23,7 @@ pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {
         };
         let has_key = text.contains(',');
         if !has_key && tokens.is(at + 3, "+") {
-            // What follows may be a key or the rest of the name.
+            // The rest may be a key or the end of the name.
             return Some(ANY.to_owned());
         }
         let name = text.split(['"', ',']).next()?.trim();

@@ -17,10 +17,10 @@ impl TableUpdate for Graph {
             let row = moves.last().row(key)?;
             row.map_or(Some(None), |row| serde_json::from_slice(&row).ok().map(Some))
         };
-        let mut moved: BTreeSet<String> = named.changed.clone();
+        let mut changed: BTreeSet<String> = named.changed.clone();
         for key in &types.changed {
             if types.before.row(key)?.is_some() != types.now.row(key)?.is_some() {
-                moved.insert(key.clone());
+                changed.insert(key.clone());
             } else if last(key)?.is_none_or(|row| row.group.is_some()) {
                 // A group's name is a hash of its types' identifiers.
                 return None;
@@ -29,7 +29,7 @@ impl TableUpdate for Graph {
         let mut counted: BTreeMap<String, i64> = BTreeMap::new();
         // Types that were added, removed or changed in structure, with the names in their present structure.
         let mut shaped: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
-        for key in &moved {
+        for key in &changed {
             let before = known_names(&*types.before, &*named.before, key)?;
             let now = known_names(&*types.now, &*named.now, key)?;
             for (names, by) in [(&before, -1), (&now, 1)] {

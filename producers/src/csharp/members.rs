@@ -221,7 +221,7 @@ pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
         let count = times.entry(key.clone()).or_default();
         *count += 1;
         let key = if *count > 1 { format!("{key}~{count}") } else { key };
-        rows.insert(key, row(whole, &placed.member, &files, id));
+        rows.insert(key, member_row(whole, &placed.member, &files, id));
     }
     rows
 }
@@ -246,7 +246,7 @@ fn parameters(member: &Member) -> Vec<ParameterRow> {
     header.iter().enumerate().map(row).collect()
 }
 
-fn row(whole: &Complete, member: &Member, files: &[&str], (id, ordinal): (String, Option<i128>)) -> MemberRow {
+fn member_row(whole: &Complete, member: &Member, files: &[&str], (id, ordinal): (String, Option<i128>)) -> MemberRow {
     let access = member_access(member, whole.kind);
     let modifiers: Vec<String> = member.modifiers.iter().filter(|word| *word != "partial").cloned().collect();
     let shown = if member.attributed.is_empty() {

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 pub struct Mentions {
     /// Namespace and path.
     pub symbol: String,
-    /// What stands behind `@` in the type's key.
+    /// Text after `@` in the type's key.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,
     /// Namespace.
@@ -66,7 +66,7 @@ pub struct Declared {
     /// Number of parameters with a default value, which the header omits.
     #[serde(default, skip_serializing_if = "is_default")]
     pub optional: u32,
-    /// What `[OverloadResolutionPriority]` says; 0 without it.
+    /// Value of `[OverloadResolutionPriority]`; 0 without it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i32,
 }
@@ -213,7 +213,12 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         bases: whole.bases.clone(),
         inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),
         references,
-        declared: whole.members.iter().filter_map(declared).chain(header_constructor(whole)).collect(),
+        declared: whole
+            .members
+            .iter()
+            .filter_map(declared_member)
+            .chain(header_constructor(whole))
+            .collect(),
         parts,
     }
 }
@@ -268,7 +273,7 @@ fn kind_letter(whole: &Complete) -> char {
     }
 }
 
-fn declared(placed: &PlacedMember) -> Option<Declared> {
+fn declared_member(placed: &PlacedMember) -> Option<Declared> {
     let member = &placed.member;
     let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
     let of_block = is_of_block(&member.signature, &member.name);
@@ -476,7 +481,7 @@ mod tests {
                 member: method,
                 others: None,
             };
-            declared(&placed).map(|declared| declared.flags)
+            declared_member(&placed).map(|declared| declared.flags)
         };
         assert_eq!(flags("static void Go(this string s)", &["static"]).as_deref(), Some("xs"));
         for modifiers in ["ref this", "in this", "this ref", "this in", "ref readonly this", "scoped ref this"] {

@@ -321,7 +321,10 @@ fn info(
         .fold(signature, |signature, body| defaults::with_defaults(&signature, body));
     let texts = members.iter().map(|member| &member.signature);
     let texts: Vec<&String> = texts.chain([&signature]).chain(&header.bases).chain(&header.constraints).collect();
-    let aliases = deps.aliases.iter().filter(|(alias, _)| texts.iter().any(|text| names(text, alias)));
+    let aliases = deps
+        .aliases
+        .iter()
+        .filter(|(alias, _)| texts.iter().any(|text| contains_word(text, alias)));
     Info {
         implements: interfaces(&header),
         depends_on: depends_on(deps),
@@ -346,7 +349,7 @@ fn info(
 }
 
 /// Whether a text contains a word.
-fn names(text: &str, word: &str) -> bool {
+fn contains_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
 }
 

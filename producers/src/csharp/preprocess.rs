@@ -202,10 +202,10 @@ impl<'t> Active<'t> {
 }
 
 /// Returns a condition as an operand of `&&`, negated unless it `holds`.
-fn operand(written: &str, holds: bool) -> String {
+fn operand(written: &str, is_true: bool) -> String {
     let text = super::hashes::one_line(written);
     let simple = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
-    match (holds, text.strip_prefix('!').filter(|rest| simple(rest))) {
+    match (is_true, text.strip_prefix('!').filter(|rest| simple(rest))) {
         (true, Some(_)) => text,
         (false, Some(rest)) => rest.to_owned(),
         (true, None) if simple(&text) => text,

@@ -342,7 +342,7 @@ pub(super) fn globals_places(layout: &Layout, key: &str, file: &str, decl: &Name
     places.chain([file.to_owned(), owner.to_owned()]).collect()
 }
 
-/// What the bases are that a declaration writes.
+/// Kinds of the bases that a declaration lists.
 pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: &Layout, file: &str, decl: &NamedType) -> Vec<String> {
     let enclosing: Vec<String> = enclosing(decl);
     let binder = Binder::new(index);

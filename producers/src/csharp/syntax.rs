@@ -62,8 +62,8 @@ fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
     let is_same = |decl: &TypeDecl| decl.namespace == other.namespace && decl.path == other.path;
     let known: BTreeSet<String> = types.iter().filter(|decl| is_same(decl)).flat_map(member_keys).collect();
     let added = |member: &Member| !known.contains(&member_key(member));
-    let holds = |decl: &TypeDecl| decl.span.first <= other.span.last && other.span.first <= decl.span.last;
-    match types.iter().position(|decl| is_same(decl) && holds(decl)) {
+    let overlaps = |decl: &TypeDecl| decl.span.first <= other.span.last && other.span.first <= decl.span.last;
+    match types.iter().position(|decl| is_same(decl) && overlaps(decl)) {
         Some(at) => {
             let part = &mut types[at];
             let is_inside = |member: &Member| part.span.first <= member.span.first && member.span.last <= part.span.last;

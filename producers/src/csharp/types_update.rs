@@ -52,7 +52,11 @@ impl TableUpdate for Types {
 
 /// Whether one of these types was declared several times without `partial`.
 fn was_declared_twice(changed: &ChangedFiles<'_>, moves: &dyn Moves, old: &BTreeMap<&str, TypeRow>) -> Option<bool> {
-    if !moves.diagnostics().iter().any(|said| said.code == ErrorCode::CS_DECLARED_TWICE) {
+    if !moves
+        .diagnostics()
+        .iter()
+        .any(|diagnostic| diagnostic.code == ErrorCode::CS_DECLARED_TWICE)
+    {
         return Some(false);
     }
     for (symbol, row) in old {

@@ -51,7 +51,7 @@ pub struct Place {
     pub column: u32,
     /// The line without the white space around it; of a line longer than [`LONGEST_LINE`] what stands around the place, `…` where it is cut.
     pub text: String,
-    /// What is done there.
+    /// Kind of the use.
     #[serde(default, skip_serializing_if = "UseKind::is_name")]
     pub kind: UseKind,
     /// How a method is called there; absent where it is named without a call.
@@ -107,7 +107,7 @@ const BEFORE: usize = 80;
 /// Characters are counted once for each so many bytes.
 const BLOCK: usize = 256;
 
-/// What a file says of the type: its declarations, their lines and their tokens.
+/// Facts of a file about the type: its declarations, their lines and their tokens.
 struct File {
     path: String,
     /// The declarations, with spans as in the file.

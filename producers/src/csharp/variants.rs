@@ -103,7 +103,7 @@ pub fn variants(text: &str, defines: &BTreeSet<String>) -> (Vec<Variant>, bool) 
     let (sets, complete) = sets(&active, defines);
     let mut found = BTreeSet::new();
     if !sets.is_empty() {
-        let known = declared(&parse::read(text, defines, "").0, "");
+        let known = declared_variants(&parse::read(text, defines, "").0, "");
         for (flipped, symbols) in &sets {
             let (syntax, _) = parse::read(text, symbols, "");
             let described: Vec<String> = flipped
@@ -116,7 +116,7 @@ pub fn variants(text: &str, defines: &BTreeSet<String>) -> (Vec<Variant>, bool) 
                     }
                 })
                 .collect();
-            for (place, variant) in declared(&syntax, &described.join(" && ")) {
+            for (place, variant) in declared_variants(&syntax, &described.join(" && ")) {
                 if !known.contains_key(&place) {
                     found.insert(variant);
                 }
@@ -160,7 +160,7 @@ fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
 }
 
 /// Returns all declarations of a file; `otherwise` is the condition of declarations without one.
-fn declared(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, String, String), Variant> {
+fn declared_variants(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, String, String), Variant> {
     let mut all = BTreeMap::new();
     let mut add = |variant: Variant| {
         all.insert((variant.symbol.clone(), variant.key.clone(), variant.signature.clone()), variant);
@@ -174,7 +174,7 @@ fn declared(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, String, Strin
             symbol: decl.symbol(),
             key: String::new(),
             kind: kind_word(decl.kind).to_owned(),
-            signature: header(decl),
+            signature: header_text(decl),
             condition: or([&decl.condition, &decl.condition]),
             summary: doc::read(&decl.doc).first_sentence(),
         });
@@ -192,7 +192,7 @@ fn declared(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, String, Strin
     all
 }
 
-fn header(decl: &TypeDecl) -> String {
+fn header_text(decl: &TypeDecl) -> String {
     if decl.bases.is_empty() {
         decl.signature.clone()
     } else {

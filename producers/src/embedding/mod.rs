@@ -63,7 +63,7 @@ impl Producer for Embedding {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check(params)
+        check_parameters(params)
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
@@ -200,7 +200,7 @@ fn asks(params: &Params) -> bool {
     params.get("asks").and_then(Value::as_bool).unwrap_or(false)
 }
 
-fn check(params: &Params) -> Result<(), Vec<ParamError>> {
+fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors: Vec<ParamError> = params
         .keys()
         .filter(|name| !KNOWN.contains(&name.as_str()))
@@ -272,7 +272,7 @@ impl Producer for Vectors {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let rows: BTreeMap<String, Vec<u8>> = inputs.all("vectors").iter().map(row).collect::<Result<_, _>>()?;
+        let rows: BTreeMap<String, Vec<u8>> = inputs.all("vectors").iter().map(embedding_row).collect::<Result<_, _>>()?;
         Ok(Output::new(write_table(&rows)))
     }
 }
@@ -283,7 +283,7 @@ impl Fold for Vectors {
     }
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        Ok(BTreeMap::from([row(input)?]))
+        Ok(BTreeMap::from([embedding_row(input)?]))
     }
 
     fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
@@ -291,7 +291,7 @@ impl Fold for Vectors {
     }
 }
 
-fn row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
+fn embedding_row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
     let vector =
         Vector::from_text(&input.bytes).ok_or_else(|| Failure::permanent(format!("the vector of {} cannot be read", input.item)))?;
     Ok((input.item.to_string(), vector.to_bytes()))

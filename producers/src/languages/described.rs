@@ -106,12 +106,12 @@ fn structure_of(file: &str, symbols: &FileSymbols) -> TypeStructure {
 fn code_of(symbols: &FileSymbols, text: &str) -> Vec<u8> {
     let lines: Vec<&str> = text.split('\n').collect();
     let all = &symbols.definitions;
-    let holds = |one: &Definition| {
+    let encloses = |one: &Definition| {
         let inner = format!("{}.", one.path);
         all.iter().any(|other| other.path.starts_with(&inner))
     };
     let mut code = json(&ImplHeader::default());
-    for one in all.iter().filter(|one| !holds(one)) {
+    for one in all.iter().filter(|one| !encloses(one)) {
         let (start, end) = (one.start as usize, (one.end as usize).min(lines.len()));
         let member = ImplMember {
             kind: one.kind.clone(),

@@ -80,7 +80,7 @@ impl Fold for NameTable {
     }
 }
 
-fn json(value: &impl Serialize) -> Vec<u8> {
+fn to_json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("invariant: writing to memory cannot fail")
 }
 
@@ -92,7 +92,7 @@ fn definitions(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
             .or_default()
             .insert(Named(one.path.clone(), one.kind.clone()));
     }
-    named.into_iter().map(|(name, all)| (name.to_owned(), json(&all))).collect()
+    named.into_iter().map(|(name, all)| (name.to_owned(), to_json(&all))).collect()
 }
 
 fn uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
@@ -100,7 +100,7 @@ fn uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     for (key, places) in &symbols.uses {
         *counts.entry(name_of_use(key)).or_default() += places.len();
     }
-    counts.into_iter().map(|(name, count)| (name, json(&count))).collect()
+    counts.into_iter().map(|(name, count)| (name, to_json(&count))).collect()
 }
 
 /// Returns the name that code writes for a key of [`FileSymbols::uses`]: the key, or the last name of a symbol; for a constructor that of its type.
@@ -127,7 +127,7 @@ fn replace<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part
         Some(part) => _ = parts.insert(item.to_owned(), part),
         None => _ = parts.remove(item),
     }
-    (!parts.is_empty()).then(|| json(&parts))
+    (!parts.is_empty()).then(|| to_json(&parts))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub fn render(file: &str, symbols: &FileSymbols) -> String {
         let doc = &symbols.doc[..symbols.doc.floor_char_boundary(LONGEST_DOC)];
         text.push_str(&format!("{}\n\n", doc.trim_end()));
     }
-    symbols.definitions.iter().for_each(|one| line(&mut text, one, depth(one)));
+    symbols.definitions.iter().for_each(|one| push_line(&mut text, one, depth(one)));
     if symbols.definitions.is_empty() && symbols.unread.is_empty() {
         text.push_str("It defines nothing that is known.\n");
     }
@@ -58,7 +58,7 @@ pub fn render_one(file: &str, symbols: &FileSymbols, path: &str) -> String {
     let within = |one: &&Definition| one.path == path || one.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
     let own = path.matches('.').count();
     for one in symbols.definitions.iter().filter(within) {
-        line(&mut text, one, depth(one).saturating_sub(own));
+        push_line(&mut text, one, depth(one).saturating_sub(own));
         if one.path == path && !one.doc.is_empty() {
             writeln!(text, "\n{}\n", one.doc).expect("invariant: writing to memory cannot fail");
         }
@@ -74,7 +74,7 @@ fn depth(one: &Definition) -> usize {
         .map_or(0, |end| 1 + one.path[..end].matches('.').count())
 }
 
-fn line(text: &mut String, one: &Definition, depth: usize) {
+fn push_line(text: &mut String, one: &Definition, depth: usize) {
     let shown = if one.signature.is_empty() { &one.name } else { &one.signature };
     let indent = "  ".repeat(depth);
     let doc = one.doc.lines().next().unwrap_or_default();

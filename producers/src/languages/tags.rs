@@ -337,8 +337,8 @@ fn nested(mut definitions_by_range: Vec<(Range<usize>, Definition)>) -> Vec<Defi
     let mut definitions = Vec::with_capacity(definitions_by_range.len());
     for (whole, mut one) in definitions_by_range {
         // Definitions of one statement are siblings.
-        let holds = |outer: &Range<usize>| outer.end >= whole.end && *outer != whole;
-        while around.last().is_some_and(|(outer, ..)| !holds(outer)) {
+        let encloses = |outer: &Range<usize>| outer.end >= whole.end && *outer != whole;
+        while around.last().is_some_and(|(outer, ..)| !encloses(outer)) {
             around.pop();
         }
         let is_field = one.kind == "field";

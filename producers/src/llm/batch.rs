@@ -253,17 +253,23 @@ impl Batches {
         let mut result = Ok(());
         let mut queue: Vec<(String, Collected)> = collected.into_iter().collect();
         // One batch is for one server, one model and one way of access.
-        queue.sort_by_cached_key(|(id, item)| (Value::Object(item.settings.clone()).to_string(), name(&item.model), id.clone()));
+        queue.sort_by_cached_key(|(id, item)| {
+            (
+                Value::Object(item.settings.clone()).to_string(),
+                model_name(&item.model),
+                id.clone(),
+            )
+        });
         let mut queue = queue.into_iter().peekable();
         while let Some(first) = queue.next() {
-            let mut bytes = size(&first.1);
+            let mut bytes = request_bytes(&first.1);
             let mut group = vec![first];
             while let Some(next) = queue.next_if(|(_, next)| {
                 let first = &group[0].1;
-                let fits = group.len() < MOST_ITEMS && bytes + size(next) <= MOST_BYTES;
-                fits && first.settings == next.settings && name(&first.model) == name(&next.model)
+                let fits = group.len() < MOST_ITEMS && bytes + request_bytes(next) <= MOST_BYTES;
+                fits && first.settings == next.settings && model_name(&first.model) == model_name(&next.model)
             }) {
-                bytes += size(&next.1);
+                bytes += request_bytes(&next.1);
                 group.push(next);
             }
             match self.send(runtime, &group, &cancel) {
@@ -408,11 +414,11 @@ fn custom_id(key: &ActionKey, attempt: u32) -> String {
     format!("{}-{attempt}", &key[..key.len().min(KEY_DIGITS)])
 }
 
-fn name(model: &Params) -> String {
+fn model_name(model: &Params) -> String {
     model.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn size(item: &Collected) -> usize {
+fn request_bytes(item: &Collected) -> usize {
     item.body.to_string().len() + 200
 }
 

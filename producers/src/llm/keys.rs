@@ -85,7 +85,7 @@ impl Keys {
         if let Some(key) = known.get(&name) {
             return Ok(Some(key.clone()));
         }
-        let said = program::run(
+        let printed = program::run(
             &Program {
                 argv: &reach.api_key_command,
                 root,
@@ -95,8 +95,8 @@ impl Keys {
             },
             cancel,
         );
-        let said = match said {
-            Ok(said) => said,
+        let printed = match printed {
+            Ok(printed) => printed,
             Err(program::Stop::Cancelled) => return Err(Failure::Cancelled),
             // Show none of its output: that may contain the key.
             Err(stop) => {
@@ -108,7 +108,7 @@ impl Keys {
                 return Err(key_error(message, "run it by hand".to_owned()));
             }
         };
-        let text = String::from_utf8_lossy(&said.bytes);
+        let text = String::from_utf8_lossy(&printed.bytes);
         let key = fit(
             text.lines().next().unwrap_or_default().trim(),
             &format!("'{program}' (api_key_command)"),

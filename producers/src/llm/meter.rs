@@ -179,8 +179,8 @@ impl Hold<'_> {
     /// Reserves more, if the limits allow it.
     pub(super) fn grow(&mut self, more: Amount) -> bool {
         let mut counts = self.meter.lock();
-        let taken = counts.spent.of(&self.currency).plus(counts.held.of(&self.currency));
-        let fits = self.meter.passed(taken.plus(more)).is_none();
+        let used = counts.spent.of(&self.currency).plus(counts.held.of(&self.currency));
+        let fits = self.meter.passed(used.plus(more)).is_none();
         if fits {
             counts.held.add(&self.currency, more);
             self.amount = self.amount.plus(more);

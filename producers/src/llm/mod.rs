@@ -124,7 +124,7 @@ pub struct Question<'a> {
     pub max_tokens: u64,
     /// The kind of answer.
     pub wants: Wants,
-    /// Description of the question for people who look at it before it is answered.
+    /// Description of the question for people that read it before the answer.
     pub about: About<'a>,
 }
 

@@ -17,14 +17,14 @@ pub(super) fn proxy_for(url: &str, variable: impl Fn(&str) -> Option<String>) ->
     };
     let host = host.to_ascii_lowercase();
     let is_here = host == "localhost" || host == "::1" || host.starts_with("127.");
-    if is_here || either("no_proxy").is_some_and(|list| list.split(',').any(|entry| names(entry.trim(), &host))) {
+    if is_here || either("no_proxy").is_some_and(|list| list.split(',').any(|entry| covers_host(entry.trim(), &host))) {
         return None;
     }
     either(&format!("{scheme}_proxy")).or_else(|| either("all_proxy"))
 }
 
 /// Whether an entry of `no_proxy` is the host or one of its domains.
-fn names(entry: &str, host: &str) -> bool {
+fn covers_host(entry: &str, host: &str) -> bool {
     let entry = entry.to_ascii_lowercase();
     let entry = entry.split(':').next().unwrap_or_default();
     let domain = entry.trim_start_matches("*.").trim_start_matches('.');

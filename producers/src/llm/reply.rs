@@ -161,8 +161,8 @@ impl Complaint {
             "exceeds the context",
         ];
         let message = self.message.to_ascii_lowercase();
-        let said = KINDS.iter().any(|kind| self.kind.contains(kind)) || WORDS.iter().any(|words| message.contains(words));
-        if !said || !matches!(self.status, 0 | 400 | 413 | 422 | 500) {
+        let is_stated = KINDS.iter().any(|kind| self.kind.contains(kind)) || WORDS.iter().any(|words| message.contains(words));
+        if !is_stated || !matches!(self.status, 0 | 400 | 413 | 422 | 500) {
             return None;
         }
         Some(self.numbers.unwrap_or_else(|| context_numbers(&message)))

@@ -557,10 +557,10 @@ fn program_failure(prepared: &PreparedQuestion<'_>, stop: &program::Stop) -> Fai
         program::Stop::Cancelled => Failure::Cancelled,
         program::Stop::TimedOut => Failure::Transient(why("raise timeout_seconds of the model, or look at why it waits")),
         program::Stop::NotStarted(_) => Failure::Permanent(why("install it, or write its full path in 'command' of the model")),
-        program::Stop::Failed(status, said) => {
+        program::Stop::Failed(status, printed) => {
             let why = why("run it by hand with a question on its standard input");
-            let said = Secrets::default().redacted_line(said);
-            let why = if said.is_empty() { why } else { Box::new(why.found(said)) };
+            let printed = Secrets::default().redacted_line(printed);
+            let why = if printed.is_empty() { why } else { Box::new(why.found(printed)) };
             if status.code() == Some(TRY_AGAIN) {
                 Failure::Transient(why)
             } else {

@@ -59,7 +59,7 @@ pub(super) struct Reach<'a> {
 impl<'a> Model<'a> {
     /// Reads a model; `None` for an unknown interface.
     pub(super) fn of(params: &'a Params) -> Option<Self> {
-        let api = match text(params, "api")? {
+        let api = match text_setting(params, "api")? {
             "openai" => Api::OpenAi,
             "anthropic" => Api::Anthropic,
             "replay" => Api::Replay,
@@ -70,7 +70,7 @@ impl<'a> Model<'a> {
         let command = texts(params, "command");
         Some(Self {
             api,
-            name: text(params, "name").unwrap_or_default(),
+            name: text_setting(params, "name").unwrap_or_default(),
             context_tokens: params.get("context_tokens").and_then(Value::as_u64),
             temperature: params.get("temperature").filter(|value| value.is_number()),
             params: params.get("params").and_then(Value::as_object),
@@ -100,12 +100,12 @@ impl<'a> Reach<'a> {
             .filter(|timeout| !timeout.is_zero());
         let retries = settings.get("retries").and_then(Value::as_u64);
         let count = |name: &str| settings.get(name).and_then(Value::as_u64);
-        let base_url = text(settings, "base_url").unwrap_or(if api == Api::Anthropic { ANTHROPIC } else { "" });
+        let base_url = text_setting(settings, "base_url").unwrap_or(if api == Api::Anthropic { ANTHROPIC } else { "" });
         let headers = settings.get("headers").and_then(Value::as_object);
         Self {
-            label: text(settings, "model").unwrap_or("?"),
+            label: text_setting(settings, "model").unwrap_or("?"),
             base_url: base_url.trim_end_matches('/'),
-            api_key_env: text(settings, "api_key_env"),
+            api_key_env: text_setting(settings, "api_key_env"),
             api_key_command: texts(settings, "api_key_command"),
             timeout: timeout.unwrap_or(DEFAULT_TIMEOUT),
             retries: retries
@@ -120,8 +120,8 @@ impl<'a> Reach<'a> {
                 .flatten()
                 .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
                 .collect(),
-            recording: text(settings, "recording"),
-            record: text(settings, "record"),
+            recording: text_setting(settings, "recording"),
+            record: text_setting(settings, "record"),
             sent: command::sent(settings),
         }
     }
@@ -136,7 +136,7 @@ impl<'a> Reach<'a> {
     }
 }
 
-fn text<'a>(params: &'a Params, name: &str) -> Option<&'a str> {
+fn text_setting<'a>(params: &'a Params, name: &str) -> Option<&'a str> {
     params.get(name)?.as_str()
 }
 

@@ -116,11 +116,11 @@ pub fn size(
         "{}\n{}\n{}",
         Value::Object(model.clone()),
         Value::Object(settings.clone()),
-        text(system)
+        turn_text(system)
     );
     QuestionSize {
         rules: Digest::of(rules.as_bytes()).to_string(),
-        tokens: ask.count(model, &text(user)).tokens,
+        tokens: ask.count(model, &turn_text(user)).tokens,
         answer_tokens,
         most_answer_tokens: room("max_tokens"),
         most_context_tokens: room("context_tokens"),
@@ -195,7 +195,7 @@ fn joined(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
         text: RULES.to_owned(),
         stable: true,
     });
-    let texts: Vec<String> = group.iter().map(|(_, handed)| text(&handed.turns[1])).collect();
+    let texts: Vec<String> = group.iter().map(|(_, handed)| turn_text(&handed.turns[1])).collect();
     let questions = (1_usize..).zip(group.iter().zip(&texts)).map(|(number, ((_, handed), text))| {
         let (question, _) = split_instruction(text);
         format!("# QUESTION {number}: {}\n\n{question}", name_of(&handed.label))
@@ -225,7 +225,7 @@ fn split_instruction(text: &str) -> (&str, &str) {
     parts.filter(|(_, last)| !last.contains("```")).unwrap_or((text.trim_end(), ""))
 }
 
-fn text(turn: &Turn) -> String {
+fn turn_text(turn: &Turn) -> String {
     turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -249,7 +249,7 @@ fn is_named(heading: &str, label: &str) -> bool {
 /// Splits the answer into the shares of a group.
 fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
-    let parts = parts(&answer.text, &labels, answer.cut);
+    let parts = split_answer(&answer.text, &labels, answer.cut);
     let prompt_tokens: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
     let answered: Vec<u64> = parts.iter().map(|part| part.as_deref().map_or(0, str::len) as u64).collect();
     let costs = split(&answer.spent, &prompt_tokens, &answered);
@@ -277,7 +277,7 @@ pub fn is_no_change(text: &str) -> bool {
 
 /// Returns the text under each heading, or [`NO_CHANGE`] for all if the answer is nothing else; `None` for a question whose answer is missing, empty,
 /// there twice in different words, under another name, or cut.
-fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
+fn split_answer(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
     if is_no_change(text) && !is_cut {
         return vec![Some(NO_CHANGE.to_owned()); labels.len()];
     }
@@ -379,7 +379,7 @@ mod tests {
     const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
 
     fn read(text: &str) -> Vec<Option<String>> {
-        parts(text, &LABELS, false)
+        split_answer(text, &LABELS, false)
     }
 
     fn some(text: &str) -> Option<String> {
@@ -421,7 +421,7 @@ mod tests {
         let expected = format!(
             "# QUESTION 1: A\n\n{data}\n\n# QUESTION 2: T+In#M(int)\n\nx\n\n{data}\n\n# QUESTION 3: C\n\nc\n\n# TO 1, 3\n\nPatch it."
         );
-        assert_eq!(text(&joined(&group)[1]), expected);
+        assert_eq!(turn_text(&joined(&group)[1]), expected);
     }
 
     #[test]
@@ -439,7 +439,7 @@ mod tests {
             "numbers of nothing"
         );
         assert_eq!(read("rubbish\n"), [None, None, None]);
-        assert_eq!(parts("# ANSWER 1\na\n# ANSWER 2\nb", &LABELS, true), [a, None, None], "cut");
+        assert_eq!(split_answer("# ANSWER 1\na\n# ANSWER 2\nb", &LABELS, true), [a, None, None], "cut");
     }
 
     proptest! {
@@ -451,7 +451,7 @@ mod tests {
         /// Any text of a model parses, and every question gets an entry.
         #[test]
         fn any_text_is_read(text in "(# ANSWER [0-9]{1,22}|\n|```|: //types/N.A:semantic|x){0,30}", is_cut: bool) {
-            prop_assert_eq!(parts(&text, &LABELS, is_cut).len(), LABELS.len());
+            prop_assert_eq!(split_answer(&text, &LABELS, is_cut).len(), LABELS.len());
         }
     }
 }

@@ -331,7 +331,7 @@ fn definition(
     let (signature, doc) = information.map(documentation).unwrap_or_default();
     let kind = kind_of(way, information, &signature);
     let related = information.into_iter().flat_map(|information| &information.relationships);
-    let mut path: Vec<&str> = names(&way[..way.len().saturating_sub(1)], within_module(way, file));
+    let mut path: Vec<&str> = enclosing_names(&way[..way.len().saturating_sub(1)], within_module(way, file));
     path.push(place.word);
     Definition {
         line: place.line,
@@ -362,7 +362,7 @@ fn named_signature(signature: &str, name: &str) -> String {
 
 /// Returns the names around a definition within its file; those from `start` on are known to be in it. Leaves out other modules; an `impl` of Rust
 /// counts as its type.
-fn names(way: &[Descriptor], start: usize) -> Vec<&str> {
+fn enclosing_names(way: &[Descriptor], start: usize) -> Vec<&str> {
     let mut names = Vec::new();
     let mut is_of_impl = false;
     for (at, one) in way.iter().enumerate() {

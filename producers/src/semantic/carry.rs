@@ -82,11 +82,11 @@ pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], s
     let names = Names::of(now);
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
-        // What is said of the type as a whole may rest on any of its members.
+        // Statements about the type as a whole may rest on any of its members.
         let is_about_all = section != ROLE && moved.own && evidence::check(text, key, &names).kept.contains(simple(key));
         is_about_all
             || churn_guard::rests_on_moved(text, key, &moved, &names)
-            || identifiers_in(text).any(|word| is_name(word) && moved.touched.contains(word))
+            || identifiers_in(text).any(|word| is_identifier(word) && moved.touched.contains(word))
     };
     let mut all = summaries
         .iter()
@@ -181,7 +181,7 @@ fn identifiers_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
 
-fn is_name(word: &str) -> bool {
+fn is_identifier(word: &str) -> bool {
     word.starts_with(|c: char| c.is_uppercase() || c.is_numeric() || matches!(c, '_' | '@'))
 }
 

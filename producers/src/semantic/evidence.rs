@@ -190,10 +190,13 @@ fn items(inner: &str) -> Option<Vec<&str>> {
     }
     items.push(&inner[start..]);
     let items: Vec<&str> = items.into_iter().map(|item| item.trim().trim_matches('`')).collect();
-    items.iter().all(|item| is_name(item) || lines(item).is_some()).then_some(items)
+    items
+        .iter()
+        .all(|item| is_dotted_name(item) || lines(item).is_some())
+        .then_some(items)
 }
 
-fn is_name(item: &str) -> bool {
+fn is_dotted_name(item: &str) -> bool {
     let item = item.strip_prefix("new ").unwrap_or(item);
     let head = item.split(['(', '<', '[']).next().unwrap_or(item);
     let letters = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '#' | '+' | '~' | '`' | '@');

@@ -144,8 +144,8 @@ fn finish(
         }
     }
     for (key, withholding) in &subject.withheld {
-        let said = withholding.summary();
-        let none = wishes.sections.iter().map(|section| (section.name.clone(), said.to_owned()));
+        let summary = withholding.summary();
+        let none = wishes.sections.iter().map(|section| (section.name.clone(), summary.to_owned()));
         made.summaries.insert(key.clone(), none.collect());
     }
     if !made.kept.is_empty() {
@@ -176,11 +176,11 @@ fn write(subject: &Subject, summaries: &Summaries, wishes: &Wishes) -> String {
 /// Returns the summary of a subject that no model is asked about: it only says so.
 fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     let sections = |withholding: &Withholding| -> Sections {
-        let said = withholding.summary();
+        let summary = withholding.summary();
         wishes
             .sections
             .iter()
-            .map(|section| (section.name.clone(), said.to_owned()))
+            .map(|section| (section.name.clone(), summary.to_owned()))
             .collect()
     };
     let all = subject.heads.iter().zip(subject.withheld.values());

@@ -78,8 +78,11 @@ const AUXILIARIES: [&str; 12] = [
 ];
 
 /// Whether a sentence of an answer explains a name.
-pub(super) fn explains(said: &Summaries, name: &str) -> bool {
-    let lines = said.values().flat_map(|sections| sections.values()).flat_map(|text| text.lines());
+pub(super) fn explains(summaries: &Summaries, name: &str) -> bool {
+    let lines = summaries
+        .values()
+        .flat_map(|sections| sections.values())
+        .flat_map(|text| text.lines());
     lines.into_iter().any(|line| {
         let words: BTreeSet<&str> = line.split(|c| !is_word(c)).collect();
         words.contains(name) && NAMING.iter().any(|naming| words.contains(naming))

@@ -113,7 +113,7 @@ impl Renames {
     }
 
     /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays a difference.
-    pub(super) fn carry(&self, then: &[Slot], now: &[Slot], said: &Summaries) -> Carried {
+    pub(super) fn carry(&self, then: &[Slot], now: &[Slot], earlier: &Summaries) -> Carried {
         let mut words = self.words.clone();
         for (old, new) in self.own_members(then, now, &words) {
             words.entry(old).or_default().insert(new, true);
@@ -131,7 +131,7 @@ impl Renames {
         let mut carried = self.with(&words, then, now);
         // The name may stay as that of another type's member: a sentence can be about either.
         let ambiguous = carried.kept.intersection(&used);
-        let explained = carried.words.keys().filter(|old| explains(said, old));
+        let explained = carried.words.keys().filter(|old| explains(earlier, old));
         let open: Vec<String> = explained.chain(ambiguous).cloned().collect();
         if !open.is_empty() {
             words.retain(|old, _| !open.contains(old));
@@ -241,16 +241,21 @@ impl Renames {
     }
 
     /// Puts an earlier answer into present names. A person's sections stay word for word.
-    pub(super) fn summaries(&self, said: &Summaries, words: &BTreeMap<String, String>, theirs: &BTreeSet<(String, String)>) -> Summaries {
-        let mut said = said.clone();
-        for (key, sections) in &mut said {
+    pub(super) fn summaries(
+        &self,
+        earlier: &Summaries,
+        words: &BTreeMap<String, String>,
+        theirs: &BTreeSet<(String, String)>,
+    ) -> Summaries {
+        let mut earlier = earlier.clone();
+        for (key, sections) in &mut earlier {
             for (name, text) in sections {
                 if !theirs.contains(&(key.clone(), name.clone())) {
                     *text = self.text(text, words);
                 }
             }
         }
-        said
+        earlier
     }
 
     fn text(&self, text: &str, words: &BTreeMap<String, String>) -> String {

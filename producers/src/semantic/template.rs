@@ -115,7 +115,7 @@ impl Template {
             ));
         }
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-        let mut parts = parts(path, &text)?;
+        let mut parts = parse_parts(path, &text)?;
         let built_in = if path == BUILT_IN_NAME && text == BUILT_IN {
             None
         } else {
@@ -205,7 +205,7 @@ fn template_error(path: &str, line: u32, column: u32, message: &str, found: Opti
     Failure::Permanent(Box::new(diagnostic))
 }
 
-fn parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>, Failure> {
+fn parse_parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>, Failure> {
     let mut parts: BTreeMap<&'static str, Written> = BTreeMap::new();
     let mut at = Part::Full;
     let marked = text.lines().any(|line| line.starts_with("%% "));

@@ -36,7 +36,7 @@ impl Theirs {
             let renames = Renames::of(inputs.former);
             let heads_then = document::heads_then(&text, heads, |key| renames.key(key));
             let then = document::read(&text, &heads_then, wanted);
-            for name in names(&previous.notes) {
+            for name in section_names(&previous.notes) {
                 let text = type_and_section(name, &heads_then).and_then(|(key, section)| then.get(key)?.get(section).cloned());
                 theirs.set_section(&name_now(name, &heads_then, heads), text, heads, wanted);
             }
@@ -83,12 +83,12 @@ impl Theirs {
     }
 
     /// Notes the corrected sections, and warns that the code changed since (`moved`) and of sections that were dropped.
-    pub(super) fn report_sections(&self, moved: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn report_sections(&self, has_changed: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
         let list = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let mut warn = |message: String, hint: &str| diagnostics.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).hint(hint));
         if !self.is_empty() {
             notes.insert(NOTE.to_owned(), self.names.iter().map(String::as_str).collect::<Vec<_>>().join(","));
-            if moved {
+            if has_changed {
                 warn(
                     format!("a person wrote {}, and the code moved since", list(&self.names)),
                     "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it",
@@ -117,7 +117,7 @@ impl Theirs {
 }
 
 /// Returns the sections that notes name.
-fn names(notes: &Notes) -> impl Iterator<Item = &str> {
+fn section_names(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(NOTE).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())
 }

@@ -1,7 +1,7 @@
 //! What a body says, as far as types follow from it: expressions, patterns and statements without literals, comments and layout.
 //!
 //! Long chains (`a.b().c`) and long runs of operators are lists, so that the depth of a value is bounded by what the parser
-//! allows and no reader can overflow its stack. Places are byte offsets into the text that was parsed, or 0 when nobody asked.
+//! allows and no reader can overflow its stack. Places are byte offsets into the text that was parsed, or 0 if they were not requested.
 
 use minicbor::{Decode, Encode};
 
@@ -104,7 +104,7 @@ pub enum Link {
     Pointed,
 }
 
-/// What operators give.
+/// Result of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Operator {
@@ -319,7 +319,7 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// Where its first token stands that is no bracket around it; `None` of values for which nobody needs it. 0 when places were not asked for.
+    /// Place of its first token that is no bracket around it; `None` for values without a use for it; 0 if places were not requested.
     pub fn first_place(&self) -> Option<u32> {
         match self {
             Self::Literal(_, place)
@@ -367,7 +367,7 @@ impl Expression {
     }
 }
 
-/// What a declaration binds.
+/// Variables that a declaration binds.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Designation {
     /// A name.
@@ -446,7 +446,7 @@ pub enum Statement {
     /// `case p when c:`, with what is switched over.
     #[n(7)]
     Switch(#[n(0)] Expression, #[n(1)] Vec<Section>),
-    /// What a `using` disposes of: a declaration or a value, with the keyword; that of `await using` is `await`.
+    /// The resource that a `using` disposes of: a declaration or a value, with the keyword; that of `await using` is `await`.
     #[n(8)]
     Using(#[n(0)] Box<Statement>, #[n(1)] Word),
     /// A value that decides what runs: the head of an `if` or a loop, a `when`.

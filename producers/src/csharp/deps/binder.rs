@@ -97,7 +97,7 @@ impl<'i> Binder<'i> {
             return found;
         }
         match self.bind_as(around, path, arity, place, certain) {
-            // What has no base is no class of attributes.
+            // A class without a base is no attribute.
             Bound::Type(entry) if place == Place::Attribute && entry.bases.is_empty() => Bound::External,
             found => found,
         }

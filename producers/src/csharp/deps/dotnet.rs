@@ -37,9 +37,9 @@ pub struct MemberLine<'a> {
     pub parameters: &'a str,
     /// Their names between `;`; none of .NET's and of operators.
     pub names: &'a str,
-    /// What constrains its type parameters between `;`: the number of one, a space, and `class`, `struct` or a base; none of .NET's.
+    /// Constraints of its type parameters between `;`: the number of one, a space, and `class`, `struct` or a base; none of .NET's.
     pub limits: &'a str,
-    /// What `[OverloadResolutionPriority]` says; 0 without it.
+    /// Value of `[OverloadResolutionPriority]`; 0 without it.
     pub priority: i32,
 }
 

@@ -65,7 +65,7 @@ pub struct Globals {
     /// Paths of referenced projects, transitively.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
-    /// What stands behind `@` in keys of types of this project, then of those it references; of projects without such types nothing.
+    /// Text after `@` in keys of types of this project, then of those it references; none for projects without such types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
     /// Its global usings, sorted.

@@ -27,7 +27,7 @@ type ResolvedName = (Box<str>, u32, bool);
 
 /// Resolves types for one part.
 pub struct Resolver<'a> {
-    /// What surrounds the part.
+    /// Surroundings of the part.
     pub around: Surroundings<'a>,
     /// The names.
     pub index: &'a NameIndex,
@@ -37,7 +37,7 @@ pub struct Resolver<'a> {
     namespaces: OnceCell<FxHashSet<String>>,
 }
 
-/// What a path means.
+/// Meaning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A type of the workspace: key and the number of all its type parameters.
@@ -177,7 +177,7 @@ impl<'a> Resolver<'a> {
         self.index.names.get(name).is_some_and(|types| !types.is_empty())
     }
 
-    /// Whether code here sees what these projects compile; what nobody compiles all see.
+    /// Whether code here sees what these projects compile; all code sees files that no project compiles.
     pub fn sees(&self, projects: &[String]) -> bool {
         let Some(own) = self.around.project else { return true };
         let references: &[String] = self.around.globals.map_or(&[], |globals| &globals.references);
@@ -222,7 +222,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What a path with that arity means as a type.
+    /// Returns the meaning of a path with that arity as a type.
     pub fn meaning(&self, segments: &[Name], arity: u32, place: Place) -> Meaning {
         let mut path = String::new();
         for segment in segments {

@@ -33,11 +33,11 @@ impl Producer for Signatures {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        Ok(Output::new(members(own, &mentions, &index)))
+        Ok(Output::new(member_lines(own, &mentions, &index)))
     }
 }
 
-fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
+fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     let parts: Vec<Resolver<'_>> = mentions
         .parts
         .iter()
@@ -60,7 +60,7 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
             shape.write(&mut text);
         }
     }
-    // Who sees its extension methods.
+    // The projects that see its extension methods.
     if mentions.declared.iter().any(|declared| declared.flags.starts_with('x'))
         && let Some(entry) = index.by_key(own)
     {
@@ -76,7 +76,7 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
         );
     }
     text.push('\n');
-    // A positional parameter makes no property where a base has one of its name; who reads all types can tell.
+    // A positional parameter makes no property where a base has one of its name; readers of all types know the base.
     let records = mentions
         .declared
         .iter()
@@ -95,7 +95,7 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
             } else {
                 ""
             };
-            lines.push(line(own, declared, resolver, mark));
+            lines.push(member_line(own, declared, resolver, mark));
         }
     }
     lines.sort_unstable();
@@ -180,7 +180,7 @@ fn write_parameters(text: &mut String, parameters: &[Parameter], declared: &Decl
     }
 }
 
-fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
+fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
     let letter = declared.flags.chars().next().unwrap_or('p');
     let Signature {
         result,
@@ -232,7 +232,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
     text
 }
 
-/// What constrains the type parameters: the number of each, and `class`, `struct` or a base.
+/// Returns the constraints of type parameters: the number of each, and `class`, `struct` or a base.
 fn limits(declared: &Declared, types: &[(String, TypeRef)], shape: &dyn Fn(&TypeRef) -> Shape) -> Vec<String> {
     let own = |name: &str| declared.type_parameters.iter().position(|own| own == name);
     let mut limits = Vec::new();

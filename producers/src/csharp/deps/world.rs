@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// How many types a lookup goes through.
 const MOST_LEVELS: usize = 96;
 
-/// A member as found from a type: who declares it, with type arguments, and what it looks like there.
+/// A member as found from a type: its declaring type with type arguments, and its signature there.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
     /// The declaring type.
@@ -35,7 +35,7 @@ struct Types<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// What a line says of a member of a type.
+    /// A member of a type, as its line describes it.
     pub fn new(owner: Shape, line: MemberLine<'a>, outside: bool) -> Self {
         Self {
             owner,
@@ -121,7 +121,7 @@ impl<'a> Candidate<'a> {
         declared.iter().map(placed).collect()
     }
 
-    /// What constrains its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
+    /// Constraints of its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
     pub fn limits(&self) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
         let limits = self.line.limits.split(';');
         limits
@@ -164,7 +164,7 @@ impl RowSource for TableRows<'_> {
 /// The rows that were looked up, each once.
 pub struct Lookups<'r> {
     rows: &'r dyn RowSource,
-    /// What stands behind `@` in keys of the types in sight.
+    /// Text after `@` in keys of the types in sight.
     scopes: Vec<String>,
     /// No row is empty: what there is none of is.
     found: FrozenMap<String, Arc<[u8]>>,
@@ -230,7 +230,7 @@ impl<'r> Lookups<'r> {
                 if !row.is_empty() {
                     self.there.borrow_mut().push(key.to_owned());
                 }
-                // Who declares an extension method is told by the types in sight.
+                // The types in sight determine which type declares an extension method.
                 let is_mixed = !self.scopes.is_empty() && !key.starts_with('.') && row.contains(&b'@');
                 let row = match std::str::from_utf8(&row) {
                     Ok(text) if is_mixed => Arc::from(self.as_seen(text).into_bytes()),
@@ -271,7 +271,7 @@ fn is_value(flags: &str) -> bool {
 }
 
 impl<'a> World<'a> {
-    /// What these lookups reach.
+    /// Types and members that these lookups reach.
     pub fn new(lookups: &'a Lookups<'a>) -> Self {
         Self {
             lookups,
@@ -282,7 +282,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What is known of a type of the workspace.
+    /// Returns the facts of a type of the workspace.
     pub fn type_line(&self, key: &str) -> Option<Rc<TypeLine>> {
         if key.starts_with(['~', '^']) {
             return None;
@@ -536,7 +536,7 @@ impl<'a> World<'a> {
         Some((parameters, read(result)))
     }
 
-    /// What a loop over it gives.
+    /// Returns the element type of a loop over it.
     pub fn element(&self, shape: &Shape) -> Shape {
         match shape {
             Shape::Array(element) => return (**element).clone(),
@@ -564,7 +564,7 @@ impl<'a> World<'a> {
             .unwrap_or_default();
         match self.lookup(&enumerator, "Current").first() {
             Some(current) => current.result(),
-            // A type that nobody declares, with one argument, is a collection of it more often than not.
+            // An undeclared type with one type argument is usually a collection of it.
             None if shape.key().is_some_and(|key| key.starts_with('^')) && shape.args().len() == 1 => shape.args()[0].clone(),
             None => Shape::Unknown,
         }

@@ -126,7 +126,7 @@ impl Producer for Select {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let pack = inputs.var("pack").unwrap_or_default();
         let row: PackRow =
-            read(table(inputs, "row")?, pack)?.ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
+            read(input_table(inputs, "row")?, pack)?.ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
         let world = World::read(inputs)?;
         let wrong = |error: InvalidFilter| Failure::Permanent(Box::new(error.diagnostic(&row.filter)));
         let filter = filter::parse(&row.filter).map_err(wrong)?;
@@ -152,7 +152,7 @@ impl Producer for Select {
     }
 }
 
-fn table<'i>(inputs: &'i Inputs<'_>, role: &'static str) -> Result<Table<'i>, Failure> {
+fn input_table<'i>(inputs: &'i Inputs<'_>, role: &'static str) -> Result<Table<'i>, Failure> {
     Table::open(&inputs.single(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
 }
 
@@ -184,14 +184,18 @@ struct World<'i> {
 
 impl<'i> World<'i> {
     fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
-        let (types, graph, deps) = (table(inputs, "types")?, table(inputs, "graph")?, table(inputs, "dependencies")?);
+        let (types, graph, deps) = (
+            input_table(inputs, "types")?,
+            input_table(inputs, "graph")?,
+            input_table(inputs, "dependencies")?,
+        );
         let keys: Vec<&str> = types.keys().collect();
         let named = |key: &&'i str| -> Result<_, Failure> {
             let row: TypeRow = read(types, key)?.ok_or_else(|| Failure::permanent(format!("there is no type {key}")))?;
             let name = Name::new(symbol_of(key), &row.namespace);
             Ok((*key, row, name))
         };
-        let tags = table(inputs, "tags")?;
+        let tags = input_table(inputs, "tags")?;
         let tags = tags.keys().map(|tag| Ok((tag, read(tags, tag)?.unwrap_or_default())));
         Ok(Self {
             types: keys.iter().map(named).collect::<Result<_, _>>()?,
@@ -405,7 +409,7 @@ impl<'i> World<'i> {
 
 /// Returns the files of other languages with definitions. If a grammar and an index describe a file, the index wins.
 fn other_files(inputs: &Inputs<'_>) -> Result<BTreeMap<String, bool>, Failure> {
-    let languages = table(inputs, "languages")?;
+    let languages = input_table(inputs, "languages")?;
     let mut files = BTreeMap::new();
     for input in inputs.all("names") {
         let LanguageRow { indexed } = read(languages, &input.item)?.unwrap_or_default();

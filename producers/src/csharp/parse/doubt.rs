@@ -97,7 +97,7 @@ fn in_code(tokens: &Tokens<'_>, body: &Range<usize>, block: bool) -> bool {
         let class = class(tokens, at);
         if class == Class::Wrong
             || at == body.start && class == Class::Binary
-            || at > body.start && (pair(tokens, at, before, class) || declared(tokens, at, before, class))
+            || at > body.start && (pair(tokens, at, before, class) || is_declared_twice(tokens, at, before, class))
         {
             return true;
         }
@@ -200,7 +200,7 @@ fn after_keyword(last: &str, text: &str, class: Class) -> bool {
 }
 
 /// Whether two names precede a token that continues no declaration, or occur where no declaration can be.
-fn declared(tokens: &Tokens<'_>, at: usize, before: Class, now: Class) -> bool {
+fn is_declared_twice(tokens: &Tokens<'_>, at: usize, before: Class, now: Class) -> bool {
     if before != Class::Name || at < 3 || class(tokens, at - 2) != Class::Name {
         return false;
     }

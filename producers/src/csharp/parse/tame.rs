@@ -292,7 +292,7 @@ impl SkeletonReader<'_, '_> {
         if stop == at + 1 {
             self.fault = self.fault.or(Some(at));
         }
-        value(self.tokens, at, stop, &mut self.edits);
+        replace_value(self.tokens, at, stop, &mut self.edits);
         self.bodies.push(Body::Value(at + 1..stop));
         self.at = stop;
     }
@@ -383,7 +383,7 @@ fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {
 }
 
 /// Replaces the value between `=` or `=>` at `at` and `stop` by `0`, placed at the last token, so that the node ends there.
-fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
+fn replace_value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
     if is_broken(tokens, stop.wrapping_sub(1)) && !matches!(tokens.text(stop), ";" | "," | "}" | ")" | "]") {
         // The line end closes the literal; no token closes the declaration.
         edits.push(Edit {

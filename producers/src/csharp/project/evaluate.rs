@@ -324,8 +324,8 @@ impl<'a> Pass<'a, '_> {
                 "itemgroup" => self.found.groups.push(Group::Written(child, file)),
                 "choose" => {
                     let branches = child.children.iter().filter(|branch| branch.is_named("When"));
-                    let taken = branches.into_iter().find(|branch| self.condition_is_true(branch, file));
-                    if let Some(branch) = taken.or_else(|| child.children.iter().find(|branch| branch.is_named("Otherwise"))) {
+                    let chosen = branches.into_iter().find(|branch| self.condition_is_true(branch, file));
+                    if let Some(branch) = chosen.or_else(|| child.children.iter().find(|branch| branch.is_named("Otherwise"))) {
                         self.elements(branch, file);
                     }
                 }

@@ -128,7 +128,7 @@ pub fn evaluated(
         };
         let mut operations = operations(evaluation, project, tree, settings, report);
         let items = run(&operations, tree, &["projectreference"]);
-        let mut symbols = symbols(evaluation);
+        let mut symbols = defined_constants(evaluation);
         symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
         if at == 0 {
             found.references = references(project, &items, report);
@@ -233,7 +233,7 @@ fn frameworks<'a>(
 }
 
 /// Returns the symbols of `DefineConstants`.
-fn symbols(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
+fn defined_constants(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
     let symbol =
         |text: &&str| text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_');
     let list = evaluation.properties.get("DefineConstants");

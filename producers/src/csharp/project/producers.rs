@@ -35,7 +35,7 @@ pub fn register(registry: &mut Registry) {
 
 const VARS: Sees = Sees { vars: true, label: false };
 
-fn json(value: &impl Serialize) -> Vec<u8> {
+fn to_json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("invariant: our values have text keys")
 }
 
@@ -50,12 +50,12 @@ fn project_of<'i>(inputs: &'i Inputs<'_>) -> Result<&'i str, Failure> {
 }
 
 /// Returns the row of the only key of a slice.
-fn row<T: DeserializeOwned + Default>(input: &Input, key: &str) -> Result<T, Failure> {
+fn only_row<T: DeserializeOwned + Default>(input: &Input, key: &str) -> Result<T, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("the input is no table"))?;
     table.get(key).map_or_else(|| Ok(T::default()), |bytes| from_json(bytes, "the row"))
 }
 
-fn text(input: &Input) -> Result<&str, Failure> {
+fn input_text(input: &Input) -> Result<&str, Failure> {
     std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent("the list of paths is not UTF-8"))
 }
 
@@ -148,7 +148,7 @@ impl Producer for Project {
             let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
             let paths: Vec<&str> = inputs.all("skeletons").iter().map(|input| &*input.item).collect();
             let rows = project_rows(&files, &paths, &params, &report);
-            write_table(&rows.iter().map(|(path, row)| (path, json(row))).collect())
+            write_table(&rows.iter().map(|(path, row)| (path, to_json(row))).collect())
         };
         Ok(Output {
             bytes,
@@ -160,12 +160,12 @@ impl Producer for Project {
 
 fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> Result<Vec<u8>, Failure> {
     let project = project_of(inputs)?;
-    let row: ProjectRow = row(inputs.single("index")?, project)?;
+    let row: ProjectRow = only_row(inputs.single("index")?, project)?;
     let decoded = decode(inputs.all("xml"))?;
     let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
-    let tree = Tree::new(text(inputs.single("tree")?)?.lines());
+    let tree = Tree::new(input_text(inputs.single("tree")?)?.lines());
     let settings = params.settings(row.solution);
-    Ok(json(&evaluated(project, &files, &tree, &settings, params, report)))
+    Ok(to_json(&evaluated(project, &files, &tree, &settings, params, report)))
 }
 
 /// `csharp/project-files`: the files that a project compiles.
@@ -178,7 +178,7 @@ impl Producer for Sources {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let evaluated: Evaluated = from_json(&inputs.single("evaluation")?.bytes, "the evaluation")?;
-        let sources = Tree::new(text(inputs.single("sources")?)?.lines());
+        let sources = Tree::new(input_text(inputs.single("sources")?)?.lines());
         let (files, cut) = compiled(&evaluated, &sources);
         let report = Report::default();
         if cut {
@@ -190,7 +190,7 @@ impl Producer for Sources {
             report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
         }
         Ok(Output {
-            bytes: json(&files),
+            bytes: to_json(&files),
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })
@@ -210,7 +210,7 @@ impl Producer for References {
         for input in inputs.all("evaluations") {
             direct.insert(&input.item, from_json(&input.bytes, "the evaluation")?);
         }
-        let rows = seen_by_project(direct).into_iter().map(|(project, seen)| (project, json(&seen)));
+        let rows = seen_by_project(direct).into_iter().map(|(project, seen)| (project, to_json(&seen)));
         Ok(Output::new(write_table(&rows.collect::<BTreeMap<_, _>>())))
     }
 }
@@ -254,10 +254,10 @@ impl Producer for FactsOf {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let evaluated: Evaluated = from_json(&inputs.single("evaluation")?.bytes, "the evaluation")?;
         let facts = Facts {
-            transitive: row(inputs.single("references")?, project_of(inputs)?)?,
+            transitive: only_row(inputs.single("references")?, project_of(inputs)?)?,
             ..evaluated.facts
         };
-        Ok(Output::new(json(&facts)))
+        Ok(Output::new(to_json(&facts)))
     }
 }
 
@@ -287,10 +287,10 @@ impl Producer for Defines {
                 .iter()
                 .filter_map(|one| Some((one.tfm.as_deref()?, &one.defines)));
             let by_framework: BTreeMap<&str, &Vec<String>> = main.into_iter().chain(named).collect();
-            return Ok(Output::new(json(&by_framework)));
+            return Ok(Output::new(to_json(&by_framework)));
         };
         let file = inputs.var("file").unwrap_or_default();
-        let row: FileRow = row(inputs.single("row")?, file)?;
+        let row: FileRow = only_row(inputs.single("row")?, file)?;
         let defined: BTreeSet<String> = match inputs.all("project") {
             [project] => {
                 let by_framework: BTreeMap<String, BTreeSet<String>> = from_json(&project.bytes, "the symbols")?;
@@ -337,11 +337,11 @@ impl Producer for FileIndex {
         for input in inputs.all("compiled") {
             compiled.push((&input.item, from_json(&input.bytes, "the files of a project")?));
         }
-        let rows = file_rows(text(inputs.single("sources")?)?.lines(), &compiled);
+        let rows = file_rows(input_text(inputs.single("sources")?)?.lines(), &compiled);
         let report = Report::default();
         summary(&rows, &report);
         Ok(Output {
-            bytes: write_table(&rows.iter().map(|(path, row)| (*path, json(row))).collect()),
+            bytes: write_table(&rows.iter().map(|(path, row)| (*path, to_json(row))).collect()),
             diagnostics: report.into_diagnostics(),
             ..Output::default()
         })

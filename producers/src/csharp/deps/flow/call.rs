@@ -215,7 +215,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 found.push((score, candidate));
             }
         }
-        // Where some are known to take the receiver, those of which nobody can tell are out.
+        // If some are known to accept the receiver, drop those for which it is unknown.
         let known = found.iter().any(|(score, _)| *score > 0);
         found.retain(|(score, _)| *score > 0 || !known);
         found.into_iter().map(|(_, candidate)| candidate).collect()
@@ -358,7 +358,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     ) -> Option<Chosen<'a>> {
         let mut best: Option<Chosen<'a>> = None;
         for candidate in found.iter().filter(|one| one.is_method()).cloned() {
-            // What a derived type declares and can be called hides what its bases declare.
+            // A callable member of a derived type hides those of its bases.
             if receiver.is_none()
                 && let Some(Chosen {
                     score, candidate: chosen, ..
@@ -428,7 +428,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let (word, parameter, is_spread) = parameter_at(&parameters, place, args.len(), shapes[at].as_ref());
             score -= i64::from(is_spread);
             score += match &shapes[at] {
-                // What is passed out has just the type of the parameter.
+                // An `out` argument has exactly the type of the parameter.
                 Some(shape) if word == "out" && is_other(&parameter, shape) => -100,
                 Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                     Some(fit) => i64::from(fit),
@@ -522,7 +522,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     // No number becomes a character.
                     return (&**key != "~System.Char").then_some(1);
                 }
-                // Nothing is known of the bases of a type that nobody declares, nor of what it converts to.
+                // The bases and conversions of an undeclared type are unknown.
                 let open = |key: &str| key.starts_with('^');
                 let outside = |key: &str| key.starts_with(['~', '^']);
                 if open(arg_key) && outside(key) || open(key) && outside(arg_key) && !arg_key.starts_with("~System.String") {
@@ -552,7 +552,7 @@ fn is_open(shape: &Shape) -> bool {
 pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
     let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
     let many = parameters.last().is_some_and(|(word, _)| *word == "params");
-    // An extension method's receiver is counted by those who know of it.
+    // Callers that know an extension method's receiver count it.
     count >= needed && (many || count <= parameters.len())
 }
 

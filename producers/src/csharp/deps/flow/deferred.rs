@@ -161,7 +161,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         best.1
     }
 
-    /// What a lambda returns as a delegate of that type, without a note of what it uses.
+    /// Returns the result of a lambda as a delegate of that type, without noting its uses.
     fn tried(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
         let found = std::mem::take(&mut *self.found);
         self.is_trial = true;

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// What code of a type turned out to use.
+/// Uses found in the code of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsesFound {
     /// Types that are named.
@@ -56,7 +56,7 @@ const NO_MEMBER: &str = "~";
 /// Owner of a name that means nothing, though all that it could mean is known.
 pub const NOTHING: &str = "~!";
 
-/// What is known of an argument `new(…)`: it becomes the type that is asked for.
+/// An argument `new(…)`: it becomes the type of its target.
 pub const MADE: &str = "new";
 
 /// The name of constructors.
@@ -76,13 +76,13 @@ pub struct Use {
     pub member: Option<String>,
     /// Whether the code decides it.
     pub certain: bool,
-    /// What is done there.
+    /// Kind of the use.
     pub kind: UseKind,
     /// How it is called, if it is.
     pub call: Option<Call>,
 }
 
-/// What code does with what it names.
+/// How code uses a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UseKind {
@@ -139,10 +139,10 @@ impl UseKind {
     }
 }
 
-/// What a call tells of the overload that it means.
+/// Hints of a call at its overload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
-    /// What is known of the type of each argument, as [`Shape`] writes it: `~System.Int32`; of .NET's generic types perhaps the key alone; else
+    /// Type of each argument as far as known, as [`Shape`] writes it: `~System.Int32`; of .NET's generic types perhaps the key alone; else
     /// `""`, or [`MADE`]. The receiver of an extension method is none of them.
     pub arguments: Vec<String>,
     /// Which of them are literals, by their number from 0: they are of exactly that type.
@@ -335,7 +335,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     fn shape_of_type(&mut self, written: &TypeRef) -> Shape {
         let found = &mut *self.found;
         self.resolver.shape(written, &self.methods, &mut |shape, name| {
-            note(&mut found.named, shape);
+            note_shape(&mut found.named, shape);
             if let Shape::Named(key, args) = shape
                 && let Some(name) = key.strip_prefix(['~', '^'])
             {
@@ -362,7 +362,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Notes that a type is named at a place.
     fn note_type_name(&mut self, shape: &Shape, place: u32) {
-        note(&mut self.found.named, shape);
+        note_shape(&mut self.found.named, shape);
         self.add_type_use(shape, place);
     }
 
@@ -382,7 +382,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Notes the types that a value's type is made of.
     fn touch(&mut self, shape: &Shape) {
-        note(&mut self.found.inferred, shape);
+        note_shape(&mut self.found.inferred, shape);
     }
 
     /// The names of the locals that the code declares.
@@ -499,7 +499,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 }
 
-fn note(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {
+fn note_shape(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {
     shape.keys(&mut |key| {
         if !key.starts_with(['~', '^']) && !into.contains(key) {
             into.insert(key.clone());

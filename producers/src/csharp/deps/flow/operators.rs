@@ -11,7 +11,7 @@ impl<'f> Flow<'f, '_> {
     pub(super) fn operation(&mut self, class: Operator, operands: &'f [Expression], signs: &[Word], target: Option<&Shape>) -> Shape {
         let mut first = Shape::Unknown;
         let mut own = None;
-        // What stands left of the next sign.
+        // The operand left of the next sign.
         let mut left = Shape::Unknown;
         let mut last = Shape::Unknown;
         for (at, operand) in operands.iter().enumerate() {
@@ -47,7 +47,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// What an operator gives on two values; `known` are the first operands so far that are of the workspace's types, and of known ones.
+    /// Returns the shape of an operator's result; `known` are the first operands so far that are of the workspace's types, and of known ones.
     fn binary(
         &mut self,
         class: Operator,
@@ -186,7 +186,7 @@ impl<'f> Flow<'f, '_> {
         shape
     }
 
-    /// What waiting for a task gives; other shapes stay.
+    /// Returns the result of a task; other shapes stay.
     pub(super) fn awaited(&self, shape: &Shape) -> Shape {
         match shape {
             Shape::Named(key, args) if is_task(key) => match args.first() {

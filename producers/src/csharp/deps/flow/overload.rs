@@ -1,4 +1,4 @@
-//! What a call tells of the overload that it means, for readers who know all overloads of a name.
+//! Hints of a call at its overload, for readers that know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE, numeric};
 use super::{Call, Flow, MADE};
@@ -174,11 +174,11 @@ impl<'a> Flow<'_, 'a> {
         let given: Vec<Option<&Shape>> = receiver.map(Some).into_iter().chain(shapes.iter().map(Option::as_ref)).collect();
         let given = if is_positional { given } else { Vec::new() };
         let mut found: Vec<Shape> = Vec::new();
-        // What a derived type declares and can be called hides what its bases declare.
+        // A callable member of a derived type hides those of its bases.
         let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
         for other in all.iter().cloned() {
             let owner = other.owner.clone();
-            // What overrides, implements or hides the other is no overload of it.
+            // A member that overrides, implements or hides another is no overload of it.
             let same = other.line.arity == chosen.line.arity && other.parameters() == own;
             let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
             let hidden = sure && self.hides(chosen, &other, &all);
@@ -289,7 +289,7 @@ pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usi
     args.iter().enumerate().map(place).collect()
 }
 
-/// What a call tells of the overload that it means.
+/// Hints of a call at its overload.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
     let known = |at: usize| match is_made(at) {

@@ -99,7 +99,7 @@ impl<'f> Flow<'f, '_> {
                     }
                     let declared = self.locals.len();
                     self.statements(body);
-                    // What a section declares all sections see; what its patterns declare they do not.
+                    // All sections see declarations of one section, but not those of its patterns.
                     let shared = self.locals.since(declared);
                     self.locals.truncate(locals);
                     shared.into_iter().for_each(|local| self.locals.push(local));
@@ -136,7 +136,7 @@ impl<'f> Flow<'f, '_> {
                     self.touch(&shape);
                     shape
                 }
-                // What an accessor is given.
+                // Parameter of an accessor.
                 (None, None) => self.result.clone(),
             };
             self.locals.push((name, Local::Value(shape)));
@@ -196,7 +196,7 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// What a value deconstructs into, with the method that it calls.
+    /// Returns the parts of a deconstructed value, and notes the method that it calls.
     pub(super) fn deconstructed(&mut self, shape: &Shape, count: usize, place: u32) -> Vec<Shape> {
         let is_own = !self.is_outside(shape) && !matches!(shape, Shape::Tuple(_));
         if is_own && let Some(parts) = self.own_parts(shape, count, Some(place)) {
@@ -205,7 +205,7 @@ impl<'f> Flow<'f, '_> {
         self.parts(shape, count)
     }
 
-    /// What a method `Deconstruct` makes of a value; its use is noted at a place.
+    /// Returns the parts that a method `Deconstruct` gives; notes its use at a place.
     fn own_parts(&mut self, shape: &Shape, count: usize, place: Option<u32>) -> Option<Vec<Shape>> {
         const NAME: &str = "Deconstruct";
         let found = self.members_of(shape, NAME);
@@ -228,7 +228,7 @@ impl<'f> Flow<'f, '_> {
         Some(parameters.skip(skip).map(|(_, shape)| shape).collect())
     }
 
-    /// What a value deconstructs into.
+    /// Returns the parts of a deconstructed value.
     pub(super) fn parts(&mut self, shape: &Shape, count: usize) -> Vec<Shape> {
         if !self.is_outside(shape)
             && let Some(parts) = self.own_parts(shape, count, None)

@@ -16,7 +16,7 @@ pub(super) const INDEXER: &str = "this[]";
 /// Elements of a tuple before those that `Rest` holds.
 const REST: usize = 7;
 
-/// What a beginning of a chain stands for.
+/// Meaning of the beginning of a chain.
 #[derive(Clone, Debug)]
 pub(super) enum Stand {
     Value(Shape),
