@@ -65,7 +65,7 @@ fn with_candidates(command: Command) -> Command {
     let candidates = |arg: Arg| match arg.get_id().as_str() {
         "pattern" | "patterns" | "label" | "labels" | "target" => arg.add(ArgValueCompleter::new(targets)),
         "topic" => arg.add(ArgValueCompleter::new(topics)),
-        "symbol" | "symbols" | "name" | "names" | "path" => arg.add(ArgValueCompleter::new(names)),
+        "symbol" | "symbols" | "name" | "names" | "path" => arg.add(ArgValueCompleter::new(matching_symbols)),
         _ => arg,
     };
     command.mut_args(candidates).mut_subcommands(with_candidates)
@@ -78,7 +78,7 @@ fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
         return candidates(labels(current));
     }
     match current.rsplit_once(':') {
-        None => names(OsStr::new(current)),
+        None => matching_symbols(OsStr::new(current)),
         Some((name, target)) => candidates(
             ls(&[name])
                 .iter()
@@ -122,7 +122,7 @@ fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Returns types and members with matching names.
-fn names(current: &OsStr) -> Vec<CompletionCandidate> {
+fn matching_symbols(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str().filter(|current| !current.is_empty()) else {
         return Vec::new();
     };
@@ -180,7 +180,7 @@ fn run(arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(program);
     command
         .env_remove(VARIABLE)
-        .args(folder())
+        .args(folder_option())
         .args(["--no-wait", "--offline"])
         .args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -206,7 +206,7 @@ fn text_within_patience(mut child: Child) -> String {
 }
 
 /// Returns `-C DIR` of the typed line.
-fn folder() -> Vec<OsString> {
+fn folder_option() -> Vec<OsString> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let at = words.iter().rposition(|word| word == "-C");
     at.and_then(|at| words.get(at..at + 2))

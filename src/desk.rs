@@ -408,8 +408,8 @@ impl Desk<'_> {
             return Ok(Arc::new(WordIndex::update(source, listed, None, |_| Ok::<_, Failed>(outputs))?));
         };
         // The session's sources are older than this look at the watch: where nothing changed until now, the index is true for the session, too.
-        let stands = || moment.as_ref().is_some_and(Moment::stands) && before.unread().next().is_none();
-        if self.memory().is_some() && stands() {
+        let is_current = || moment.as_ref().is_some_and(Moment::stands) && before.unread().next().is_none();
+        if self.memory().is_some() && is_current() {
             return Ok(before);
         }
         let listed = self.list_digests(&pattern)?;

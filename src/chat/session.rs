@@ -110,11 +110,11 @@ pub fn run(context: &Context, talk: Talk) -> Outcome {
 
 fn welcome(talk: &Talk) -> String {
     let mut text = String::new();
-    let said = &talk.transcript.exchanges;
-    for exchange in &said[said.len().saturating_sub(RECALLED)..] {
+    let exchanges = &talk.transcript.exchanges;
+    for exchange in &exchanges[exchanges.len().saturating_sub(RECALLED)..] {
         text.push_str(&format!("> {}\n\n{}\n\n", exchange.question.replace('\n', "\n> "), exchange.answer));
     }
-    if said.last().is_some_and(|last| last.state != State::Answered) {
+    if exchanges.last().is_some_and(|last| last.state != State::Answered) {
         text.push_str("The last answer is not whole: `/again` goes on where it broke off.\n");
     }
     if talk.model.is_none() {
@@ -443,8 +443,9 @@ impl Screen {
 
     /// Inserts the common prefix of the candidates, unless the text has changed since the request.
     fn completed(&mut self, start: usize, typed: &str, names: Vec<String>) {
-        let stands = at_cursor(self.input.text(), self.input.cursor()).is_some_and(|found| found.start == start && found.name == typed);
-        if !stands {
+        let is_unchanged =
+            at_cursor(self.input.text(), self.input.cursor()).is_some_and(|found| found.start == start && found.name == typed);
+        if !is_unchanged {
             return;
         }
         let common = complete::common(&names);

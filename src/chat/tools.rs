@@ -123,7 +123,7 @@ impl Tools<'_> {
     pub fn run(&mut self, call: &Result<Call, String>) -> ToolResult {
         let (label, found) = match call {
             Err(why) => ("a call that cannot be read".to_owned(), Err(why.clone())),
-            Ok(call) => (line(call), self.answer(call)),
+            Ok(call) => (call_line(call), self.answer(call)),
         };
         let (line, text, diff) = match found {
             Ok(found) => (label.clone(), found.text, found.diff),
@@ -237,7 +237,7 @@ pub fn describe_failure(failed: &Failed) -> String {
 const ABOUT: [&str; 9] = ["op", "symbol", "symbols", "path", "file", "query", "pattern", "name", "label"];
 
 /// Summarizes a call in one line: the tool and its subject.
-fn line(call: &Call) -> String {
+fn call_line(call: &Call) -> String {
     let about = ABOUT.iter().filter_map(|name| match call.arguments.get(*name)? {
         Value::String(text) => Some(text.chars().take(60).collect()),
         Value::Array(values) => values.first().and_then(Value::as_str).map(str::to_owned),

@@ -59,11 +59,11 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         workspace.engine.finish = Arc::new(States { with_times: true });
     }
     let looking = Instant::now();
-    let mut look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
+    let mut sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     if is_plain(context, args)
-        && let Some(known) = workspace.engine.find_current_request(&mut look, &request.digest)?
+        && let Some(known) = workspace.engine.find_current_request(&mut sources, &request.digest)?
     {
-        context.say(&look.refresh.diagnostics);
+        context.say(&sources.refresh.diagnostics);
         conclude_current(context, &workspace, &known, start);
         return Ok(Code::Ok);
     }
@@ -79,7 +79,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     }
     // The process ends with the command, so do not spend time on dropping a hundred thousand rules.
     std::mem::forget(definition.manifest.clone());
-    let mut session = Session::open(workspace.sharing_engine()?, &definition, look)?;
+    let mut session = Session::open(workspace.sharing_engine()?, &definition, sources)?;
     context.say(workspace.warnings());
     let records = Records {
         verbose: args.verbose,
@@ -179,8 +179,8 @@ impl FinishedRun<'_> {
                 note_line!("{line}");
             }
             if self.request.options.price {
-                let stands = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
-                let standing = self.report.roots.iter().filter(stands).count();
+                let is_made = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(session, &root.label);
+                let standing = self.report.roots.iter().filter(is_made).count();
                 note_line!("{}", summary::prices(&self.report.plans, standing, currency, context.err));
             }
         }

@@ -103,8 +103,8 @@ pub fn is_due(hold: &Hold) -> bool {
 
 /// Runs automatic gc after a command: keeps the stores into which it stored results within the manifest's size, and reports that in one line.
 /// Does nothing if the command stored no result.
-pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
-    for hold in holds {
+pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
+    for hold in guards {
         let Some((root, disk)) = hold.filed() else { continue };
         // The command that needed the manifest has reported its errors.
         let Ok(limits) = workbench::workspace::store_limits(root) else {

@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     context.close();
     let disk = Disk::new(&root);
     let client = Client::from(args.client);
-    let before = text(&disk, client.file())?;
+    let before = read_if_exists(&disk, client.file())?;
     let configured = client.configured(before.as_deref()).map_err(|why| {
         let why = Diagnostic::error(ErrorCode::E_CLIENT, why.to_string());
         Failed::new(
@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     })?;
     let mut files = vec![(client.file(), before, configured)];
     if args.agents_md {
-        let before = text(&disk, GUIDE)?;
+        let before = read_if_exists(&disk, GUIDE)?;
         let after = guided(before.as_deref());
         files.push((GUIDE, before, after));
     }
@@ -120,7 +120,7 @@ impl Change {
 }
 
 /// Reads a file, if it exists.
-fn text(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
+fn read_if_exists(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
     let unread = |why: String| {
         let why = Diagnostic::error(ErrorCode::E_READ, format!("{path} cannot be read: {why}"));
         Failed::new(Code::Io, why.hint("the configuration of a client is a text file of the workspace"))

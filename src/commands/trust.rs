@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     }
     let text = match context.json() {
         true => {
-            let rows: Vec<Value> = programs.iter().map(|program| row(program, &trusted)).collect();
+            let rows: Vec<Value> = programs.iter().map(|program| program_row(program, &trusted)).collect();
             format!("{:#}\n", json!({"programs": rows, "foreign_owner": owner}))
         }
         false => programs_text(&programs, &trusted, owner),
@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn row(program: &Waiting, trusted: &Trusted) -> Value {
+fn program_row(program: &Waiting, trusted: &Trusted) -> Value {
     json!({
         "of": program.of,
         "params": program.params,
@@ -76,7 +76,7 @@ fn programs_text(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) ->
         } else {
             "waits  "
         };
-        let _ = write!(text, "{state}  {:width$}  {}", program.of, printable(&line(program)));
+        let _ = write!(text, "{state}  {:width$}  {}", program.of, printable(&command_line(program)));
         for (name, value) in program
             .params
             .iter()
@@ -91,7 +91,7 @@ fn programs_text(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) ->
 }
 
 /// Formats a program's command line as a user would type it.
-fn line(program: &Waiting) -> String {
+fn command_line(program: &Waiting) -> String {
     if let Some(line) = program.params.get("shell").and_then(Value::as_str) {
         return format!("sh -c {}", quoted(line));
     }

@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// Writes the files. The folder gets its name only when it is complete.
 pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, folder: &Path) -> Outcome {
-    let files = files(session, shown)?;
+    let files = files_of_tree(session, shown)?;
     // Check for an existing folder before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
         let why = Diagnostic::error(ErrorCode::E_EXISTS, format!("{} is there already", folder.display()));
@@ -47,7 +47,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
     super::show::outcome_of_write(writeln!(context.stdout(), "{text}"))
 }
 
-fn files(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<String, File>, Failed> {
+fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<String, File>, Failed> {
     if !tree::is_tree(&shown.bytes) {
         let why = Diagnostic::error(ErrorCode::E_NO_TREE, "the output is one file, no tree").label(&shown.label);
         return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file")));

@@ -76,13 +76,13 @@ struct Watching<'a> {
 pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;
-    let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
+    let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let socket = workspace
         .store_folder
         .as_deref()
         .map(|store| workbench::watch::socket(store, workspace.engine.view));
     let socket = socket.map(|path| Socket::bind(&path)).transpose().map_err(WatchError::from)?;
-    let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
+    let watcher = Watcher::new(&workspace.root, &sources.state.set_defs()).map_err(WatchError::from)?;
     let directories = watcher.directories();
     let running = Arc::new(Running::default());
     let interrupt = running.clone();
@@ -110,7 +110,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         unread: None,
     };
     // Earlier changes count as reported; the first batch has only later ones.
-    let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+    let session = Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?;
     watching.reported.news(&session);
     drop((session, workspace));
     context.close();
@@ -187,9 +187,9 @@ impl Watching<'_> {
 
     fn report_batch(&mut self, watch: &Watch, batch: &Batch) -> Result<(), Failed> {
         let (workspace, builds) = self.context.watching("watch", &free())?;
-        let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
-        watch.cover(look.state.set_defs());
-        let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+        let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
+        watch.cover(sources.state.set_defs());
+        let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?;
         let mut taken = self.reported.sources_from_checkout(&session, &batch.paths);
         let before = std::mem::take(&mut self.taken);
         if batch.head {

@@ -113,7 +113,7 @@ pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> 
     while let Some((before, after)) = rest.split_once('{') {
         let (argument, after) = after.split_once('}').unwrap_or((after, ""));
         opening.push_str(before);
-        opening.push_str(&value(task, argument, given)?);
+        opening.push_str(&argument_value(task, argument, given)?);
         rest = after;
     }
     opening.push_str(rest);
@@ -126,7 +126,7 @@ pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> 
     Ok(PromptMessage::new_text(Role::User, text))
 }
 
-fn value(task: &Task, argument: &str, given: &JsonObject) -> Result<String, String> {
+fn argument_value(task: &Task, argument: &str, given: &JsonObject) -> Result<String, String> {
     let needed = task.arguments.iter().any(|(own, _, needed)| *own == argument && *needed);
     match given.get(argument) {
         Some(serde_json::Value::String(text)) if text.len() > LONGEST => {

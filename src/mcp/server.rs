@@ -161,25 +161,25 @@ struct Reply {
 }
 
 /// Counts the remarks about the repository as a whole in one remark, because `status` has them.
-fn without_repository(entry: &Entry, said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn without_repository(entry: &Entry, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let codes = [Why::CS_PARSE_PARTIAL, Why::CS_PACK_BUDGET, Why::CS_PACK_EMPTY, Why::CS_PACK_NOTHING];
     let is_of_repository = |one: &Diagnostic| {
         let is_about_what_was_asked = codes.iter().any(|code| one.code == *code);
         one.severity != Severity::Error && one.code.starts_with("CS-") && !is_about_what_was_asked
     };
     if tools::name(entry).starts_with("status") || tools::name(entry).starts_with("doctor") {
-        return said;
+        return diagnostics;
     }
-    let (of_repository, mut said): (Vec<Diagnostic>, Vec<Diagnostic>) = said.into_iter().partition(is_of_repository);
+    let (of_repository, mut diagnostics): (Vec<Diagnostic>, Vec<Diagnostic>) = diagnostics.into_iter().partition(is_of_repository);
     if !of_repository.is_empty() {
         let words = match of_repository.len() {
             1 => "1 remark".to_owned(),
             several => format!("{several} remarks"),
         };
         let message = format!("{words} about the repository as a whole: ask `status` with op = \"doctor\"");
-        said.push(Diagnostic::new(Severity::Note, Why::N_REPOSITORY, message));
+        diagnostics.push(Diagnostic::new(Severity::Note, Why::N_REPOSITORY, message));
     }
-    said
+    diagnostics
 }
 
 fn bug(what: &dyn std::fmt::Display) -> ErrorData {
@@ -187,10 +187,10 @@ fn bug(what: &dyn std::fmt::Display) -> ErrorData {
 }
 
 /// Formats a failure for a model: the error, candidates, what to do next.
-fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResult {
-    let mut text = match failed.diagnostics.is_empty() && said.is_empty() {
+fn refusal(entry: &Entry, failed: &Failed, diagnostics: &[Diagnostic]) -> CallToolResult {
+    let mut text = match failed.diagnostics.is_empty() && diagnostics.is_empty() {
         true => "error[E_FAILED]: the method gave no answer".to_owned(),
-        false => diagnostics_text(failed.diagnostics.iter().chain(said)),
+        false => diagnostics_text(failed.diagnostics.iter().chain(diagnostics)),
     };
     if failed
         .diagnostics
@@ -265,11 +265,14 @@ fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolR
 }
 
 /// Adds the diagnostics and the exit code to the fields of an answer.
-fn with_remarks(mut data: Value, code: Code, said: &[Diagnostic]) -> Value {
+fn with_remarks(mut data: Value, code: Code, diagnostics: &[Diagnostic]) -> Value {
     if let Some(fields) = data.as_object_mut() {
-        if !said.is_empty() {
-            let said = said.iter().take(REMARKS).map(|one| diagnostic::json(&cut_candidates(one, REMARKS)));
-            fields.insert("diagnostics".to_owned(), said.collect::<Vec<_>>().into());
+        if !diagnostics.is_empty() {
+            let diagnostics = diagnostics
+                .iter()
+                .take(REMARKS)
+                .map(|one| diagnostic::json(&cut_candidates(one, REMARKS)));
+            fields.insert("diagnostics".to_owned(), diagnostics.collect::<Vec<_>>().into());
         }
         if code != Code::Ok {
             fields.insert("exitCode".to_owned(), (code as u8).into());
@@ -279,8 +282,8 @@ fn with_remarks(mut data: Value, code: Code, said: &[Diagnostic]) -> Value {
 }
 
 /// Builds the error for a resource that cannot be read.
-fn unread(failed: &Failed, said: &[Diagnostic]) -> ErrorData {
-    let data = message::fault(failed, said);
+fn unread(failed: &Failed, diagnostics: &[Diagnostic]) -> ErrorData {
+    let data = message::fault(failed, diagnostics);
     let words = data["message"].as_str().unwrap_or("it cannot be read").to_owned();
     match failed.code {
         Code::TargetFailed | Code::Usage => ErrorData::resource_not_found(words, Some(data)),

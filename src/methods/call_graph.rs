@@ -143,7 +143,7 @@ impl Of {
 }
 
 /// Formats a row per place: location, then step, relation and certainty.
-fn text(answer: &Calls) -> String {
+fn calls_text(answer: &Calls) -> String {
     let mut text = String::new();
     for edge in &answer.places {
         let relation = match edge.relation {
@@ -176,7 +176,7 @@ impl Method for Callers {
     }
 
     fn text(answer: &Calls) -> String {
-        text(answer)
+        calls_text(answer)
     }
 }
 
@@ -193,6 +193,6 @@ impl Method for Callees {
     }
 
     fn text(answer: &Calls) -> String {
-        text(answer)
+        calls_text(answer)
     }
 }

@@ -232,11 +232,11 @@ impl ContextReport<'_> {
             reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
         }
         if let Some(document) = index.document(chosen.at) {
-            let mut said: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
-            said.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
-            let said: Vec<&str> = said.into_iter().take(NAMED).map(String::as_str).collect();
-            if !said.is_empty() {
-                reasons.push(format!("says {}", said.join(", ")));
+            let mut words_found: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
+            words_found.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
+            let words_found: Vec<&str> = words_found.into_iter().take(NAMED).map(String::as_str).collect();
+            if !words_found.is_empty() {
+                reasons.push(format!("says {}", words_found.join(", ")));
             }
         }
         if let Some((package, grade)) = &chosen.package {

@@ -81,11 +81,11 @@ impl Method for CostOf {
     }
 
     fn text(answer: &Cost) -> String {
-        text(answer, Style::plain())
+        cost_text(answer, Style::plain())
     }
 
     fn styled(answer: &Cost, style: Style) -> String {
-        text(answer, style)
+        cost_text(answer, style)
     }
 }
 
@@ -141,7 +141,7 @@ fn short(name: &str, by: Option<By>) -> &str {
     }
 }
 
-fn text(answer: &Cost, style: Style) -> String {
+fn cost_text(answer: &Cost, style: Style) -> String {
     let found = &answer.spending;
     let Some(first) = found.first else {
         return "No model was asked, and no filed answer used.\n".to_owned();
@@ -225,7 +225,7 @@ mod tests {
             groups: Vec::new(),
             spending: found,
         };
-        let output = text(&answer, Style::plain());
+        let output = cost_text(&answer, Style::plain());
         assert!(output.starts_with("spent nothing\nsaved nothing\n"), "{output}");
     }
 }

@@ -99,10 +99,10 @@ impl Method for Diff {
             });
         }
         let (diff, kept) = lines(Some(&found[from].output), Some(&found[to].output))?;
-        let taken = |at: usize| VersionFacts::from(found[at].clone());
+        let facts_of = |at: usize| VersionFacts::from(found[at].clone());
         Ok(Difference {
-            from: taken(from),
-            to: taken(to),
+            from: facts_of(from),
+            to: facts_of(to),
             label,
             diff,
             kept,

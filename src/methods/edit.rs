@@ -325,7 +325,7 @@ fn is_conditional(disk: &Disk, file: &str) -> bool {
 
 /// The files that declare a symbol. Of a member those are known that declare it as they are compiled; other parts of its type may have it under
 /// another `#if`.
-fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
+fn declaring_files(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
     let owner = found.member().and_then(|_| resolve_one(desk, names, found.key()).ok());
     let others = owner
         .map(|(owner, _)| owner.files)
@@ -433,7 +433,7 @@ impl Edit {
         let names = desk.names()?;
         let (found, _) = resolve_for_edit(desk, &names, symbol)?;
         let disk = Disk::new(&window::root(desk)?);
-        let files = parts(desk, &names, &disk, &found);
+        let files = declaring_files(desk, &names, &disk, &found);
         let defines = match files.as_slice() {
             [file] if is_conditional(&disk, file) => defines_of(desk, file).ok(),
             _ => None,

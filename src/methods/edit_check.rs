@@ -29,7 +29,7 @@ pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bo
     }
     match find_lost_names(desk, &response, is_strict, now) {
         Some(found) if !found.lost.is_empty() => {
-            let said: Vec<&str> = found.lost.iter().take(SAID).map(String::as_str).collect();
+            let names: Vec<&str> = found.lost.iter().take(SAID).map(String::as_str).collect();
             let more = match found.lost.len().saturating_sub(SAID) {
                 0 => String::new(),
                 more => format!("; {more} more"),
@@ -38,7 +38,7 @@ pub(super) fn with_lost_names(desk: &Desk<'_>, response: Response, is_strict: bo
                 lost: found.lost.clone(),
                 guidance: Some(format!(
                     "mend what the edit left without a meaning, or take it back with `undo`: {}{more}",
-                    said.join("; ")
+                    names.join("; ")
                 )),
                 ..response
             }

@@ -113,7 +113,7 @@ impl Method for Outline {
         let mut others = Vec::new();
         let context = desk.context;
         if self.last_good {
-            let labels: Vec<String> = self.symbols.iter().map(|symbol| label(symbol)).collect();
+            let labels: Vec<String> = self.symbols.iter().map(|symbol| outline_label(symbol)).collect();
             let (_, session) = desk.open()?;
             for label in &labels {
                 let found = last_good::find(context, session, Self::NAME, label)?;
@@ -187,14 +187,14 @@ impl One {
         for entry in &self.entries {
             let place = entry.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
             let words = format!("{} {}", entry.accessibility, entry.kind);
-            let types = entry.types.map_or_else(String::new, |count| format!(", {}", types(count)));
+            let types = entry.types.map_or_else(String::new, |count| format!(", {}", type_count(count)));
             text.push_str(&format!("{place}{} {}{types}\n", words.trim(), entry.path));
         }
         text + &notes(&self.state)
     }
 }
 
-fn types(count: usize) -> String {
+fn type_count(count: usize) -> String {
     format!("{count} type{}", if count == 1 { "" } else { "s" })
 }
 
@@ -229,7 +229,7 @@ impl Outline {
             {
                 return Err(why);
             }
-            let label = label(symbol);
+            let label = outline_label(symbol);
             let known = match build::patterns(std::slice::from_ref(&label)) {
                 Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
                 Err(failed) if symbol.starts_with("//") => return Err(failed),
@@ -265,7 +265,7 @@ impl Outline {
         }
         Ok(One {
             resolved: Resolved::gone(&container.name()),
-            outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), types(found.types)),
+            outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), type_count(found.types)),
             data: None,
             state: page(state, (self.offset, found.listed.len()), found.total),
             entries: found.listed,
@@ -323,7 +323,7 @@ fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<
 }
 
 /// Returns the label of a symbol or label.
-fn label(symbol: &str) -> String {
+fn outline_label(symbol: &str) -> String {
     if symbol.starts_with("//") {
         symbol.to_owned()
     } else {

@@ -130,7 +130,7 @@ impl From<Compared> for Document {
     fn from(one: Compared) -> Self {
         Self {
             path: one.path,
-            kind: kind(one.kind).to_owned(),
+            kind: change_word(one.kind).to_owned(),
             file: since_word(one.since).to_owned(),
             why: one.blocked,
         }
@@ -138,7 +138,7 @@ impl From<Compared> for Document {
 }
 
 /// Returns the word for a document's change.
-fn kind(kind: Kind) -> &'static str {
+fn change_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Changed => "changed",
         Kind::Added => "added",
@@ -160,7 +160,7 @@ fn since_word(since: Since) -> &'static str {
 /// Formats a document of an overlay or edit session on a line: the change of its file, and whether the file changed since.
 pub(super) fn line(document: &Document, is_session: bool) -> String {
     let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
-    let moved = match document.file.as_str() {
+    let rename = match document.file.as_str() {
         "moved" => format!("; the file moved in the workspace since, {doing} joins both"),
         "conflict" => format!("; the file moved in the workspace since, and {doing} conflicts"),
         "blocked" => {
@@ -169,7 +169,7 @@ pub(super) fn line(document: &Document, is_session: bool) -> String {
         }
         _ => String::new(),
     };
-    on_one_line(&format!("{:<8}{}{moved}", document.kind, document.path))
+    on_one_line(&format!("{:<8}{}{rename}", document.kind, document.path))
 }
 
 impl Method for List {

@@ -105,8 +105,8 @@ impl Method for Build {
             packs::write_pack(desk.redefine()?, &self.name, &row)?;
         }
         let chosen = types(desk, &self.name)?;
-        let shown = desk.output(&label(&self.name, "pack"))?;
-        let contents = desk.output(&label(&self.name, "contents"))?;
+        let shown = desk.output(&pack_label(&self.name, "pack"))?;
+        let contents = desk.output(&pack_label(&self.name, "contents"))?;
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
         let left_out: Vec<LeftOut> = contents.left_out.iter().cloned().map(LeftOut::from).collect();
         let state = State::default().of_workspace(&*desk.flaws()?);
@@ -222,7 +222,7 @@ pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
         };
         return Err(Failed::new(Code::Usage, unknown_pack(name).hint(hint).candidates(near)));
     }
-    let shown = desk.output(&label(name, "selection"))?;
+    let shown = desk.output(&pack_label(name, "selection"))?;
     let selection: Selection = serde_json::from_slice(&shown.bytes).map_err(|error| Failed::bug(&error))?;
     Ok(selection.types)
 }
@@ -232,7 +232,7 @@ fn unknown_pack(name: &str) -> Diagnostic {
     why.found(name.chars().take(120).collect::<String>())
 }
 
-fn label(name: &str, target: &str) -> String {
+fn pack_label(name: &str, target: &str) -> String {
     format!("//packs/{}:{target}", escape(name))
 }
 
@@ -285,12 +285,12 @@ impl Method for List {
         let known = packs::list_packs(workspace)?;
         let mut infos = Vec::with_capacity(known.len());
         let mut state = State::default();
-        let mut moved = Vec::new();
+        let mut changed = Vec::new();
         for Pack { name, row, made } in known {
-            let selection = last_built::<Selection>(session, &label(&name, "selection"))?;
-            let contents = last_built::<Contents>(session, &label(&name, "contents"))?;
+            let selection = last_built::<Selection>(session, &pack_label(&name, "selection"))?;
+            let contents = last_built::<Contents>(session, &pack_label(&name, "contents"))?;
             if selection.is_stale || contents.is_stale {
-                moved.push(name.clone());
+                changed.push(name.clone());
             }
             infos.push(Info {
                 filter: row.filter,
@@ -307,10 +307,10 @@ impl Method for List {
                 name,
             });
         }
-        if !moved.is_empty() {
+        if !changed.is_empty() {
             let why = format!(
                 "what is told of {} is of the last build: `pack build` makes it anew",
-                moved.join(", ")
+                changed.join(", ")
             );
             state = state.as_of(Freshness::Stale, why);
         }

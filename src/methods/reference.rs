@@ -79,12 +79,12 @@ pub fn section(entry: &Entry) -> String {
         entry.name.replace(' ', ".")
     ));
     let arguments = (entry.arguments)();
-    section.push_str(&table("argument", arguments.as_value(), &self::arguments(entry)));
+    section.push_str(&field_table("argument", arguments.as_value(), &self::arguments(entry)));
     let answers = (entry.answers)();
     // One table for each form of the answer.
     let forms = answers.as_value()["anyOf"].as_array().map(Vec::as_slice);
     let forms = forms.unwrap_or(std::slice::from_ref(answers.as_value()));
-    forms.iter().for_each(|form| section.push_str(&table("answer", form, &[])));
+    forms.iter().for_each(|form| section.push_str(&field_table("answer", form, &[])));
     section
 }
 
@@ -117,7 +117,7 @@ Where a number limits a list, 0 lists none, and what there is is counted. Where 
 ";
 
 /// Formats the fields of an object as a table.
-fn table(what: &str, schema: &Value, order: &[String]) -> String {
+fn field_table(what: &str, schema: &Value, order: &[String]) -> String {
     let Some(fields) = schema["properties"].as_object().filter(|fields| !fields.is_empty()) else {
         return String::new();
     };

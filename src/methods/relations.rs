@@ -157,7 +157,7 @@ impl Of {
     }
 }
 
-fn text(answer: &Related) -> String {
+fn relations_text(answer: &Related) -> String {
     let mut text = String::new();
     for related in &answer.relations.types {
         let by = if related.structure { "declaration" } else { "code" };
@@ -186,7 +186,7 @@ impl Method for Deps {
     }
 
     fn text(answer: &Related) -> String {
-        text(answer)
+        relations_text(answer)
     }
 }
 
@@ -203,6 +203,6 @@ impl Method for Rdeps {
     }
 
     fn text(answer: &Related) -> String {
-        text(answer)
+        relations_text(answer)
     }
 }

@@ -92,14 +92,14 @@ pub(super) fn look_in<T>(
     desk: &Desk<'_>,
     method: &'static str,
     session: &str,
-    look: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
+    read: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
 ) -> Result<T, Failed> {
     let global = desk.context.global.clone();
     let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent)).sharing_graph_of(desk.context);
     context.use_overlay(session);
     let mut inside = Desk::new(&context, method).part_of(desk);
     inside.read_only();
-    let found = look(&mut inside)?;
+    let found = read(&mut inside)?;
     drop(inside);
     context.close();
     Ok(found)

@@ -114,7 +114,7 @@ impl Method for SemanticOf {
             true => text,
             false => one_by_name(desk, "show", &symbol, "semantic")?,
         };
-        let label = label(desk, &text)?;
+        let label = expanded_label(desk, &text)?;
         let (workspace, session) = desk.open()?;
         let paid = workbench::paid::is_paid(session, &label);
         if !paid && !label.ends_with(SUMMARY) {
@@ -168,7 +168,7 @@ impl Method for SemanticOf {
 }
 
 /// Expands an abbreviated label.
-fn label(desk: &mut Desk<'_>, text: &str) -> Result<String, Failed> {
+fn expanded_label(desk: &mut Desk<'_>, text: &str) -> Result<String, Failed> {
     let of_member = text
         .strip_prefix("//types/")
         .and_then(|rest| rest.strip_suffix(SUMMARY)?.split_once('#'));

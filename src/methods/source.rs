@@ -115,14 +115,14 @@ impl Method for SourceOf {
     }
 
     fn text(answer: &Texts) -> String {
-        let mut text = parts(&answer.sources);
+        let mut text = sources_text(&answer.sources);
         answer.failed.iter().for_each(|failed| text.push_str(&failure_text(failed)));
         printable(&format!("{text}{}", notes(&answer.state)))
     }
 }
 
 /// Formats each part: a line with its place, then its numbered lines.
-fn parts(sources: &[Source]) -> String {
+fn sources_text(sources: &[Source]) -> String {
     let mut text = String::new();
     for source in sources {
         for part in &source.parts {
@@ -148,7 +148,7 @@ fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
         .for_each(|part| part.text.clear());
     let all = match room.sends_data {
         true => json!({"sources": bare, "failed": failed}).to_string(),
-        false => parts(&bare) + &failed.iter().map(failure_text).collect::<String>(),
+        false => sources_text(&bare) + &failed.iter().map(failure_text).collect::<String>(),
     };
     Room {
         most: room.most.saturating_sub((room.taken)(&all)),

@@ -37,26 +37,26 @@ pub fn span(seconds: u64) -> String {
 
 /// Formats the result of a gc for people.
 pub fn collected(report: &Report, options: &Options) -> String {
-    let (before, after, taken) = (&report.before, &report.after, &report.taken);
-    let holds = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), size(usage.file_bytes));
+    let (before, after, removed) = (&report.before, &report.after, &report.taken);
+    let contents = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), size(usage.file_bytes));
     let mut text = format!(
         "The store {} {} of {}.\n",
         if options.dry_run { "holds" } else { "held" },
-        holds(before),
+        contents(before),
         plural(report.held.len() as u64, "checkout")
     );
     let amount = format!(
         "{}, {} as stored{}",
-        things(taken.actions, taken.blobs),
-        size(taken.bytes),
-        price(taken)
+        things(removed.actions, removed.blobs),
+        size(removed.bytes),
+        price(removed)
     );
-    let amount = match (taken.actions == 0 && taken.blobs == 0, taken.versions) {
+    let amount = match (removed.actions == 0 && removed.blobs == 0, removed.versions) {
         (_, 0) => amount,
         (true, versions) => format!("{} of targets that are gone", plural(versions, "version")),
         (false, versions) => format!("{amount}, and {} of targets that are gone", plural(versions, "version")),
     };
-    if taken.actions + taken.blobs + taken.versions == 0 {
+    if removed.actions + removed.blobs + removed.versions == 0 {
         text.push_str("Nothing is garbage.\n");
     } else if options.dry_run {
         text.push_str(&format!("A collection would remove {amount}. Nothing was removed.\n"));

@@ -109,8 +109,8 @@ impl Page {
         self.moves("moved", &target.moved);
         // For a missing source, leave out steps without a reason or an input: they only say that it is as in the sources.
         let missing = is_source && target.failure.is_some();
-        let said = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
-        let mut chain = target.chain.iter().filter(said);
+        let is_shown = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
+        let mut chain = target.chain.iter().filter(is_shown);
         if let Some(first) = chain.next() {
             self.steps("because", first);
             chain.for_each(|step| self.steps("", step));

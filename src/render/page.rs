@@ -29,7 +29,7 @@ pub fn page(markdown: &str, columns: usize, style: Style) -> String {
             None if trimmed.starts_with('#') => text.push_str(&format!("{}\n", style.bold(trimmed.trim_start_matches(['#', ' '])))),
             // The row of dashes below the table's head.
             None if rows == 2 => {}
-            None if rows > 0 => row(trimmed, rows == 1, width, &mut text),
+            None if rows > 0 => push_row(trimmed, rows == 1, width, &mut text),
             None if trimmed.is_empty() => text.push('\n'),
             None => paragraph.push(line),
         }
@@ -53,7 +53,7 @@ fn flush(paragraph: &mut Vec<&str>, width: usize, text: &mut String) {
 }
 
 /// Appends a table row: its cells one after the other.
-fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
+fn push_row(line: &str, is_head: bool, width: usize, text: &mut String) {
     let cells = line.trim_matches('|').replace("\\|", "\u{0}");
     let cells: Vec<String> = cells
         .split('|')

@@ -50,8 +50,8 @@ impl Progress {
     fn marked(&self, label: &str, reason: &Reason) {
         match reason {
             Reason::InputMoved { label: input } => {
-                let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-                moved.entry(label.to_owned()).or_insert_with(|| input.clone());
+                let mut changed = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+                changed.entry(label.to_owned()).or_insert_with(|| input.clone());
             }
             reason => self.line(
                 &self
@@ -63,8 +63,8 @@ impl Progress {
 
     /// Returns the input that caused a node to be checked again; empty without one, as in a first build.
     fn why(&self, label: &str) -> String {
-        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        moved
+        let changed = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        changed
             .get(label)
             .map_or_else(String::new, |input| format!("; {} moved", printable(input)))
     }

@@ -65,7 +65,7 @@ pub fn text(status: &Standing, style: Style) -> String {
         },
     );
     if !status.targets.is_empty() {
-        text.push_str(&table(status, style));
+        text.push_str(&target_table(status, style));
     }
     text.push_str(&outlook_line(status, style));
     text.push_str(&summaries_and_service(status, style));
@@ -139,7 +139,7 @@ fn summaries_and_service(status: &Standing, style: Style) -> String {
     text
 }
 
-fn table(status: &Standing, style: Style) -> String {
+fn target_table(status: &Standing, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
     let failed = status.targets.values().any(|counts| counts.pending > 0);
     let mut table = style.dim(&format!(

@@ -138,7 +138,7 @@ fn date(version: &VersionFacts) -> String {
 }
 
 /// Names those of the two versions that `said` marks, each with the reason if it was collected or lost.
-fn which(difference: &Difference, said: [bool; 2]) -> Option<String> {
+fn which(difference: &Difference, flags: [bool; 2]) -> Option<String> {
     let name = |version: &VersionFacts| {
         let why = match (version.at, version.collected) {
             (None, _) => ", lost to damage",
@@ -149,8 +149,8 @@ fn which(difference: &Difference, said: [bool; 2]) -> Option<String> {
     };
     let named: Vec<String> = [&difference.from, &difference.to]
         .into_iter()
-        .zip(said)
-        .filter(|(_, said)| *said)
+        .zip(flags)
+        .filter(|(_, flags)| *flags)
         .map(|(version, _)| name(version))
         .collect();
     (!named.is_empty()).then(|| named.join(" and of "))

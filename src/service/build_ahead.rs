@@ -60,8 +60,8 @@ pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Se
 }
 
 fn open(workspace: &Workspace) -> Result<Session, Failed> {
-    let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
-    Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, look)?)
+    let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
+    Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?)
 }
 
 /// Builds with low CPU priority. Returns `None` after a panic, which it reports.

@@ -236,15 +236,15 @@ impl Host {
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.locks_held().into_iter().filter(|hold| hold.filed().is_some()).collect();
             context.close();
-            let said = context.take_said();
+            let diagnostics = context.take_said();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
-            let moved = failed.iter().chain(&said).any(|why| why.code == ErrorCode::E_CHANGED);
-            if moved && tries > 0 && !cancel.is_cancelled() {
+            let has_changed = failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
+            if has_changed && tries > 0 && !cancel.is_cancelled() {
                 continue;
             }
             self.meter.count(entry.name, start.elapsed(), result.is_err(), false);
             self.collect(filed);
-            return Outcome { result, said };
+            return Outcome { result, said: diagnostics };
         }
     }
 

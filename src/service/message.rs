@@ -160,8 +160,8 @@ pub fn notification(method: &str, params: Value) -> Value {
 }
 
 /// Builds the message of a failed method; `said` are its other diagnostics.
-pub fn error_message(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
-    let data = fault(failed, said);
+pub fn error_message(id: &Value, failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnostic]) -> Value {
+    let data = fault(failed, diagnostics);
     let message = data["message"].as_str().unwrap_or("it failed").to_owned();
     let code = match (failed.code, data["code"].as_str().and_then(ErrorCode::parse)) {
         (_, Some(ErrorCode::E_PARAM)) => code::PARAMS,
@@ -174,9 +174,9 @@ pub fn error_message(id: &Value, failed: &Failed, said: &[engine::values::diagno
 }
 
 /// Builds the error that all programs get: the deciding error, and the other diagnostics.
-pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
+pub fn fault(failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnostic]) -> Value {
     use engine::values::diagnostic::{Diagnostic, Severity};
-    let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(said).collect();
+    let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(diagnostics).collect();
     let first = all.iter().position(|one| one.severity == Severity::Error);
     let mut data = match first {
         Some(at) => diagnostic::json(all[at]),

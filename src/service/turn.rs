@@ -42,47 +42,47 @@ impl Turn {
     /// The name of the holder, when the time is over or the wait was cancelled.
     pub fn take(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
         let until = Instant::now() + patience;
-        let mut taken = self.lock();
-        while taken.len() >= self.places {
-            let ((holder, _), since) = taken[0];
+        let mut tickets = self.lock();
+        while tickets.len() >= self.places {
+            let ((holder, _), since) = tickets[0];
             if cancel.is_cancelled() || Instant::now() >= until || since.elapsed() >= long {
                 return Err(holder);
             }
-            taken = self
+            tickets = self
                 .given_back
-                .wait_timeout(taken, LOOK_EVERY)
+                .wait_timeout(tickets, LOOK_EVERY)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
         let ticket = (what, Instant::now());
-        taken.push((ticket, ticket.1));
+        tickets.push((ticket, ticket.1));
         Ok(Held { turn: self, ticket })
     }
 
     /// Releases the right before `Held` is dropped.
     pub fn leave(&self, ticket: Ticket) {
-        let mut taken = self.lock();
-        if let Some(own) = taken.iter().position(|(one, _)| *one == ticket) {
-            taken.remove(own);
+        let mut tickets = self.lock();
+        if let Some(own) = tickets.iter().position(|(one, _)| *one == ticket) {
+            tickets.remove(own);
         }
-        drop(taken);
+        drop(tickets);
         self.given_back.notify_one();
     }
 
     /// Waits to acquire the right again under its ticket. Returns false if `is_cancelled` first.
     pub fn enter_again(&self, ticket: Ticket, is_cancelled: &dyn Fn() -> bool) -> bool {
-        let mut taken = self.lock();
-        while taken.len() >= self.places {
+        let mut tickets = self.lock();
+        while tickets.len() >= self.places {
             if is_cancelled() {
                 return false;
             }
-            taken = self
+            tickets = self
                 .given_back
-                .wait_timeout(taken, LOOK_EVERY)
+                .wait_timeout(tickets, LOOK_EVERY)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        taken.push((ticket, Instant::now()));
+        tickets.push((ticket, Instant::now()));
         true
     }
 

@@ -32,21 +32,21 @@ impl Warm {
             && Arc::ptr_eq(old, &answer)
         {
             kept.answers.remove(question);
-            kept.bytes = kept.bytes.saturating_sub(question.len() + size(&answer));
+            kept.bytes = kept.bytes.saturating_sub(question.len() + estimated_bytes(&answer));
         }
         None
     }
 
     /// Caches an answer that is true as of `moment`.
     pub fn remember(&self, question: String, answer: &Value, moment: Moment) {
-        let bytes = question.len() + size(answer);
+        let bytes = question.len() + estimated_bytes(answer);
         let mut kept = self.lock_answers();
         if kept.bytes + bytes > MOST {
             *kept = Kept::default();
         }
         kept.bytes += bytes;
         if let Some((old, _)) = kept.answers.insert(question.clone(), (Arc::new(answer.clone()), moment)) {
-            kept.bytes = kept.bytes.saturating_sub(question.len() + size(&old));
+            kept.bytes = kept.bytes.saturating_sub(question.len() + estimated_bytes(&old));
         }
     }
 
@@ -56,11 +56,16 @@ impl Warm {
 }
 
 /// Estimates the bytes that a value takes.
-fn size(value: &Value) -> usize {
+fn estimated_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => 32 + text.len(),
-        Value::Array(items) => 32 + items.iter().map(size).sum::<usize>(),
-        Value::Object(fields) => 32 + fields.iter().map(|(key, value)| 48 + key.len() + size(value)).sum::<usize>(),
+        Value::Array(items) => 32 + items.iter().map(estimated_bytes).sum::<usize>(),
+        Value::Object(fields) => {
+            32 + fields
+                .iter()
+                .map(|(key, value)| 48 + key.len() + estimated_bytes(value))
+                .sum::<usize>()
+        }
         _ => 32,
     }
 }

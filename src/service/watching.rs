@@ -69,14 +69,14 @@ pub fn start_watching(
 
 fn start(context: &Context, host: &Arc<Host>) -> Result<Option<Watch>, Failed> {
     let workspace = context.workspace("serve")?;
-    let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
+    let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let Some(store) = &workspace.store_folder else { return Ok(None) };
     let socket = match Socket::bind(&workbench::watch::socket(store, workspace.engine.view)) {
         Ok(socket) => socket,
         Err(SocketError::Taken { .. }) => return Ok(None),
         Err(error) => return Err(WatchError::from(error).into()),
     };
-    let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
+    let watcher = Watcher::new(&workspace.root, &sources.state.set_defs()).map_err(WatchError::from)?;
     let host = host.clone();
     let make_way = move || host.end_build_ahead();
     let watch = Watch::start(watcher, Some(socket), Box::new(make_way)).map_err(|error| {

@@ -106,14 +106,14 @@ pub fn fitted(line: &str, most: usize) -> String {
     if cells(line) <= most {
         return clusters(line).map(|cluster| cluster.drawn(usize::MAX)).collect();
     }
-    let (mut kept, mut taken) = (String::new(), 0);
+    let (mut kept, mut width_used) = (String::new(), 0);
     for cluster in clusters(line) {
         let takes = cluster.cells(usize::MAX);
-        if taken + takes + 1 > most {
+        if width_used + takes + 1 > most {
             break;
         }
         kept.push_str(&cluster.drawn(usize::MAX));
-        taken += takes;
+        width_used += takes;
     }
     if most > 0 {
         kept.push_str(TOO_WIDE);

@@ -43,28 +43,32 @@ pub fn layout(text: &str, cursor: usize, width: usize) -> Layout {
 
 /// Adds the rows of a line that begins at byte `start`.
 fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
-    let (mut begin, mut taken) = (0, 0);
+    let (mut begin, mut width_used) = (0, 0);
     // Last possible end of the row, and the cells up to it.
     let mut possible = (0, 0);
     for cluster in clusters(line) {
         let takes = cluster.cells(width);
-        if taken + takes > width {
-            let (end, cells) = if possible.0 > begin { possible } else { (cluster.start, taken) };
+        if width_used + takes > width {
+            let (end, cells) = if possible.0 > begin {
+                possible
+            } else {
+                (cluster.start, width_used)
+            };
             rows.push(Row {
                 start: start + begin,
                 end: start + end,
             });
-            (begin, taken) = (end, taken - cells);
+            (begin, width_used) = (end, width_used - cells);
         }
         // The part carried over may still leave too little room.
-        if taken + takes > width {
+        if width_used + takes > width {
             rows.push(Row {
                 start: start + begin,
                 end: start + cluster.start,
             });
-            (begin, taken) = (cluster.start, 0);
+            (begin, width_used) = (cluster.start, 0);
         }
-        taken += takes;
+        width_used += takes;
         if cluster.may_end_row() {
             possible = (cluster.end(), taken_since(line, begin, cluster.end(), width));
         }
@@ -73,7 +77,7 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
         start: start + begin,
         end: start + line.len(),
     });
-    if taken >= width {
+    if width_used >= width {
         rows.push(Row {
             start: start + line.len(),
             end: start + line.len(),
@@ -89,13 +93,13 @@ impl Layout {
     /// Returns the first byte of a row, at or after the cell `column`, where the cursor may be.
     pub fn at(&self, text: &str, row: usize, column: usize, width: usize) -> usize {
         let row = self.rows[row.min(self.rows.len() - 1)];
-        let mut taken = 0;
+        let mut width_used = 0;
         let mut last = row.start;
         for cluster in self.clusters(text, row) {
-            if taken >= column {
+            if width_used >= column {
                 return cluster.start + row.start;
             }
-            taken += cluster.cells(width);
+            width_used += cluster.cells(width);
             last = cluster.start + row.start;
         }
         // After the last cluster of a wrapped row, the cursor would be in the next row.

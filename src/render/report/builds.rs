@@ -1,7 +1,7 @@
 //! The builds: a chart of hits, runs and cost per build, and a table of the same.
 
 use super::html::Html;
-use super::{label, titled};
+use super::{titled, write_label};
 use crate::render::money::amount;
 use crate::render::{count, duration, moment};
 use engine::store::builds::{BuildRecord, Outcome};
@@ -68,7 +68,7 @@ pub fn section(html: &mut Html, report: &Report) {
             &[("class", "note columns-are")],
             &format!("{COLUMNS}{}", if has_answers { PAID_COLUMNS } else { "" }),
         );
-        table(html, report);
+        build_table(html, report);
     });
 }
 
@@ -105,7 +105,7 @@ struct Chart<'a> {
 }
 
 /// Formats a coordinate.
-fn text(value: u32) -> String {
+fn coordinate(value: u32) -> String {
     value.to_string()
 }
 
@@ -135,8 +135,8 @@ impl Chart<'_> {
         let (width, bottom) = (self.width, self.bottom);
         let attributes = [
             ("class", "chart"),
-            ("width", &text(width)),
-            ("height", &text(bottom)),
+            ("width", &coordinate(width)),
+            ("height", &coordinate(bottom)),
             ("viewBox", &format!("0 0 {width} {bottom}")),
             ("role", "img"),
             (
@@ -162,18 +162,18 @@ impl Chart<'_> {
                     "line",
                     &[
                         ("class", "grid"),
-                        ("x1", &text(LEFT - 4)),
-                        ("x2", &text(self.width)),
-                        ("y1", &text(y)),
-                        ("y2", &text(y)),
+                        ("x1", &coordinate(LEFT - 4)),
+                        ("x2", &coordinate(self.width)),
+                        ("y1", &coordinate(y)),
+                        ("y2", &coordinate(y)),
                     ],
                 );
                 html.line(
                     "text",
                     &[
                         ("class", "scale"),
-                        ("x", &text(LEFT - 8)),
-                        ("y", &text(y + 4)),
+                        ("x", &coordinate(LEFT - 8)),
+                        ("y", &coordinate(y + 4)),
                         ("text-anchor", "end"),
                     ],
                     &count(mark),
@@ -188,10 +188,10 @@ impl Chart<'_> {
             "line",
             &[
                 ("class", "axis"),
-                ("x1", &text(LEFT - 4)),
-                ("x2", &text(self.width)),
-                ("y1", &text(self.middle)),
-                ("y2", &text(self.middle)),
+                ("x1", &coordinate(LEFT - 4)),
+                ("x2", &coordinate(self.width)),
+                ("y1", &coordinate(self.middle)),
+                ("y2", &coordinate(self.middle)),
             ],
         );
         if self.has_answers {
@@ -199,8 +199,8 @@ impl Chart<'_> {
                 "text",
                 &[
                     ("class", "scale"),
-                    ("x", &text(LEFT - 8)),
-                    ("y", &text(self.money + MONEY)),
+                    ("x", &coordinate(LEFT - 8)),
+                    ("y", &coordinate(self.money + MONEY)),
                     ("text-anchor", "end"),
                 ],
                 "answers",
@@ -216,10 +216,10 @@ impl Chart<'_> {
                 "rect",
                 &[
                     ("class", "hover"),
-                    ("x", &text(x - (self.step - self.bar) / 2)),
+                    ("x", &coordinate(x - (self.step - self.bar) / 2)),
                     ("y", "0"),
-                    ("width", &text(self.step)),
-                    ("height", &text(self.bottom)),
+                    ("width", &coordinate(self.step)),
+                    ("height", &coordinate(self.bottom)),
                 ],
             );
             let mut rect = |class: &str, y: u32, height: u32| {
@@ -228,10 +228,10 @@ impl Chart<'_> {
                         "rect",
                         &[
                             ("class", class),
-                            ("x", &text(x)),
-                            ("y", &text(y)),
-                            ("width", &text(self.bar)),
-                            ("height", &text(height)),
+                            ("x", &coordinate(x)),
+                            ("y", &coordinate(y)),
+                            ("width", &coordinate(self.bar)),
+                            ("height", &coordinate(height)),
                             ("rx", "1.5"),
                         ],
                     );
@@ -260,8 +260,8 @@ impl Chart<'_> {
             if (self.report.builds.len() - 1 - at).is_multiple_of(every) {
                 let place = [
                     ("class", "scale"),
-                    ("x", &text(x + self.bar / 2)),
-                    ("y", &text(2 * HALF + 38)),
+                    ("x", &coordinate(x + self.bar / 2)),
+                    ("y", &coordinate(2 * HALF + 38)),
                     ("text-anchor", "middle"),
                 ];
                 html.line("text", &place, &build.number.to_string());
@@ -300,7 +300,7 @@ fn cost(build: &BuildRecord, report: &Report) -> Option<String> {
     )
 }
 
-fn table(html: &mut Html, report: &Report) {
+fn build_table(html: &mut Html, report: &Report) {
     let has_answers = report.builds.iter().any(timeline::asked_models);
     let mut columns = vec![
         ("Build", false),
@@ -344,7 +344,7 @@ fn table(html: &mut Html, report: &Report) {
                     for build in report.builds.iter().rev() {
                         html.newline();
                         html.element("tr", &[("id", &format!("build-{}", build.number))], |html| {
-                            row(html, build, report, has_answers)
+                            build_row(html, build, report, has_answers)
                         });
                     }
                 });
@@ -361,7 +361,7 @@ fn table(html: &mut Html, report: &Report) {
     }
 }
 
-fn row(html: &mut Html, build: &BuildRecord, report: &Report, has_answers: bool) {
+fn build_row(html: &mut Html, build: &BuildRecord, report: &Report, has_answers: bool) {
     html.line("th", &[("scope", "row")], &build.number.to_string());
     html.line("td", &[("class", "when")], moment(build.at).trim_end_matches(" UTC"));
     html.element("td", &[("class", "command")], |html| {
@@ -423,7 +423,7 @@ fn write_slowest(html: &mut Html, build: &BuildRecord) {
                 for slow in build.slowest.iter().take(SLOWEST) {
                     html.element("li", &[], |html| {
                         html.line("span", &[("class", "took")], &duration(slow.took_us));
-                        label(html, &slow.label);
+                        write_label(html, &slow.label);
                     });
                 }
             });

@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::layout::{HEIGHT, WIDTH, layout};
-use super::{label, state, state_name, titled};
+use super::{state, state_name, titled, write_label};
 use crate::render::explanation::how;
 use crate::render::{count, duration, moment, size};
 use engine::build::chain::Step;
@@ -32,7 +32,7 @@ pub fn section(html: &mut Html, report: &Report) {
         "What it is made of stands to its left, what is made of it to its right. `cortex report OUT.html --near LABEL` draws another.";
     titled(html, "near", "Graph", note, |html| {
         html.element("p", &[("class", "focus")], |html| {
-            label(html, &report.targets[near.nodes[0].target].label);
+            write_label(html, &report.targets[near.nodes[0].target].label);
             html.text(" ");
             state(html, report.targets[near.nodes[0].target].state);
         });
@@ -283,7 +283,7 @@ fn moves(html: &mut Html, name: &str, moves: &[Move]) {
 }
 
 fn write_move(html: &mut Html, one: &Move) {
-    label(html, &one.label);
+    write_label(html, &one.label);
     html.line("span", &[("class", "note")], &format!(" {}, {}", one.role, how(&one.how)));
 }
 
@@ -291,7 +291,7 @@ fn steps(html: &mut Html, chain: &[Step]) {
     html.element("ol", &[("class", "chain")], |html| {
         for step in chain.iter().take(SHOWN) {
             html.element("li", &[], |html| {
-                label(html, &step.label);
+                write_label(html, &step.label);
                 for redefined in step.redefined.iter().take(SHOWN) {
                     html.line("p", &[("class", "note")], &redefined.to_string());
                 }
@@ -315,16 +315,16 @@ fn listing(html: &mut Html, near: &Near, report: &Report) {
         html.element("ul", &[("class", "plain"), ("id", "nodes")], |html| {
             for (at, node) in near.nodes.iter().enumerate() {
                 html.newline();
-                html.element("li", &[("id", &format!("node-{at}"))], |html| entry(html, node, report));
+                html.element("li", &[("id", &format!("node-{at}"))], |html| node_entry(html, node, report));
             }
         });
     });
 }
 
-fn entry(html: &mut Html, node: &Drawn, report: &Report) {
+fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
     let target = &report.targets[node.target];
     html.element("p", &[], |html| {
-        label(html, &target.label);
+        write_label(html, &target.label);
         html.text(" ");
         state(html, target.state);
     });
@@ -361,7 +361,7 @@ fn because(html: &mut Html, way: &[Because]) {
             }
             html.element("li", &[], |html| {
                 if at > 0 {
-                    label(html, &step.label);
+                    write_label(html, &step.label);
                 }
                 let words = match &step.reason {
                     Some(reason) => reason.to_string(),

@@ -114,14 +114,14 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut layers = vec![0_usize; count];
     // Without cycles, each pass settles one more layer until none changes; the limit stops it in a cycle.
     for _ in 0..count {
-        let mut moved = false;
+        let mut changed = false;
         for &(from, to) in edges {
             if layers[to] <= layers[from] && layers[from] + 1 < count {
                 layers[to] = layers[from] + 1;
-                moved = true;
+                changed = true;
             }
         }
-        if !moved {
+        if !changed {
             break;
         }
     }

@@ -1,7 +1,7 @@
 //! Versions of targets: the changes of each version's output and inputs from the version before, side by side.
 
 use super::html::Html;
-use super::{diff, label, titled};
+use super::{diff, titled, write_label};
 use crate::render::builds::revision;
 use crate::render::money::{notes, spent};
 use crate::render::versions::confined;
@@ -33,18 +33,18 @@ pub fn section(html: &mut Html, report: &Report) {
             };
             html.element("details", attributes, |html| {
                 html.element("summary", &[], |html| {
-                    label(html, &lineage.label);
+                    write_label(html, &lineage.label);
                     let all = lineage.versions.len() + lineage.older;
                     let plural = if all == 1 { "" } else { "s" };
                     html.line("span", &[("class", "note")], &format!(" {} version{plural}", count(all as u64)));
                 });
-                target(html, lineage);
+                write_target(html, lineage);
             });
         }
     });
 }
 
-fn target(html: &mut Html, lineage: &Lineage) {
+fn write_target(html: &mut Html, lineage: &Lineage) {
     html.element("ol", &[("class", "versions")], |html| {
         for (at, version) in lineage.versions.iter().enumerate() {
             html.newline();
@@ -152,7 +152,7 @@ fn made_of(html: &mut Html, change: &Change) {
         );
         for (input, before, after) in inputs {
             html.element("p", &[("class", "input")], |html| {
-                label(html, &input.label);
+                write_label(html, &input.label);
                 let what = match (&input.from, &input.to) {
                     (Some(from), Some(to)) => format!(" {}, {} → {}", input.role, from.short(), to.short()),
                     (None, _) => format!(" {}, new", input.role),

@@ -109,7 +109,7 @@ fn prose(html: &mut Html, words: &str) {
 }
 
 /// Writes a label: marks where it may break, and its target, which is the most important part.
-fn label(html: &mut Html, label: &str) {
+fn write_label(html: &mut Html, label: &str) {
     html.element("code", &[("class", "label")], |html| match label.rsplit_once(':') {
         Some((package, target)) => {
             html.text(package);

@@ -1,7 +1,7 @@
 //! Header of the page, and overview of the workspace's state.
 
 use super::html::Html;
-use super::{label, prose, state_name};
+use super::{prose, state_name, write_label};
 use crate::render::money::amount;
 use crate::render::{count, duration, moment};
 use workbench::report::{Report, State};
@@ -208,7 +208,7 @@ fn failures(html: &mut Html, report: &Report) {
             for failure in report.failures.iter().take(FAILURES) {
                 html.element("li", &[], |html| {
                     if let Some(of) = &failure.label {
-                        label(html, of);
+                        write_label(html, of);
                     }
                     html.line("p", &[], &format!("{}: {}", failure.code, failure.message));
                     if let Some(found) = &failure.found {

@@ -1,7 +1,7 @@
 //! The largest targets by several measures, and the table of all targets: its first rows as HTML, all as data for the script's search.
 
 use super::html::{Html, visible};
-use super::{label, prose, state, state_name, titled};
+use super::{prose, state, state_name, titled, write_label};
 use crate::render::money::amount;
 use crate::render::{count, duration, size};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
         html.element("ol", &[("class", "bars")], |html| {
             for (value, target) in all.iter().take(TOP) {
                 html.element("li", &[], |html| {
-                    label(html, &target.label);
+                    write_label(html, &target.label);
                     html.line("span", &[("class", "value")], &format_value(*value));
                     let width = (u128::from(*value) * 1_000 / u128::from(most)).max(4).to_string();
                     html.element(
@@ -162,7 +162,7 @@ pub fn table(html: &mut Html, report: &Report) {
                 html.element("tbody", &[("id", "rows")], |html| {
                     for target in ordered.iter().take(ROWS) {
                         html.newline();
-                        html.element("tr", &[], |html| row(html, target));
+                        html.element("tr", &[], |html| target_row(html, target));
                     }
                 });
             });
@@ -171,9 +171,9 @@ pub fn table(html: &mut Html, report: &Report) {
     });
 }
 
-fn row(html: &mut Html, target: &Target) {
+fn target_row(html: &mut Html, target: &Target) {
     html.element("td", &[], |html| state(html, target.state));
-    html.element("td", &[("class", "of")], |html| label(html, &target.label));
+    html.element("td", &[("class", "of")], |html| write_label(html, &target.label));
     html.line("td", &[("class", "by")], target.producer.as_deref().unwrap_or("·"));
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "·".to_owned());
     html.line(
