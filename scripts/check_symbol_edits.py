@@ -128,7 +128,7 @@ def differences(before, after, by_file):
 def reason(text):
     """Why an edit was refused, in a class."""
     for word, told in [
-        ("possible use", "a possible use"), ("has a ", "a clash"), ("overrides or implements", "a base outside"), ("may declare", "a base that is not known"),
+        ("possible use", "a possible use"), ("overrides or implements", "a base outside"), ("may declare", "a base that is not known"),
         ("without a call", "a method group"), ("is generated", "a generated file"), ("not in this workspace", "a base outside"), ("would refer", "another meaning"),
         ("has the file to itself", "the file to itself"), ("another type", "a nested type"), ("begin in it", "where a program begins"), ("syntax errors", "syntax errors"),
         ("would mean", "another meaning"), ("could mean", "another meaning"), ("#if", "#if"), ("already", "a clash"), ("may mean", "a possible use"), ("no signature", "a primary constructor"), ("attribute", "an attribute"),

@@ -180,7 +180,7 @@ impl Family {
         if let Some((outer, _)) = key.rsplit_once('+')
             && (symbols.declares(outer, new) || simple_name(outer) == new)
         {
-            way.add(format!("{outer} has a {new}"));
+            way.add(format!("{outer} already has {new}"));
         }
     }
 
@@ -201,7 +201,7 @@ impl Family {
             way.add(format!("{key} has a type {new}"));
         }
         for base in outside(symbols.declarations(), key, new).map_err(damaged)? {
-            way.add(format!("{base}, a base of {key}, has a {new}"));
+            way.add(format!("{base}, a base of {key}, already has {new}"));
         }
         let owners = symbols.owners(new);
         let mut others: Vec<String> = related(symbols.declarations(), key, &owners)
@@ -222,7 +222,7 @@ impl Family {
                 .as_ref()
                 .is_some_and(|own| own.kind == "method" && counterparts(own, &rows).is_empty());
             if !(is_apart && rows.iter().all(|one| one.kind == "method")) {
-                way.add(format!("{other} has a {new}"));
+                way.add(format!("{other} already has {new}"));
             }
         }
         Ok(())

@@ -186,7 +186,7 @@ fn what_is_in_the_way_is_named() {
         ("N.Shop", "Shop", "already"),
         ("N.Shop", "IShop", "there is a N.IShop already"),
         ("N.Shop", "Twice", "has a member Twice"),
-        ("N.Shop#Tax", "Twice", "has a Twice"),
+        ("N.Shop#Tax", "Twice", "already has Twice"),
         ("N.Shop#Tax", "Shop", "the name of its type"),
         ("N.Shop#Tax", "ToString", "System.Object"),
         ("N.Shop#.ctor(int)", "Make2", "no name of its own"),
