@@ -18,7 +18,7 @@ const B: f32 = 0.6;
 
 /// Orders chosen types and their texts. A type that the query names was chosen first and so stands near the front; it stays where it is if the query
 /// names members of it, or if its source was not read.
-pub fn order_by_evidence(index: &Index, words: &[String], chosen: &mut [Chosen], texts: &mut [Texts]) {
+pub fn order_by_evidence(index: &Index, words: &[String], chosen: &mut Vec<Chosen>, texts: &mut Vec<Texts>) {
     let is_open = |one: &Chosen, text: &Texts| text.named == 0 && (one.mention.is_none() || text.code.is_some());
     let open: Vec<usize> = (0..chosen.len().min(texts.len()))
         .filter(|at| is_open(&chosen[*at], &texts[*at]))
