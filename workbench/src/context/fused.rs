@@ -24,7 +24,7 @@ pub fn order_by_evidence(index: &Index, words: &[String], chosen: &mut Vec<Chose
         .filter(|at| is_open(&chosen[*at], &texts[*at]))
         .take(LOOKED_AT)
         .collect();
-    let fits = fit_of_sources(index, words, open.iter().map(|at| &texts[*at]));
+    let fits = fits(index, words, open.iter().map(|at| &texts[*at]));
     let mut by_fit: Vec<usize> = (0..open.len()).collect();
     by_fit.sort_by(|one, other| fits[*other].total_cmp(&fits[*one]));
     let mut fused: Vec<f32> = (0..open.len()).map(|rank| 1.0 / (SOFTENED_BY + rank as f32)).collect();
@@ -44,7 +44,7 @@ pub fn order_by_evidence(index: &Index, words: &[String], chosen: &mut Vec<Chose
 }
 
 /// Returns how well each source fits words: Okapi BM25 over its text and its path, 0 for one that was not read.
-fn fit_of_sources<'t>(index: &Index, words: &[String], texts: impl Iterator<Item = &'t Texts>) -> Vec<f32> {
+fn fits<'t>(index: &Index, words: &[String], texts: impl Iterator<Item = &'t Texts>) -> Vec<f32> {
     let rarity: FxHashMap<&str, f32> = words.iter().map(|word| (word.as_str(), index.rarity(word))).collect();
     let counted: Vec<(FxHashMap<&str, f32>, f32)> = texts
         .map(|text| {
