@@ -21,7 +21,6 @@ use workbench::context::attached::{Attached, Place, attach, tails};
 use workbench::context::choose::{Question, choose};
 use workbench::context::compose::{Material, compose};
 use workbench::context::forms::Form;
-use workbench::context::fused::order_by_evidence;
 use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
@@ -382,14 +381,13 @@ impl Build {
         let index = &ground.known.index;
         let question = ground.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
-        let mut choice = choose(&question, most, budget / 4, TOLD);
+        let choice = choose(&question, most, budget / 4, TOLD);
         let wanted = gather::Wanted {
             chosen: &choice.chosen,
             mentions: &ground.mentions,
             words: &ground.words,
         };
-        let mut texts = gather(desk, &ground.known, wanted, budget)?;
-        order_by_evidence(index, &ground.words, &mut choice.chosen, &mut texts);
+        let texts = gather(desk, &ground.known, wanted, budget)?;
         let others: Vec<String> = choice.others.iter().map(|(at, ..)| index.key(*at).to_owned()).collect();
         let material = Material {
             chosen: &choice.chosen,

@@ -12,7 +12,6 @@ use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, file_label, read_one, type_label};
 use crate::symbols::source::sources_with_members;
 use producers::text::decode;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -127,9 +126,7 @@ fn codes<'d, O: Outputs>(
     if !missing.is_empty() {
         let symbols: Vec<&Candidate> = missing.iter().map(|(_, symbol)| symbol).collect();
         let read = sources_with_members(outputs, &symbols)?;
-        for ((at, symbol), (mut source, members)) in missing.iter().zip(read) {
-            // Of a partial type the longest part says most about it.
-            source.parts.sort_by_key(|part| Reverse(part.end - part.start));
+        for ((at, symbol), (source, members)) in missing.iter().zip(read) {
             let is_read = !source.parts.is_empty();
             let code = Arc::new(Code {
                 text: is_read.then(|| source.readable()),

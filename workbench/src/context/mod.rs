@@ -2,10 +2,9 @@
 //!
 //! [`words`] splits texts, [`document`] and [`index`] are the search data, which [`saved_documents`] stores between processes. [`mentioned`], [`members`], [`attached`] and [`package`] find what a query
 //! names ([`written`] cuts it into words, [`spaced`] finds file names with spaces, [`spelled`] converts spellings of members), [`relevance`] has the
-//! five factors, [`choose`] the choice, [`gather`] reads texts ([`secret`] excludes some), [`fused`] orders the types by them,
-//! [`forms`] are their forms, [`compose`] writes the text, [`answers`] picks the answering parts, [`quality`] has figures. [`rounds`] are those of
-//! a conversation, with inheritance from earlier ones; [`kept`] stores them. Everything else is pure: the same index, log and query give the same
-//! context.
+//! five factors, [`choose`] the choice, [`gather`] reads texts ([`secret`] excludes some), [`forms`] are their forms, [`compose`] writes the text,
+//! [`answers`] picks the answering parts, [`quality`] has figures. [`rounds`] are those of a conversation, with inheritance from earlier ones;
+//! [`kept`] stores them. Everything else is pure: the same index, log and query give the same context.
 
 pub mod answers;
 pub mod attached;
@@ -13,7 +12,6 @@ pub mod choose;
 pub mod compose;
 pub mod document;
 pub mod forms;
-pub mod fused;
 pub mod gather;
 pub mod index;
 pub mod kept;
