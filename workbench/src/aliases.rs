@@ -259,13 +259,13 @@ struct Moves {
 
 fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
     let versions = (states.versions)(TYPES)?;
-    let told = versions.iter().rposition(|(_, output)| output.to_string() == before.types);
+    let last_known = versions.iter().rposition(|(_, output)| output.to_string() == before.types);
     let mut moves = Moves {
         steps: Vec::new(),
         types: None,
         digest: versions.last().map(|(_, output)| output.to_string()).unwrap_or_default(),
     };
-    for (at, output) in &versions[told.unwrap_or(0)..] {
+    for (at, output) in &versions[last_known.unwrap_or(0)..] {
         let now = (states.bytes)(output)?.map(|blob| types_in(&blob));
         if let (Some(last), Some(now)) = (&moves.types, &now) {
             let (gone, come) = (changed(last, now), changed(now, last));

@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn advice_loses_nothing() {
-        let told = |kind: ErrorKind| {
+        let found = |kind: ErrorKind| {
             let why = trouble("the window", &kind.into(), "move it away");
             (why.code, why.hint.expect("a hint"))
         };
@@ -359,11 +359,11 @@ mod tests {
             (ErrorKind::ReadOnlyFilesystem, "E_WRITE"),
             (ErrorKind::PermissionDenied, "E_WRITE"),
         ] {
-            let (told, hint) = told(kind);
-            assert_eq!(told, code, "{kind}");
+            let (found, hint) = found(kind);
+            assert_eq!(found, code, "{kind}");
             assert!(hint.contains("the same command again") && !hint.contains("move"), "{hint}");
         }
-        assert_eq!(told(ErrorKind::InvalidData), ("E_WRITE".to_owned(), "move it away".to_owned()));
+        assert_eq!(found(ErrorKind::InvalidData), ("E_WRITE".to_owned(), "move it away".to_owned()));
     }
 
     #[test]
@@ -432,11 +432,11 @@ mod tests {
         assert!(remove(root, ".cortex/a/z").expect("removed"));
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
         let held = lock_folder(root, ".cortex/b").expect("held");
-        let (told, heard) = std::sync::mpsc::channel();
+        let (found, heard) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let _second = lock_folder(root, ".cortex/b").expect("held");
-                told.send(()).expect("heard");
+                found.send(()).expect("heard");
             });
             assert!(heard.try_recv().is_err(), "the folder is kept");
             drop(held);

@@ -417,9 +417,9 @@ mod tests {
         let hidden = found("");
         assert_eq!((hidden.workspace, hidden.unknown), (1, 2), "{hidden:?}");
         assert_eq!(hidden.hidden, BTreeMap::from([(("B".to_owned(), "A".to_owned()), 1)]));
-        let told = names(&hidden);
+        let row = names(&hidden);
         assert_eq!(
-            (told.level, told.cases[0].as_str()),
+            (row.level, row.cases[0].as_str()),
             (Level::Problem, "B names 1 of A, which it does not reference")
         );
         let seen = found("<ProjectReference Include=\"../A/A.csproj\" />");

@@ -68,9 +68,9 @@ impl GitTrees {
             .iter()
             .map(|commit| format!("{commit}:{}\n", prefix.trim_end_matches('/')))
             .collect();
-        let told = self.git(&["cat-file", "--batch-check=%(objectname)"], &asked).unwrap_or_default();
+        let listed = self.git(&["cat-file", "--batch-check=%(objectname)"], &asked).unwrap_or_default();
         // Git reports a missing object by its name and a word.
-        let ids = told.lines().filter(|line| git::is_name(line));
+        let ids = listed.lines().filter(|line| git::is_name(line));
         ids.map(|id| format!("tree {id}")).collect()
     }
 
@@ -89,9 +89,9 @@ impl GitTrees {
 
     /// Returns the main line, if it is configured.
     fn main_line(&self) -> Option<String> {
-        let told = self.git(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"], "");
-        let told = told.and_then(|name| name.strip_prefix("origin/").map(str::to_owned));
-        told.or_else(|| self.variable(&DEFAULT))
+        let head = self.git(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"], "");
+        let head = head.and_then(|name| name.strip_prefix("origin/").map(str::to_owned));
+        head.or_else(|| self.variable(&DEFAULT))
     }
 
     /// Returns the commit at which this branch left its base.

@@ -124,12 +124,13 @@ impl<'b> Vectors<'b> {
                 format!("a vector that has not {length} numbers, as most have; {REMAKE}"),
             ),
         ];
-        let told = notes.into_iter().filter(|(count, _)| *count > 0);
-        told.map(|(count, why)| match count {
-            1 => format!("1 type is left out because of {why}"),
-            count => format!("{count} types are left out because of {why}"),
-        })
-        .collect()
+        let counted = notes.into_iter().filter(|(count, _)| *count > 0);
+        counted
+            .map(|(count, why)| match count {
+                1 => format!("1 type is left out because of {why}"),
+                count => format!("{count} types are left out because of {why}"),
+            })
+            .collect()
     }
 
     /// Returns the number of vectors.

@@ -137,7 +137,7 @@ mod tests {
             entry(1_764_201_601, Outcome::Rejected, 2),
         ];
         let found = grouped(entries.into_iter(), |entry| month(entry.at));
-        let told: Vec<(&str, u64, Option<u64>, Option<u64>)> = found
+        let answer: Vec<(&str, u64, Option<u64>, Option<u64>)> = found
             .iter()
             .map(|group| {
                 (
@@ -148,7 +148,7 @@ mod tests {
                 )
             })
             .collect();
-        assert_eq!(told, [("2025-11", 2, Some(7), None), ("2025-12", 1, Some(1), Some(7))]);
+        assert_eq!(answer, [("2025-11", 2, Some(7), None), ("2025-12", 1, Some(1), Some(7))]);
     }
 
     #[test]

@@ -216,10 +216,10 @@ impl Workspace {
                     let watch = WatcherAnswer::at(crate::watch::socket(folder, view));
                     watch.make_way();
                     // Repeat it for a build ahead that started just after the first call.
-                    let told = options.on_wait_view.take();
+                    let announce = options.on_wait_view.take();
                     options.on_wait_view = Some(Arc::new(move |holder: &str| {
                         watch.make_way();
-                        told.iter().for_each(|told| told(holder));
+                        announce.iter().for_each(|announce| announce(holder));
                     }));
                 }
                 let mut claim = None;

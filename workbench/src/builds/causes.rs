@@ -416,12 +416,13 @@ mod tests {
             (Side::After, &[("//files/b:bytes", "1")]),
         ];
         let causes = |moved: &[(&str, Between)], standing: &[Read<'_>]| -> Vec<(String, Vec<String>)> {
-            let told = told_among(moved, standing).into_iter();
-            told.map(|(why, labels)| match why {
-                Why::File { path, from, to } => (format!("{path} {} {}", from.is_some(), to.is_some()), labels),
-                other => (format!("{other:?}"), labels),
-            })
-            .collect()
+            let reasons = told_among(moved, standing).into_iter();
+            reasons
+                .map(|(why, labels)| match why {
+                    Why::File { path, from, to } => (format!("{path} {} {}", from.is_some(), to.is_some()), labels),
+                    other => (format!("{other:?}"), labels),
+                })
+                .collect()
         };
         let row = |why: &str, labels: &[&str]| (why.to_owned(), labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>());
         assert_eq!(
@@ -467,7 +468,7 @@ mod tests {
             .zip(labels.iter().skip(1).map(String::as_str).chain(["//files/f:bytes"]))
             .map(|(label, input)| (label.as_str(), between(Some(&[(input, "1")]), &[(input, "2")])))
             .collect();
-        let told = reasons_of(&chain);
-        assert_eq!((told.len(), told[0].1.len()), (1, 50_000));
+        let reasons = reasons_of(&chain);
+        assert_eq!((reasons.len(), reasons[0].1.len()), (1, 50_000));
     }
 }

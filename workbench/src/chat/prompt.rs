@@ -127,13 +127,13 @@ mod tests {
             found: show_text("outline", "public"),
         }];
         let turns = compose_turns(vec![exchange("How?", "So."), last], 100, false);
-        let told: Vec<(Speaker, &str, usize)> = turns
+        let answer: Vec<(Speaker, &str, usize)> = turns
             .iter()
             .skip(1)
             .map(|one| (one.by, one.text.as_str(), one.data.len()))
             .collect();
         assert_eq!(
-            told,
+            answer,
             [
                 (Speaker::User, "How?", 0),
                 (Speaker::Assistant, "So.", 0),

@@ -350,7 +350,7 @@ mod tests {
         ] {
             let mut mentions = vec![mention(text)];
             let found = attach(&mut mentions, place);
-            let told = match (found.first(), mentions.first()) {
+            let answer = match (found.first(), mentions.first()) {
                 (Some(one), Some(_)) => {
                     let last = one.first + one.text.lines().count() - 1;
                     format!("{}:{}-{last} {}", one.path, one.first, one.notes.join(" "))
@@ -358,7 +358,7 @@ mod tests {
                 (None, Some(one)) => one.not_shown.clone().expect("a reason"),
                 (_, None) => "no mention".to_owned(),
             };
-            assert_eq!(told.trim_end(), expected, "{text}");
+            assert_eq!(answer.trim_end(), expected, "{text}");
         }
         let lines = |lines: Lines, outside: Lines| Mention {
             text: "guide.md".to_owned(),

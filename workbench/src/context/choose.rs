@@ -117,7 +117,7 @@ impl Candidate {
 
 /// Chooses at most `most` types, but `most` of each thing that the query names. `whole` is the size up to which a type can be shown whole; at most
 /// `told` of the others are listed.
-pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -> Choice {
+pub fn choose(question: &Question<'_>, most: usize, whole: usize, most_others: usize) -> Choice {
     let mut choice = Choice::default();
     let mut open = candidates(question, &mut choice.withheld);
     // Types that the query names come first, in its order.
@@ -160,7 +160,7 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -
     choice
         .others
         .sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-    choice.others.truncate(told);
+    choice.others.truncate(most_others);
     choice
 }
 

@@ -342,11 +342,11 @@ fn other_documents<O: Outputs>(
         return Ok((Vec::new(), 0));
     }
     let mut built = 0;
-    let told = outputs.read(&labels)?.into_iter().zip(outputs.read(&texts)?);
+    let names = outputs.read(&labels)?.into_iter().zip(outputs.read(&texts)?);
     let mut documents = Vec::with_capacity(files.len());
-    for ((file, _), (told, text)) in files.into_iter().zip(told) {
-        let (Some(bytes), Some(text)) = (told.bytes, text.bytes) else {
-            unread.push(told.label);
+    for ((file, _), (names, text)) in files.into_iter().zip(names) {
+        let (Some(bytes), Some(text)) = (names.bytes, text.bytes) else {
+            unread.push(names.label);
             continue;
         };
         let digest = Digest::of([Digest::of(&bytes).0, Digest::of(&text).0].as_flattened());
@@ -354,7 +354,7 @@ fn other_documents<O: Outputs>(
             Some(known) => known,
             None => {
                 built += 1;
-                let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&told.label))?;
+                let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&names.label))?;
                 Arc::new(Document::of_other(file, &symbols, &decode(&text, file).0, digest))
             }
         });

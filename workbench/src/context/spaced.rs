@@ -208,12 +208,12 @@ mod tests {
     fn what_may_be_a_name_is_in_quotes_or_ends_like_one() {
         let text = "\"a b\" or 'c' `d (e)` \"f\ng <h i> “j k” it's";
         assert_eq!(Vec::from_iter(possible(text)), ["a b", "d (e)", "h i", "j k"]);
-        let told = Vec::from_iter(possible("see a\nmy b (1).md:7, x"));
-        assert_eq!(told, ["1).md", "b (1).md", "my b (1).md"]);
-        let told = Vec::from_iter(possible("看文/a.md的x"));
-        assert_eq!(told, ["文/a.md", "看文/a.md"]);
-        let told = Vec::from_iter(possible("see\n[a](%5Bb%5D,c.md)"));
-        assert_eq!(told, ["%5Bb%5D,c.md", "[b],c.md", "a](%5Bb%5D,c.md", "a]([b],c.md"]);
+        let found = Vec::from_iter(possible("see a\nmy b (1).md:7, x"));
+        assert_eq!(found, ["1).md", "b (1).md", "my b (1).md"]);
+        let found = Vec::from_iter(possible("看文/a.md的x"));
+        assert_eq!(found, ["文/a.md", "看文/a.md"]);
+        let found = Vec::from_iter(possible("see\n[a](%5Bb%5D,c.md)"));
+        assert_eq!(found, ["%5Bb%5D,c.md", "[b],c.md", "a](%5Bb%5D,c.md", "a]([b],c.md"]);
     }
 
     proptest! {

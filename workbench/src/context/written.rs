@@ -398,27 +398,27 @@ mod tests {
             let place = at..at + name.len();
             let words = split_words(text, std::slice::from_ref(&place));
             assert!(words.iter().all(|word| word.is_file == word.text.starts_with(name)), "{words:?}");
-            let told = words.iter().map(|word| {
+            let found = words.iter().map(|word| {
                 if word.quoted {
                     format!("`{}`", word.text)
                 } else {
                     word.text.to_owned()
                 }
             });
-            assert_eq!(told.collect::<Vec<_>>().join(" | "), expected, "{text}");
+            assert_eq!(found.collect::<Vec<_>>().join(" | "), expected, "{text}");
         }
     }
 
     #[test]
     fn links_write_what_is_no_letter_by_its_number() {
-        let told = ["a%20b.md", "%e6%96%87.md", "a.md", "50%", "a%ff"].map(decoded);
-        assert_eq!(told, [Some("a b.md".to_owned()), Some("文.md".to_owned()), None, None, None]);
-        let told = ["a%20b", "%41%ff%42", "文%e6%96%87%"].map(unescaped);
-        let told = told
+        let found = ["a%20b.md", "%e6%96%87.md", "a.md", "50%", "a%ff"].map(decoded);
+        assert_eq!(found, [Some("a b.md".to_owned()), Some("文.md".to_owned()), None, None, None]);
+        let found = ["a%20b", "%41%ff%42", "文%e6%96%87%"].map(unescaped);
+        let found = found
             .each_ref()
             .map(|one| one.as_ref().map(|(text, places)| (text.as_str(), places.as_slice())));
         assert_eq!(
-            told,
+            found,
             [
                 Some(("a b", [0, 1, 4, 5].as_slice())),
                 None,

@@ -262,8 +262,8 @@ mod tests {
             ("delegate void A();", "int x;", "is a delegate"),
             ("enum A { B }", "int x;", ""),
         ] {
-            let told = with(text, "A", new).expect_err(new);
-            assert!(told.contains(why), "{new}: {told}");
+            let message = with(text, "A", new).expect_err(new);
+            assert!(message.contains(why), "{new}: {message}");
         }
     }
 

@@ -64,13 +64,13 @@ fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     match of_then.len() {
         1 => Ok(of_then.remove(0)),
         count => {
-            let told = of_then.iter().map(|session| {
+            let lines = of_then.iter().map(|session| {
                 let edit = session.done.last().into_iter();
                 let paths: Vec<&str> = edit.flat_map(|edit| &edit.changes).map(|change| change.path.as_str()).collect();
                 format!("{}  {}", session.id, paths.join(", "))
             });
             Err(Trouble {
-                detail: Some(told.collect::<Vec<_>>().join("\n")),
+                detail: Some(lines.collect::<Vec<_>>().join("\n")),
                 ..Trouble::new(
                     format!("{count} edits were made in the same second"),
                     "choose one by `session` (`cortex edit undo --session ID`)",

@@ -26,7 +26,7 @@ pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &
         .zip(&is)
         .take_while(|(one, other)| one.meaning() == other.meaning())
         .count();
-    let (told, hint) = match (was.get(same), is.get(same)) {
+    let (difference, hint) = match (was.get(same), is.get(same)) {
         (Some(one), _) => {
             let line = split(&text[..one.at]).count() + 1;
             (
@@ -40,7 +40,7 @@ pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &
         ),
         (None, None) => return Ok(()),
     };
-    let why = format!("{told}, which is about more than the declaration; nothing was changed");
+    let why = format!("{difference}, which is about more than the declaration; nothing was changed");
     Err(Refused::new(why, hint))
 }
 

@@ -100,19 +100,19 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
 pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text).unwrap_or_default());
-    let mut told = String::new();
+    let mut diffs = String::new();
     if document.is_edited() {
         let (base, ours) = (text(&document.now.base)?, text(&document.now.text)?);
-        told = unified(&base, &ours, path, &format!("{path} (buffer)"));
+        diffs = unified(&base, &ours, path, &format!("{path} (buffer)"));
     }
     if document.seen != document.now.base {
         let theirs = text(&document.seen).and_then(|theirs| Ok((text(&document.now.base)?, theirs)));
         match theirs {
-            Ok((base, theirs)) => told.push_str(&unified(&base, &theirs, path, &format!("{path} (file)"))),
-            Err(trouble) => told.push_str(&format!("{}\n", trouble.summary)),
+            Ok((base, theirs)) => diffs.push_str(&unified(&base, &theirs, path, &format!("{path} (file)"))),
+            Err(trouble) => diffs.push_str(&format!("{}\n", trouble.summary)),
         }
     }
-    Ok(told)
+    Ok(diffs)
 }
 
 pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
@@ -143,20 +143,20 @@ pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<D
 }
 
 pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Result<Done, Trouble> {
-    let (mut told, mut detail) = (Vec::new(), String::new());
+    let (mut sentences, mut detail) = (Vec::new(), String::new());
     let (mut status, mut guidance) = (Status::NoOp, None);
     for path in &paths {
         let (found, dropped) = run.refresh(path)?;
         match found {
             Reread::Same { .. } => continue,
-            Reread::Taken if dropped => told.push(match run.document(path)?.now.text {
+            Reread::Taken if dropped => sentences.push(match run.document(path)?.now.text {
                 Some(_) => format!("{path} has the file's text; `undo` gives the edits back"),
                 None => format!("{path} is gone, and its buffer is empty; `undo` gives the edits back"),
             }),
             // The change of the buffer is already noted.
             Reread::Taken | Reread::Carried => {}
             Reread::Conflict => {
-                told.push(how_moved(run, path)?);
+                sentences.push(how_moved(run, path)?);
                 detail.push_str(&both(run, path)?);
                 guidance = both_seen(run.document(path)?.state, run.session.mode);
             }
@@ -173,7 +173,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
         let edits = paths.iter().any(|path| run.document(path).is_ok_and(Document::is_edited));
         let stay = if edits { "; edits that are not saved stay" } else { "" };
         let is_gone = |path: &String| run.document(path).is_ok_and(|own| own.now.text.is_none() && own.seen.is_none());
-        told.push(match &paths[..] {
+        sentences.push(match &paths[..] {
             [path] if is_gone(path) => {
                 guidance = Some("`create` makes the file anew; `close` ends the session".to_owned());
                 format!("there is no file {path}, as when it was last looked for")
@@ -185,7 +185,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
     Ok(Done {
         guidance,
         paths,
-        ..Done::of(status, told.join("; ")).with(detail)
+        ..Done::of(status, sentences.join("; ")).with(detail)
     })
 }
 

@@ -137,10 +137,10 @@ pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], arou
     marks.sort();
     let mut marks = marks.into_iter().peekable();
     let width = wanted.last().map_or(1, |last| (last + 1).to_string().len());
-    let (mut told, mut before) = (String::new(), None);
+    let (mut excerpt, mut before) = (String::new(), None);
     for number in wanted {
         if before.is_some_and(|before: usize| before + 1 < number) {
-            told.push_str("…\n");
+            excerpt.push_str("…\n");
         }
         before = Some(number);
         let (start, line) = (starts[number], super::lines::body(lines[number]));
@@ -156,9 +156,9 @@ pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], arou
             shown.push_str(mark);
         }
         shown.push_str(&line[done..]);
-        told.push_str(&format!("{:>width$}  {shown}\n", number + 1));
+        excerpt.push_str(&format!("{:>width$}  {shown}\n", number + 1));
     }
-    told
+    excerpt
 }
 
 #[cfg(test)]
@@ -174,12 +174,12 @@ mod tests {
     fn candidates_say_what_stands_around_them() {
         let text = "日本😀 void Foo() {\n\tFoo();\n}\nvoid Foo(int some_quite_long_name_of_a_parameter) { }\n";
         let found = of(text, "Foo");
-        let told: Vec<_> = found
+        let answer: Vec<_> = found
             .iter()
             .map(|one| (one.id, one.line, one.preview.as_str(), one.context_start, one.context_end))
             .collect();
         assert_eq!(
-            told,
+            answer,
             [
                 (1, 1, "日本😀 void Foo() {", 0, 16),
                 (2, 2, "→Foo();", 17, 24),

@@ -230,14 +230,14 @@ mod tests {
                 let why = edit(symbol, at, "int Z;").expect_err(symbol);
                 assert!(why.starts_with(&format!("which declaration {symbol} is hangs")), "{why}");
             }
-            for (new, told) in [
+            for (new, message) in [
                 ("    int F7;", "where S7 is defined: there is a C#F7 already; nothing was changed"),
                 (
                     "    int N;",
                     "where no symbol is defined: there is a C#N already; nothing was changed",
                 ),
             ] {
-                assert_eq!(edit("C#P", at, new).expect_err(new), told);
+                assert_eq!(edit("C#P", at, new).expect_err(new), message);
             }
         }
         assert!(edit("C#Q", Where::Replace, "int Q() => 1;").is_ok_and(|made| !made.contains("return")));

@@ -36,12 +36,12 @@ impl<'t> Directive<'t> {
 
     /// Returns its normalized text: names of regions, comments and spaces are removed. A file name may contain `//`.
     pub(super) fn meaning(&self) -> String {
-        let told = match self.keyword() {
+        let text = match self.keyword() {
             word @ ("region" | "endregion" | "else" | "endif") => word,
             "line" | "error" | "warning" => self.text,
             _ => self.text.split("//").next().unwrap_or_default(),
         };
-        told.chars().filter(|c| !c.is_whitespace()).collect()
+        text.chars().filter(|c| !c.is_whitespace()).collect()
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
             let all = of(text);
             unpaired(&all).iter().map(|one| one.meaning()).collect::<Vec<_>>().join(" ")
         };
-        for (text, told) in [
+        for (text, found) in [
             (
                 "#if A\n#region R\nx\r\n# endregion R\r#elif B // b\n#else\n #endif\n#pragma warning disable",
                 "",
@@ -126,14 +126,14 @@ mod tests {
             ("#if A\n#if B\n#elif C\n#else\n#endif\n#else", "#ifA else"),
             ("#define A // a", "#defineA"),
         ] {
-            assert_eq!(left(text), told, "{text}");
+            assert_eq!(left(text), found, "{text}");
         }
     }
 
     #[test]
     fn symbols_that_decide_together_are_told_by_branch() {
         let text = "#if A\n#if B && C\n#endif\n#elif D\n#else\n#endif\n#if E\n#endif\n";
-        let told: Vec<Vec<&str>> = deciding(&of(text)).into_iter().map(|one| one.into_iter().collect()).collect();
-        assert_eq!(told, [vec!["A"], vec!["A", "B", "C"], vec!["A", "D"], vec!["E"]]);
+        let found: Vec<Vec<&str>> = deciding(&of(text)).into_iter().map(|one| one.into_iter().collect()).collect();
+        assert_eq!(found, [vec!["A"], vec!["A", "B", "C"], vec!["A", "D"], vec!["E"]]);
     }
 }

@@ -339,12 +339,12 @@ mod tests {
     fn utf16_without_a_mark_is_named_with_a_way_out() {
         let text = "using System;\r\n// caf\u{e9} \u{65e5}\n";
         for (form, unit) in [("UTF-16LE", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("UTF-16BE", u16::to_be_bytes)] {
-            let told = decode_error(&wide(text, unit)[2..]);
+            let message = decode_error(&wide(text, unit)[2..]);
             assert!(
-                told.starts_with(&format!("it looks like {form} without a byte order mark; ")),
-                "{told}"
+                message.starts_with(&format!("it looks like {form} without a byte order mark; ")),
+                "{message}"
             );
-            assert!(told.contains(&format!("`iconv -f {form} -t UTF-8`")), "{told}");
+            assert!(message.contains(&format!("`iconv -f {form} -t UTF-8`")), "{message}");
             // Half a character, and characters that text never contains.
             assert!(decode_error(&[&wide(text, unit)[2..], b"\0"].concat()).starts_with("it is binary"));
             assert!(decode_error(&wide("a\u{1}bc", unit)[2..]).starts_with("it is binary"));
@@ -362,8 +362,11 @@ mod tests {
             (b"a", b""),
             (b"\xd8\x3d", b""),
         ] {
-            let told = decode_error(&[&start, broken, behind].concat());
-            assert!(told.starts_with("it is UTF-16 but for byte 10 in line 2, "), "{broken:?}: {told}");
+            let message = decode_error(&[&start, broken, behind].concat());
+            assert!(
+                message.starts_with("it is UTF-16 but for byte 10 in line 2, "),
+                "{broken:?}: {message}"
+            );
         }
         assert!(decode_error(b"\xff\xfea").starts_with("it is UTF-16 but for byte 2 in line 1, "));
     }
@@ -414,9 +417,9 @@ mod tests {
             ("windows-1250", "// zażółć gęślą jaźń"),
             ("windows-1253", "// ελληνικά"),
         ] {
-            let told = decode_error(&paged(page, text));
+            let message = decode_error(&paged(page, text));
             let named = format!("looks like {page}; make it UTF-8 first (`iconv -f {page} -t UTF-8`)");
-            assert!(told.ends_with(&named), "{told}");
+            assert!(message.ends_with(&named), "{message}");
         }
         for (page, text) in [("Shift_JIS", "日本語"), ("Shift_JIS", "// 説明"), ("Big5", "// 中文註解")] {
             assert!(decode_error(&paged(page, text)).starts_with("it is neither UTF-8 nor Windows-1252"));
@@ -426,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_bad_byte_among_utf8_is_told_with_its_place() {
-        let told = decode_error(
+        let message = decode_error(
             "a\né\n"
                 .as_bytes()
                 .iter()
@@ -435,7 +438,7 @@ mod tests {
                 .collect::<Vec<u8>>()
                 .as_slice(),
         );
-        assert!(told.starts_with("it is UTF-8 but for byte 6, 0xe9 in line 3; "), "{told}");
+        assert!(message.starts_with("it is UTF-8 but for byte 6, 0xe9 in line 3; "), "{message}");
         assert!(decode_error(b"\xef\xbb\xbfa\xe9").starts_with("it is UTF-8 but for byte 4, 0xe9 in line 1; "));
     }
 

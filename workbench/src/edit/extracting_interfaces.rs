@@ -351,8 +351,8 @@ mod tests {
             ),
             ("class A { public void M() { }", "A", "I", "does not parse"),
         ] {
-            let told = extracted(text, symbol, asked).expect_err(asked);
-            assert!(told.contains(why), "{asked}: {told}");
+            let message = extracted(text, symbol, asked).expect_err(asked);
+            assert!(message.contains(why), "{asked}: {message}");
         }
     }
 }

@@ -35,7 +35,9 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
             .map(|(_, line)| line.as_str())
             .collect();
         let start = line_of_hunk(&lines, hunk, &old, done, held.name())?;
-        let fits = |((_, told), line): ((&str, &str), &&str)| told.is_empty() || line_end(line).is_empty() || told == line_end(line);
+        let fits = |((_, written_end), line): ((&str, &str), &&str)| {
+            written_end.is_empty() || line_end(line).is_empty() || written_end == line_end(line)
+        };
         let tells = hunk.tells_ends() && hunk.old().zip(&lines[start..]).all(fits);
         if !tells && hunk.turns_ends() {
             return Err(miss::Miss {
@@ -52,7 +54,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
         };
         lines[done..start].iter().for_each(|line| made.push_str(line));
         let mut at = start;
-        for ((sign, line), told) in hunk.lines.iter().zip(&hunk.ends) {
+        for ((sign, line), written_end) in hunk.lines.iter().zip(&hunk.ends) {
             match sign {
                 ' ' => {
                     made.push_str(lines[at]);
@@ -70,7 +72,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
                         .or(lines.get(at))
                         .map_or(usual, |line| line_end(line));
                     let own = if neighbour.is_empty() { usual } else { neighbour };
-                    made.push_str(if tells && !told.is_empty() { told } else { own });
+                    made.push_str(if tells && !written_end.is_empty() { written_end } else { own });
                 }
             }
         }
@@ -254,11 +256,11 @@ mod tests {
             @"the hunk at line 3 of the patch fits nowhere: its last line is the file's last by the patch, and those lines stand at line 1, with others behind them"
         );
         for (lines, number) in [(format!("{none}-b\n+c\n"), 5), (format!("+c\n{none}-b\n+d\n"), 6)] {
-            let told = patched("a\nb", &diff(&lines).replace("+1,2", if number == 6 { "+1,3" } else { "+1,2" }))
+            let message = patched("a\nb", &diff(&lines).replace("+1,2", if number == 6 { "+1,3" } else { "+1,2" }))
                 .expect_err("a line without an end in the midst");
             assert!(
-                told.starts_with(&format!("line {number} of the patch says that a line has no end")),
-                "{told}"
+                message.starts_with(&format!("line {number} of the patch says that a line has no end")),
+                "{message}"
             );
         }
         // The other form does not say; the file's own state stays.

@@ -112,9 +112,13 @@ mod tests {
         notice(&coder, &["a.cs"]);
         notice(&coder, &["a.cs"]);
         assert!(state(&mut coder).contains("a.cs OutOfSync"));
-        let told = coder.ask(Order::Refresh);
-        assert_eq!(stands(&told), (Status::ExternalConflict, WorkflowState::OutOfSync));
-        assert!(told.detail.is_some_and(|both| both.contains("+1\n") && both.contains("+eins\n")));
+        let response = coder.ask(Order::Refresh);
+        assert_eq!(stands(&response), (Status::ExternalConflict, WorkflowState::OutOfSync));
+        assert!(
+            response
+                .detail
+                .is_some_and(|both| both.contains("+1\n") && both.contains("+eins\n"))
+        );
         // The session's own writes are not foreign.
         coder.files.write("a.cs", "one\ntwo\n3\nfour\n");
         assert_eq!(coder.ask(Order::Commit).status, Status::Success);

@@ -55,7 +55,7 @@ fn a_death_among_several_files_leaves_all_or_none() {
 /// mixture that it repaired.
 #[test]
 fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
-    let mut told = 0;
+    let mut response = 0;
     for (old, new) in [("one long old content here\n", "new\n"), ("new\n", "one long old content here\n")] {
         for steps in 0..60 {
             let files = Real::new();
@@ -83,11 +83,11 @@ fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
                     listed.summary.contains("cut short") && listed.summary.contains("completed"),
                     "{listed:?}"
                 );
-                told += 1;
+                response += 1;
             }
         }
     }
-    assert!(told >= 3, "{told} mixtures were left");
+    assert!(response >= 3, "{response} mixtures were left");
 }
 
 /// After a kill, a process that may not edit the manifest still finishes the operation.
@@ -117,14 +117,14 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
         kill::kill_after(Some(steps));
         perform(&files.disk.clone().guarded(allowed), &asked, 1);
         kill::kill_after(None);
-        let told = recover(&files.disk, 1);
+        let response = recover(&files.disk, 1);
         let now = (files.text("cortex.toml"), files.text("b"));
         assert_eq!(
             (files.count_notes("saving"), files.leftovers("")),
             (0, 0),
-            "{told:?} after {steps} steps"
+            "{response:?} after {steps} steps"
         );
-        assert_eq!(now.0, now.1, "{told:?} after {steps} steps");
+        assert_eq!(now.0, now.1, "{response:?} after {steps} steps");
         seen[usize::from(now.0 == "new\n")] = true;
     }
     assert_eq!(seen, [true, true]);
@@ -240,8 +240,8 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                     Some(text) => files.write(theirs, text),
                     None => files.remove(theirs),
                 }
-                let told = recover(&files.disk, 1);
-                let case = format!("{theirs} {text:?} after {steps} steps, which left {left:?}: {told:?}");
+                let response = recover(&files.disk, 1);
+                let case = format!("{theirs} {text:?} after {steps} steps, which left {left:?}: {response:?}");
                 assert_eq!(
                     files.file(theirs).map(|bytes| String::from_utf8(bytes).expect("text")).as_deref(),
                     text,
@@ -344,8 +344,8 @@ fn what_was_torn_while_it_was_taken_back_is_made_whole() {
         kill::kill_after(None);
         if files.count_notes("saving") == 1 && files.text("b") != "h\nIIII\nj\n" {
             files.write("a", "h\ni\nj\n\nj\n");
-            let told = perform(&files.disk, &asked(Order::List), 1);
-            assert_eq!(files.text("b"), "h\nIIII\nj\n", "{told:?}");
+            let response = perform(&files.disk, &asked(Order::List), 1);
+            assert_eq!(files.text("b"), "h\nIIII\nj\n", "{response:?}");
             seen += 1;
         }
     }
@@ -376,12 +376,14 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
             perform(&files.disk, &asked, 1);
             kill::kill_after(None);
             let has_failed = !kill::fail(None);
-            let told = recover(&files.disk, 1);
+            let response = recover(&files.disk, 1);
             let now = ["a", "b", "c", "d"].map(|name| files.text(name));
-            let case = format!("step {fails} failed, {dies} later it died: {told:?}");
+            let case = format!("step {fails} failed, {dies} later it died: {response:?}");
             assert!(now.iter().all(|text| *text == now[0]), "{now:?}: {case}");
             assert_eq!((files.count_notes("saving"), files.leftovers("")), (0, 0), "{case}");
-            taken_back += usize::from(has_failed && told.is_ok_and(|told| told.iter().any(|words| words.contains("has been taken back"))));
+            taken_back += usize::from(
+                has_failed && response.is_ok_and(|response| response.iter().any(|words| words.contains("has been taken back"))),
+            );
         }
     }
     assert!(taken_back > 3, "{taken_back}");

@@ -160,9 +160,9 @@ impl<F: Files> Run<'_, F> {
             Reread::Same { .. } => Reread::Conflict,
             found => found,
         };
-        let told = matches!(before.state.ground(), Ground::OutOfSync { conflict: true });
+        let is_known = matches!(before.state.ground(), Ground::OutOfSync { conflict: true });
         let is_new = self.document(path)?.seen != before.seen;
-        let drops = found == Reread::Conflict && told && !is_new;
+        let drops = found == Reread::Conflict && is_known && !is_new;
         if drops {
             self.keep_looked(path)?;
             self.document_mut(path).now.clone_from(&theirs);

@@ -98,9 +98,9 @@ impl Model {
 
     /// Models a check without a request: it does not report a conflict.
     fn notice(&mut self) {
-        let told = self.out.clone();
+        let found = self.out.clone();
         if !self.read_file() {
-            self.out = told.or_else(|| Some("nothing that a file holds".to_owned()));
+            self.out = found.or_else(|| Some("nothing that a file holds".to_owned()));
         }
     }
 
@@ -184,8 +184,8 @@ impl Model {
 
     fn act(&mut self, mode: Mode, act: &Act) {
         if let Act::Refresh = act {
-            let told = self.out.clone();
-            if self.read_file() && self.out.is_some() || self.out.is_some() && told == self.out {
+            let found = self.out.clone();
+            if self.read_file() && self.out.is_some() || self.out.is_some() && found == self.out {
                 // The conflict was reported before.
                 self.drop_edits();
             }

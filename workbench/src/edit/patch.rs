@@ -324,8 +324,8 @@ mod tests {
             ),
             ("@@ -1 +1 @@\n-a\n+b\n", "line 1 of the patch: no file is named before it"),
         ] {
-            let told = parse(text).expect_err("refused");
-            assert!(told.starts_with(why), "{told}");
+            let message = parse(text).expect_err("refused");
+            assert!(message.starts_with(why), "{message}");
         }
     }
 

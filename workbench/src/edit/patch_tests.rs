@@ -219,7 +219,7 @@ fn two_files_do_not_get_one_name() {
             "a.cs is not there any more where the patch names it again",
         ),
     ] {
-        assert!(section(lines).is_err_and(|told| told.starts_with(why)), "{why}");
+        assert!(section(lines).is_err_and(|message| message.starts_with(why)), "{why}");
     }
     assert!(section("*** Update File: a.cs\n*** Move to: notes\n").is_err_and(|why| why.contains("notes is there already")));
     let made = section("*** Delete File: a.cs\n*** Add File: a.cs\n+x\n*** Delete File: notes\n");

@@ -109,15 +109,15 @@ pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
 
 fn perform_locked<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met) -> Response {
     match saving::finish(files, now) {
-        Ok(told) => performed(files, asked, now, met, told),
+        Ok(recovered) => performed(files, asked, now, met, recovered),
         Err(error) => refusal_response(&Trouble::from(error), "-"),
     }
 }
 
 /// What is asked, where nothing is half done any more; `told` is what was put right.
-fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, told: Vec<String>) -> Response {
+fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, recovered: Vec<String>) -> Response {
     if asked.order == Order::List {
-        return list_sessions(files, now, told).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
+        return list_sessions(files, now, recovered).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
     }
     let is_new = asked.session.is_none() && !matches!(asked.order, Order::Undo | Order::Redo);
     let session = match session_of(files, asked, now) {
@@ -136,7 +136,7 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     let mut run = Run::start_run(files, session, now);
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
-    run.notes.extend(told.iter().cloned());
+    run.notes.extend(recovered.iter().cloned());
     let offered = run.offers();
     let mode = run.session.mode;
     // Without a handle the files are meant, not the buffers of a session that has saved all of its own.
@@ -210,7 +210,7 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
         }
         Err(error) => {
             is_told = !is_new;
-            run.notes = told;
+            run.notes = recovered;
             unkept(&mut run, asked, done, focus, only_tells, &error)
         }
     };
@@ -300,7 +300,7 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
     }
 }
 
-fn list_sessions<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Response, Trouble> {
+fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Result<Response, Trouble> {
     let sessions = session::all(files)?;
     let lines: Vec<String> = sessions
         .iter()
@@ -325,7 +325,7 @@ fn list_sessions<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Res
     response.status = Status::Success;
     response.guidance = None;
     response.detail = (!lines.is_empty()).then(|| lines.join("\n"));
-    let notes: Vec<String> = told.into_iter().chain([response.summary]).collect();
+    let notes: Vec<String> = recovered.into_iter().chain([response.summary]).collect();
     response.summary = notes.join("; ");
     Ok(response)
 }

@@ -17,7 +17,7 @@ const TRIES: usize = 3;
 /// # Errors
 /// When the notes cannot be read or written.
 pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for session in Session::interrupted(files)? {
         let mut run = Run::start_run(files, session.clone(), now);
         run.allow_manifest();
@@ -31,10 +31,10 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
         // In reverse order: a missing staged file before an existing one marks a saved file.
         meant.rev().for_each(|saving| files.unstage(&saving.path));
         run.session.store(files)?;
-        told.append(&mut run.notes);
+        notes.append(&mut run.notes);
         session.end_saving(files)?;
     }
-    Ok(told)
+    Ok(notes)
 }
 
 /// State of a file after its save was interrupted.

@@ -446,8 +446,8 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let told = format!("to make room the oldest sessions of single edits have ended, which can be taken back no more: {shown}{more}");
-    Ok(if ended.is_empty() { Vec::new() } else { vec![told] })
+    let note = format!("to make room the oldest sessions of single edits have ended, which can be taken back no more: {shown}{more}");
+    Ok(if ended.is_empty() { Vec::new() } else { vec![note] })
 }
 
 /// As [`collect`], with `most` unopened sessions and `room` bytes of versions; the last one always stays. Returns the ended handles.

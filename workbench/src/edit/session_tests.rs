@@ -486,19 +486,19 @@ fn what_somebody_opened_outlives_any_number_of_single_edits() {
     let mut coder = Coder::opened("one\n", Mode::Immediate);
     assert_eq!(coder.replace("one", "two").status, Status::Success);
     let opened = coder.session.clone();
-    let mut told = Vec::new();
+    let mut response = Vec::new();
     for number in 0..260 {
         coder.session = None;
         coder.now += 1;
         let order = Order::Write(format!("{number}\n"));
         let done = coder.ask_with(order, Some("b.cs"), None);
         assert_eq!(done.status, Status::Success);
-        told.extend(done.summary.contains("to make room").then_some(done.summary));
+        response.extend(done.summary.contains("to make room").then_some(done.summary));
     }
-    assert_eq!(told.len(), 3, "each that ends is said");
+    assert_eq!(response.len(), 3, "each that ends is said");
     assert!(
-        told[0].contains("the oldest sessions of single edits have ended") && told[0].contains(": 0000000"),
-        "{told:?}"
+        response[0].contains("the oldest sessions of single edits have ended") && response[0].contains(": 0000000"),
+        "{response:?}"
     );
     let last = coder.session.clone();
     for session in [opened, last] {

@@ -71,19 +71,21 @@ fn sets<'t>(directive: &Directive<'t>) -> Vec<(Setting, &'t str)> {
     let (word, rest) = directive.parts();
     let plain = rest.split("//").next().unwrap_or_default();
     let (first, behind) = plain.trim().split_once(char::is_whitespace).unwrap_or((plain.trim(), ""));
-    let value = |told: &'t str| if matches!(told, "restore" | "default") { USUAL } else { told };
+    let value = |state: &'t str| {
+        if matches!(state, "restore" | "default") { USUAL } else { state }
+    };
     match (word, first) {
-        ("nullable", told) => match behind.trim() {
-            "annotations" => vec![(Setting::Annotations, value(told))],
-            "warnings" => vec![(Setting::NullWarnings, value(told))],
-            _ => vec![(Setting::Annotations, value(told)), (Setting::NullWarnings, value(told))],
+        ("nullable", state) => match behind.trim() {
+            "annotations" => vec![(Setting::Annotations, value(state))],
+            "warnings" => vec![(Setting::NullWarnings, value(state))],
+            _ => vec![(Setting::Annotations, value(state)), (Setting::NullWarnings, value(state))],
         },
         ("pragma", "warning") => {
-            let (told, names) = behind.trim().split_once(char::is_whitespace).unwrap_or((behind.trim(), ""));
+            let (state, names) = behind.trim().split_once(char::is_whitespace).unwrap_or((behind.trim(), ""));
             let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-            let named: Vec<_> = names.map(|name| (Setting::Warning(warning(name)), value(told))).collect();
+            let named: Vec<_> = names.map(|name| (Setting::Warning(warning(name)), value(state))).collect();
             if named.is_empty() {
-                vec![(Setting::Warnings, value(told))]
+                vec![(Setting::Warnings, value(state))]
             } else {
                 named
             }
@@ -256,8 +258,11 @@ mod tests {
             ("", "#line hidden", 3),
         ] {
             let text = class(above, inside);
-            let told = text.lines().nth(line - 1).expect("a line");
-            assert_eq!(edit(&text, "A.M", Where::Replace, "void M() { }"), setting_as_written(told, line));
+            let written = text.lines().nth(line - 1).expect("a line");
+            assert_eq!(
+                edit(&text, "A.M", Where::Replace, "void M() { }"),
+                setting_as_written(written, line)
+            );
             let brought = edit(&text, "A.M", Where::Before, &format!("{inside}\nint Z;"));
             let has = brought.expect_err("it goes on below");
             assert!(has.starts_with("the text has `#") && has.contains("which is about more"), "{has}");

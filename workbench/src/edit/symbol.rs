@@ -308,8 +308,11 @@ mod tests {
                 "it would change documentation, attributes, modifiers or kind of O#A2, O#B2",
             ),
         ] {
-            let told = replace(symbol, new).expect_err(new);
-            assert!(told.starts_with(why) && told.ends_with("nothing was changed"), "{new}: {told}");
+            let message = replace(symbol, new).expect_err(new);
+            assert!(
+                message.starts_with(why) && message.ends_with("nothing was changed"),
+                "{new}: {message}"
+            );
         }
     }
 
@@ -429,7 +432,7 @@ mod tests {
                     "{new}"
                 );
             }
-            for (symbol, new, told) in [
+            for (symbol, new, message) in [
                 ("A", "using System;", "using System;"),
                 ("A", "class B { }\r\nusing System; // now", "using System; // now"),
                 ("A", "[assembly: Pure] class B { }", "[assembly: Pure] class B { }"),
@@ -442,10 +445,10 @@ mod tests {
             ] {
                 assert_eq!(
                     why(symbol, at, new),
-                    format!("`{told}` is no declaration of a type or a member; nothing was changed")
+                    format!("`{message}` is no declaration of a type or a member; nothing was changed")
                 );
             }
-            for (new, told) in [
+            for (new, message) in [
                 ("    #region R\r\n    int B;", "#region R"),
                 ("    int B;\r\n    #endregion", "#endregion"),
                 ("#if NEVER\r\n", "#if NEVER"),
@@ -455,8 +458,8 @@ mod tests {
                 ("#pragma warning disable", "#pragma warning disable"),
                 ("#nullable enable\r\nint B;", "#nullable enable"),
             ] {
-                let told = format!("the text has `{told}`, which is about more than the declaration; nothing was changed");
-                assert_eq!(why("A#Get(int)", at, new), told);
+                let message = format!("the text has `{message}`, which is about more than the declaration; nothing was changed");
+                assert_eq!(why("A#Get(int)", at, new), message);
             }
             for new in [
                 "    #region R\r\n    // one\r\n    [Pure] /* two */ int B; // three\r\n    #endregion\r\n    // four",
@@ -504,7 +507,7 @@ mod tests {
     #[test]
     fn what_would_change_other_symbols_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err("refused").why;
-        for (symbol, new, told) in [
+        for (symbol, new, message) in [
             ("B", "x", "nothing in the file is called B"),
             ("A.Get", "x", "2 declarations in the file are called A.Get"),
             (
@@ -530,7 +533,7 @@ mod tests {
             ),
             ("A.X", "int X; int Z;", "it would also declare N.A#Z; nothing was changed"),
         ] {
-            assert_eq!(why(symbol, Where::Replace, new), told);
+            assert_eq!(why(symbol, Where::Replace, new), message);
         }
         assert!(why("A.X", Where::Replace, "int X; }").contains("gone") || why("A.X", Where::Replace, "int X; }").contains("not be read"));
         assert!(why("A.X", Where::Before, "int B {").contains("read as C#") || why("A.X", Where::Before, "int B {").contains("gone"));

@@ -190,9 +190,9 @@ mod tests {
         use WorkflowState::{Idle, OutOfSync, PersistPending, Refreshing, SelectionPending};
         for mode in [Mode::Immediate, Mode::Manual, Mode::Disabled] {
             for state in [Idle, SelectionPending, PersistPending, OutOfSync, Refreshing] {
-                let told = tools_in_text(&by_state(state, mode).unwrap_or_default());
-                assert!(told.iter().all(|tool| allows(state, mode, *tool)), "{state} {mode:?}: {told:?}");
-                assert_eq!(told.is_empty(), matches!(state, Idle | Refreshing), "{state} {mode:?}");
+                let found = tools_in_text(&by_state(state, mode).unwrap_or_default());
+                assert!(found.iter().all(|tool| allows(state, mode, *tool)), "{state} {mode:?}: {found:?}");
+                assert_eq!(found.is_empty(), matches!(state, Idle | Refreshing), "{state} {mode:?}");
             }
         }
         assert_eq!(tools_in_text("call `undo`, `create` or `old_text`"), [Tool::Undo, Tool::Create]);

@@ -287,22 +287,22 @@ fn what_is_dropped_in_several_files_is_told_of_each() {
 
 #[test]
 fn discard_and_refresh_say_what_became_of_buffer_and_file() {
-    let told = |coder: &mut Coder, order: Order| coder.ask(order).summary;
+    let response = |coder: &mut Coder, order: Order| coder.ask(order).summary;
     let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
-    assert_eq!(told(&mut coder, Order::Refresh), "the file is as it was last seen");
+    assert_eq!(response(&mut coder, Order::Refresh), "the file is as it was last seen");
     coder.files.write("a.cs", "one\ntwo\nthree\n");
     assert_eq!(
-        told(&mut coder, Order::Refresh),
+        response(&mut coder, Order::Refresh),
         "a.cs was changed by another program: the content is updated"
     );
     coder.replace("one", "1");
     assert_eq!(
-        told(&mut coder, Order::Refresh),
+        response(&mut coder, Order::Refresh),
         "the file is as it was last seen; edits that are not saved stay"
     );
     coder.files.write("a.cs", "eins\ntwo\nthree\n");
     assert_eq!(
-        told(&mut coder, Order::Discard),
+        response(&mut coder, Order::Discard),
         "a.cs was changed by another program: the content is updated; dropped what was not saved; `undo` gives it back"
     );
     coder.replace("two", "2");
@@ -315,7 +315,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
         "{conflict:?}"
     );
     assert_eq!(
-        told(&mut coder, Order::Refresh),
+        response(&mut coder, Order::Refresh),
         "a.cs has the file's text; `undo` gives the edits back"
     );
     coder.replace("three", "3");
@@ -340,7 +340,7 @@ fn discard_and_refresh_say_what_became_of_buffer_and_file() {
     assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+3\n")));
     coder.files.remove("a.cs");
     assert_eq!(
-        told(&mut coder, Order::Discard),
+        response(&mut coder, Order::Discard),
         "a.cs was taken away by another program: its buffer is empty; dropped what was not saved; `undo` gives it back"
     );
 }
@@ -369,8 +369,8 @@ fn a_conflict_of_line_ends_says_so() {
     let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
     coder.replace("one\n", "one\r\n");
     coder.files.write("a.cs", "one\rtwo\r");
-    let told = "a.cs was given other ends of lines by another program where it is edited here: it had LF, and has CR";
-    assert_eq!(coder.ask(Order::Commit).summary, format!("{told}; nothing was done"));
+    let response = "a.cs was given other ends of lines by another program where it is edited here: it had LF, and has CR";
+    assert_eq!(coder.ask(Order::Commit).summary, format!("{response}; nothing was done"));
     assert_eq!(
         coder.ask(Order::Refresh).summary,
         "a.cs has the file's text; `undo` gives the edits back"
@@ -559,9 +559,12 @@ fn a_document_without_edits_whose_file_went_leads_on() {
             Order::Refresh,
             replace("one", "1"),
         ] {
-            let told = coder.ask(order);
-            assert!(!told.summary.contains("damaged") && !told.summary.contains("the same"), "{told:?}");
-            let guidance = told.guidance.unwrap_or_default();
+            let response = coder.ask(order);
+            assert!(
+                !response.summary.contains("damaged") && !response.summary.contains("the same"),
+                "{response:?}"
+            );
+            let guidance = response.guidance.unwrap_or_default();
             assert!(
                 guidance.contains("call `refresh`, or `close`") && !guidance.contains("persist_as"),
                 "{guidance}"

@@ -46,8 +46,8 @@ enum Mode {
 }
 
 impl Mode {
-    fn of(told: &str) -> Self {
-        match told.trim() {
+    fn of(text: &str) -> Self {
+        match text.trim() {
             "100644" => Self::Plain,
             "100755" => Self::Executable,
             "120000" => Self::Link,
@@ -223,11 +223,11 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     let old = lines[at].strip_prefix("--- ").unwrap_or_default();
     let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
     let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;
-    let told = head.names.map(|(told, _)| told);
+    let git_names = head.names.map(|(git_names, _)| git_names);
     let (old, new) = match &head.moved {
         // Paths of a move have no prefixes.
         (Some(from), Some(to)) => (Some(from.clone()), Some(to.clone())),
-        _ => both(old, new, told, at + 1)?,
+        _ => both(old, new, git_names, at + 1)?,
     };
     // A patch that itself uses CRLF everywhere does not define the file's line ends.
     let tells = whole[at + 1].ends_with('\n') && !whole[at + 1].ends_with("\r\n");

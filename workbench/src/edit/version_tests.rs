@@ -110,8 +110,11 @@ fn files_that_go_or_turn_into_something_else() {
         assert_eq!(coder.files.text("b.cs"), "1\n");
         assert_eq!(coder.files.file("a.cs").as_deref(), Some(other));
         let unread = coder.ask(Order::Diff);
-        let told = format!("{} {}", unread.summary, unread.detail.unwrap_or_default());
-        assert!(told.contains("a.cs cannot be read") || told.contains("a.cs is no text"), "{told}");
+        let response = format!("{} {}", unread.summary, unread.detail.unwrap_or_default());
+        assert!(
+            response.contains("a.cs cannot be read") || response.contains("a.cs is no text"),
+            "{response}"
+        );
         coder.files.write("a.cs", "one\n");
         let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
         assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
@@ -413,9 +416,9 @@ fn what_has_nothing_to_show_says_so_alone_and_among_others() {
     coder.files.write("b.cs", "two\n");
     coder.ask_with(Order::Open, Some("b.cs"), None);
     let both = coder.ask(Order::Diff);
-    for told in [&alone, &both] {
-        assert_eq!(stands(told), (Status::Exception, WorkflowState::Idle));
-        assert!(told.summary.ends_with("buffer and file are the same"), "{told:?}");
+    for response in [&alone, &both] {
+        assert_eq!(stands(response), (Status::Exception, WorkflowState::Idle));
+        assert!(response.summary.ends_with("buffer and file are the same"), "{response:?}");
     }
     coder.ask_with(
         Order::Replace {

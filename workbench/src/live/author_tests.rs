@@ -200,12 +200,12 @@ fn quick_edits_are_told_once() {
     };
     let patches = |journal: &Journal| {
         let versions = journal.versions.iter();
-        let told = versions.map(|one| (one.author.clone(), one.change.patch.lines().skip(1).collect::<Vec<_>>().join(" ")));
-        told.collect::<Vec<_>>()
+        let found = versions.map(|one| (one.author.clone(), one.change.patch.lines().skip(1).collect::<Vec<_>>().join(" ")));
+        found.collect::<Vec<_>>()
     };
     let wanted = |numbers: std::ops::Range<usize>| {
-        let told = numbers.map(|number| ("agent".to_owned(), format!("-n={number} +n={}", number + 1)));
-        told.collect::<Vec<_>>()
+        let found = numbers.map(|number| ("agent".to_owned(), format!("-n={number} +n={}", number + 1)));
+        found.collect::<Vec<_>>()
     };
     for number in 0..40 {
         edit(&world, number);

@@ -54,11 +54,13 @@ impl Editor {
         let mut editor = self.clone();
         let mut notes = Vec::new();
         if let Some(line) = self.line {
-            let told = (line.max(1), self.column.map(|column| column.max(1)));
-            let (line, column) = fitted(told);
-            if (line, column) != told {
-                let (told, fitted) = (place_text(told), place_text((line, column)));
-                notes.push(format!("the cursor cannot stand at {told}: {fitted} is taken, where the text ends"));
+            let given = (line.max(1), self.column.map(|column| column.max(1)));
+            let (line, column) = fitted(given);
+            if (line, column) != given {
+                let (given, fitted) = (place_text(given), place_text((line, column)));
+                notes.push(format!(
+                    "the cursor cannot stand at {given}: {fitted} is taken, where the text ends"
+                ));
             }
             (editor.line, editor.column) = (Some(line), column);
         }
@@ -95,15 +97,15 @@ mod tests {
             selection: selection.map(str::to_owned),
         };
         let text = "ab\r\né\n";
-        for (told, fitted, notes) in [
+        for (found, fitted, notes) in [
             (at(1, Some(3), None), at(1, Some(3), None), 0),
             (at(1, Some(4), None), at(1, Some(3), None), 1),
             (at(2, Some(2), Some("1:1-2:2")), at(2, Some(2), Some("1:1-2:2")), 0),
             (at(3, Some(1), None), at(3, Some(1), None), 0),
             (at(9, None, Some("1-9:9")), at(3, None, Some("1-3:1")), 2),
         ] {
-            let (made, said) = told.clamp_to_text(text);
-            assert_eq!((&made, said.len()), (&fitted, notes), "{told:?}: {said:?}");
+            let (made, said) = found.clamp_to_text(text);
+            assert_eq!((&made, said.len()), (&fitted, notes), "{found:?}: {said:?}");
         }
         assert_eq!(
             at(9, Some(9), None).clamp_to_text("a").1,
@@ -115,8 +117,8 @@ mod tests {
     proptest! {
         #[test]
         fn corrected_once_is_right(text in "[aé\r\n]{0,12}", line in 1_usize..20, column in 1_usize..20) {
-            let told = Editor { line: Some(line), column: Some(column), selection: Some(format!("{line}:{column}-20:20")) };
-            let (fitted, _) = told.clamp_to_text(&text);
+            let found = Editor { line: Some(line), column: Some(column), selection: Some(format!("{line}:{column}-20:20")) };
+            let (fitted, _) = found.clamp_to_text(&text);
             prop_assert!(fitted.selection.as_deref().and_then(range).is_some(), "{:?}", fitted);
             prop_assert_eq!(fitted.clamp_to_text(&text), (fitted.clone(), Vec::new()));
         }

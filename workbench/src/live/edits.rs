@@ -269,7 +269,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         .filter(|_| is_cut)
         .map_or(0, |step| number(&step.id).saturating_sub(1));
     let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
-    let mut told: Vec<(Version, Option<String>)> = Vec::new();
+    let mut texts: Vec<(Version, Option<String>)> = Vec::new();
     for step in steps {
         let mut version = of_operation(&step.operation, &step.id, step.at);
         let after = known(&step.to);
@@ -280,18 +280,18 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         if step.foreign {
             (version.author, version.what) = (SOMEBODY.to_owned(), None);
         }
-        told.push((version, after));
+        texts.push((version, after));
     }
     let failed = session
         .failed
         .iter()
         .filter(|failed| failed.path == path && number(&failed.id) > first);
-    told.extend(failed.map(|failed| {
+    texts.extend(failed.map(|failed| {
         let version = of_operation(&failed.operation, &failed.id, failed.at);
         let failed = Some(failed.why.clone());
         (Version { failed, ..version }, None)
     }));
-    told.sort_by_key(|(version, _)| version.number);
+    texts.sort_by_key(|(version, _)| version.number);
     let mut buffer = Buffer {
         path: path.to_owned(),
         versions: Vec::new(),
@@ -305,7 +305,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
             .map(|base| digest(&base)),
         text,
     };
-    for (version, text) in told {
+    for (version, text) in texts {
         // A failed step left the text unchanged.
         let text = match version.failed {
             Some(_) => buffer.texts.last().unwrap_or(&buffer.first.1).clone(),

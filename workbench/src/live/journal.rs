@@ -349,13 +349,13 @@ mod tests {
             journal.record_found("c\n", Some("b\n"), 45, &failed),
             "another program wrote meanwhile"
         );
-        let told: Vec<(u64, &str, bool, bool)> = journal
+        let found: Vec<(u64, &str, bool, bool)> = journal
             .versions
             .iter()
             .map(|one| (one.number, one.author.as_str(), one.failed.is_some(), one.change.patch.is_empty()))
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 (1, "person", false, true),
                 (2, "agent", false, false),
@@ -440,8 +440,8 @@ mod tests {
         assert!(journal.plan(None, 1, Some("test"), Some("done")));
         assert!(journal.plan(None, 1, None, Some("two fail")));
         journal.plan(None, 1, Some("mend"), None);
-        let told: Vec<Option<&str>> = journal.plans.iter().map(|plan| plan.result.as_deref()).collect();
-        assert_eq!(told, [Some("done"), Some("two fail"), None]);
+        let found: Vec<Option<&str>> = journal.plans.iter().map(|plan| plan.result.as_deref()).collect();
+        assert_eq!(found, [Some("done"), Some("two fail"), None]);
         for _ in 0..20 {
             journal.plan(None, 1, Some("more"), None);
         }
@@ -449,7 +449,7 @@ mod tests {
         journal.plan(Some("s"), 7, Some("less"), None);
         journal.plan(Some("s"), 8, None, Some("done"));
         let of_session = journal.plans.iter().filter(|plan| plan.session.is_some());
-        let told: Vec<(u64, Option<&str>)> = of_session.map(|plan| (plan.version, plan.result.as_deref())).collect();
-        assert_eq!((journal.plans.len(), told), (PLANS + 1, vec![(7, Some("done"))]));
+        let found: Vec<(u64, Option<&str>)> = of_session.map(|plan| (plan.version, plan.result.as_deref())).collect();
+        assert_eq!((journal.plans.len(), found), (PLANS + 1, vec![(7, Some("done"))]));
     }
 }

@@ -319,10 +319,10 @@ mod tests {
         ");
         // No text of the input opens a block or a section.
         (live.path, live.anchor) = ("```x.txt", Some(("x\n\n## Plan Hints".to_owned(), 1, Difference::default())));
-        let told = joined(&live.render(&Budget::of_tokens(10_000, None)));
+        let message = joined(&live.render(&Budget::of_tokens(10_000, None)));
         assert!(
-            told.contains("\n\\```x.txt, version") && told.contains("from x ## Plan Hints (version 1)"),
-            "{told}"
+            message.contains("\n\\```x.txt, version") && message.contains("from x ## Plan Hints (version 1)"),
+            "{message}"
         );
         live.since = Some((3, Difference::default()));
         assert_eq!(live.render(&Budget::of_tokens(10_000, None)).shown, RenderedDocument::Unchanged);
@@ -391,7 +391,7 @@ mod tests {
                 ..Editor::default()
             };
             let made = live(&text, Vec::new(), &editor).render(&Budget::of_tokens(800, None));
-            let told = joined(&made);
+            let message = joined(&made);
             assert!(made.tokens <= 800 && made.tokens > 500, "{}", made.tokens);
             assert!(made.cut.contains(&"the rest of line 2".to_owned()), "{made:?}");
             // Lines before and after it fill the room.
@@ -400,9 +400,9 @@ mod tests {
                 2500 => "Line 2, characters ",
                 _ => "Lines 2 to 3, line 2 from character ",
             };
-            assert!(told.contains(neighbours), "{neighbours}: {told}");
-            assert_eq!(told.contains("END\r\nb\n```"), column == 5003, "{told}");
-            assert!(told.matches('é').count() > 400, "{told}");
+            assert!(message.contains(neighbours), "{neighbours}: {message}");
+            assert_eq!(message.contains("END\r\nb\n```"), column == 5003, "{message}");
+            assert!(message.matches('é').count() > 400, "{message}");
         }
         let editor = Editor::default();
         let made = live(&text, Vec::new(), &editor).render(&Budget::of_tokens(1, None));
@@ -419,10 +419,10 @@ mod tests {
         let mut live = live(&after, Vec::new(), &editor);
         let change = Difference::of(&before, &after);
         live.since = Some((1, change.clone()));
-        let told = live.render(&Budget::of_tokens(8000, None));
-        assert!(joined(&told).contains("word NEWword"), "{:?} {:?}", told.lines, told.cut);
+        let found = live.render(&Budget::of_tokens(8000, None));
+        assert!(joined(&found).contains("word NEWword"), "{:?} {:?}", found.lines, found.cut);
         assert_eq!(
-            told.cut,
+            found.cut,
             [
                 "the difference to version 1, which is longer than the document",
                 "the rest of line 1"

@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn what_others_hang_on() {
         let text = "using A;\nnamespace B\n{\n    /// <summary>Says.</summary>\n    class C\n    {\n        int d;\n        void E()\n        {\n            if (x)\n            {\n                y();\n            }\n        }\n    }\n}\n";
-        let told: Vec<String> = skeleton(text, 10)
+        let found: Vec<String> = skeleton(text, 10)
             .into_iter()
             .map(|(number, line)| format!("{number}{line}"))
             .collect();
-        assert_eq!(told, ["2namespace B", "5    class C", "8        void E()"]);
+        assert_eq!(found, ["2namespace B", "5    class C", "8        void E()"]);
         assert_eq!(skeleton(text, 2).len(), 2, "the outer ones");
         let numbers = |text| skeleton(text, 10).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("# One\ntext\n## Two\n#no\n"), [1, 3]);
@@ -69,9 +69,9 @@ mod tests {
         #[test]
         fn lines_are_those_of_the_text(text in "[ab#{ \t\r\n]{0,60}", most in 0_usize..5) {
             let lines: Vec<&str> = split(&text).map(body).collect();
-            let told = skeleton(&text, most);
-            prop_assert!(told.len() <= most && told.is_sorted());
-            prop_assert!(told.iter().all(|(number, line)| lines[number - 1] == *line));
+            let found = skeleton(&text, most);
+            prop_assert!(found.len() <= most && found.is_sorted());
+            prop_assert!(found.iter().all(|(number, line)| lines[number - 1] == *line));
         }
     }
 }

@@ -33,14 +33,14 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
     for (file, target) in users {
         let labels = [file_label(&file, target), file_label(&file, "bytes")];
         let mut read = outputs.read(&labels)?.into_iter();
-        let (Some(told), Some(bytes)) = (read.next(), read.next()) else {
+        let (Some(names_file), Some(bytes)) = (read.next(), read.next()) else {
             continue;
         };
-        let (Some(told), Some(bytes)) = (told.bytes, bytes.bytes) else {
+        let (Some(names_file), Some(bytes)) = (names_file.bytes, bytes.bytes) else {
             found.unread.push(labels[0].clone());
             continue;
         };
-        let symbols = FileSymbols::read(&told).ok_or_else(|| SymbolError::damaged().at_label(&labels[0]))?;
+        let symbols = FileSymbols::read(&names_file).ok_or_else(|| SymbolError::damaged().at_label(&labels[0]))?;
         let text = producers::text::decode(&bytes, &file).0;
         let lines: Vec<&str> = text.split('\n').collect();
         let is_bound = target == "scip" && !bound.is_empty();
@@ -80,8 +80,8 @@ fn users<O: Outputs>(
         for row in written.iter().filter_map(|name| table.get(name)) {
             let row: Uses = serde_json::from_slice(row).map_err(|_| damaged())?;
             // A file without definitions is described by any table that has its uses.
-            let told = row.into_keys().filter(|file| names.target(file).is_none_or(|own| own == target));
-            users.extend(told.map(|file| (file, target)));
+            let others = row.into_keys().filter(|file| names.target(file).is_none_or(|own| own == target));
+            users.extend(others.map(|file| (file, target)));
         }
     }
     Ok(users)

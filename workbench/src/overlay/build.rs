@@ -39,11 +39,11 @@ pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
 /// Returns the engine of an overlay over that of its workspace at a root. The overlay keeps its results; nothing is sent to other machines.
 pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
     let (files, name) = (Disk::new(root), name.to_owned());
-    let told = move |keys: &[ActionKey]| {
+    let on_results = move |keys: &[ActionKey]| {
         // Results that are not recorded may be evicted, and are then built again.
         let _ = note_needed_results(&files, &name, keys);
     };
-    stacked(engine, documents, Box::new(told))
+    stacked(engine, documents, Box::new(on_results))
 }
 
 /// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which keeps no results.
@@ -51,10 +51,10 @@ pub fn reading(engine: Engine) -> Engine {
     stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }
 
-fn stacked(engine: Engine, documents: Documents, told: OnResults) -> Engine {
+fn stacked(engine: Engine, documents: Documents, on_results: OnResults) -> Engine {
     Engine {
         world: Arc::new(Overlaid::new(engine.world, documents)),
-        store: Arc::new(OverlayStore::of(engine.store, told)),
+        store: Arc::new(OverlayStore::of(engine.store, on_results)),
         annotate: Arc::new(Unannotated),
         sharing: None,
         ..engine

@@ -108,15 +108,15 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
     let (Ok((old, was)), Ok((new, form))) = (text(base), text(is)) else {
         return format!("{path}: what it was made of is no text\n");
     };
-    let told = unified_for_git(&old, &new, &name(base, "a"), &name(is, "b"));
+    let diff = unified_for_git(&old, &new, &name(base, "a"), &name(is, "b"));
     let empty = match (base, is) {
         (None, Some(_)) => "new file mode",
         (Some(_), None) => "deleted file mode",
         _ => "",
     };
     let has_both = !base.unwrap_or_default().is_empty() && !is.unwrap_or_default().is_empty();
-    match (told.is_empty(), empty.is_empty()) {
-        (false, _) if has_both && was != form => format!("{path}: it was {was}, and is {form}\n{told}"),
+    match (diff.is_empty(), empty.is_empty()) {
+        (false, _) if has_both && was != form => format!("{path}: it was {was}, and is {form}\n{diff}"),
         (true, false) => {
             let mode = mode.unwrap_or(0o644) & 0o111;
             let mode = if mode == 0 { "100644" } else { "100755" };
@@ -124,7 +124,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
             format!("diff --git {one} {other}\n{empty} {mode}\n")
         }
         (true, true) if base != is => format!("{path}: it was {was}, and is {form}, with the same text\n"),
-        _ => told,
+        _ => diff,
     }
 }
 

@@ -77,7 +77,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     fs::remove_file(place.root.join("gone.cs")).expect("removed");
     fs::rename(place.root.join("moved.cs"), place.root.join("src/here.cs")).expect("moved");
     place.write("src/new.cs", "others'");
-    let told = |path: &str, what: &Put| why(put_document(&place.disk, "o", path, what, NOW).expect_err(path)).message;
+    let refusal = |path: &str, what: &Put| why(put_document(&place.disk, "o", path, what, NOW).expect_err(path)).message;
     let mine = Put::Bytes(b"mine".to_vec());
     for (path, how) in [
         ("gone.cs", "removed"),
@@ -86,10 +86,10 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
         ("src/new.cs", "added"),
     ] {
         let begins = format!("{path} was {how} since the overlay o was opened");
-        assert!(told(path, &mine).starts_with(&begins), "{}", told(path, &mine));
+        assert!(refusal(path, &mine).starts_with(&begins), "{}", refusal(path, &mine));
     }
-    assert!(told("src/new.cs", &Put::Delete).contains("was added since"));
-    assert_eq!(told("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
+    assert!(refusal("src/new.cs", &Put::Delete).contains("was added since"));
+    assert_eq!(refusal("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
     assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
     assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
@@ -98,7 +98,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     assert_eq!(place.put_document("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
     place.write("src/kept.cs", "others'");
     put_document(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
-    assert!(told("src/kept.cs", &mine).contains("was changed since"));
+    assert!(refusal("src/kept.cs", &mine).contains("was changed since"));
     merge(&place.disk, "o", NOW).expect("merged");
     assert_eq!(
         (place.read("gone.cs"), place.read("src/kept.cs")),

@@ -109,8 +109,8 @@ fn recorded(path: &str) -> String {
 }
 
 /// Encodes a text in the encoding of the path.
-fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
-    let encoding = match told {
+fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, wanted: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
+    let encoding = match wanted {
         Some(encoding) => encoding,
         None => {
             let bytes = match overlay.documents.get(path) {
@@ -179,8 +179,8 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
 /// Refuses to overwrite a file that edits would refuse.
 fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
     base.map_or(Ok(()), |base| decode(base).map(|_| ())).map_err(|why| {
-        let told = no_text(path, &why);
-        OverlayError::refused(ErrorCode::E_ENCODING, told.summary, "", told.guidance.unwrap_or_default())
+        let refusal = no_text(path, &why);
+        OverlayError::refused(ErrorCode::E_ENCODING, refusal.summary, "", refusal.guidance.unwrap_or_default())
     })
 }
 

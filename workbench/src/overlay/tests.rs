@@ -289,8 +289,8 @@ fn a_text_is_written_as_its_file_is() {
     place.write("w.cs", wide("one\r\n"));
     place.write("c.cs", b"caf\xe9\n");
     place.open("o");
-    let text = |path: &str, text: &str, told| {
-        put_document(&place.disk, "o", path, &Put::Text(text.to_owned(), told), NOW).map(|(_, became, _)| became)
+    let text = |path: &str, text: &str, message| {
+        put_document(&place.disk, "o", path, &Put::Text(text.to_owned(), message), NOW).map(|(_, became, _)| became)
     };
     assert_eq!(text("w.cs", "zwei\r\n", None).expect("put"), Became::Changed);
     assert_eq!(text("c.cs", "th\u{e9}\n", None).expect("put"), Became::Changed);
@@ -325,8 +325,8 @@ fn a_patch_is_applied_whole_or_not_at_all() {
     );
     place.write("same.cs", "x\n");
     let same = "--- a/same.cs\n+++ b/same.cs\n@@ -1 +1 @@\n-x\n+x\n";
-    let told = apply(&place.disk, "o", same, NOW).expect("nothing to do");
-    assert_eq!(told, Patched::Same(vec!["same.cs".to_owned()]));
+    let refusal = apply(&place.disk, "o", same, NOW).expect("nothing to do");
+    assert_eq!(refusal, Patched::Same(vec!["same.cs".to_owned()]));
     for file in ["m", "m/x"] {
         let other = if file == "m" { "m/x" } else { "m" };
         let both = format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** Add File: {other}\n+x\n*** End Patch\n");
@@ -366,20 +366,20 @@ fn what_stands_in_the_way_is_said_before_a_merge() {
     fs::remove_file(place.root.join("a.cs")).expect("removed");
     fs::create_dir(place.root.join("a.cs")).expect("folder");
     place.write("new", "a file where the folder was to be");
-    let told: Vec<_> = compare(&place.disk, "o", NOW)
+    let found: Vec<_> = compare(&place.disk, "o", NOW)
         .expect("compared")
         .into_iter()
         .map(|one| (one.path, one.since, one.blocked.expect("why")))
         .collect();
     assert_eq!(
-        told.iter().map(|(_, since, _)| *since).collect::<Vec<_>>(),
+        found.iter().map(|(_, since, _)| *since).collect::<Vec<_>>(),
         [Since::Blocked; 2],
-        "{told:?}"
+        "{found:?}"
     );
-    assert!(told[0].2.contains("is no regular file"), "{told:?}");
+    assert!(found[0].2.contains("is no regular file"), "{found:?}");
     let conflicts = merge(&place.disk, "o", NOW).expect("answered").conflicts;
     let conflicts: Vec<_> = conflicts.into_iter().map(|one| (one.path, Since::Blocked, one.why)).collect();
-    assert_eq!(conflicts, told, "a merge says the same");
+    assert_eq!(conflicts, found, "a merge says the same");
 }
 
 #[test]

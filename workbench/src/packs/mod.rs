@@ -316,7 +316,7 @@ mod tests {
             semantic: Some(false),
             ..row("type:B\n or type:\"C")
         };
-        assert!(matches!(write_pack(&mut workspace, "mine", &larger), Err(PackError::Refused(told)) if told.code == "InvalidFilter"));
+        assert!(matches!(write_pack(&mut workspace, "mine", &larger), Err(PackError::Refused(found)) if found.code == "InvalidFilter"));
         let larger = PackRow {
             filter: "type:B\n or type:C".to_owned(),
             ..larger
@@ -344,19 +344,19 @@ mod tests {
             ("more", "type:A or tag:none", "InvalidFilter"),
         ] {
             match write_pack(&mut workspace, name, &row(filter)) {
-                Err(PackError::Refused(told)) => {
-                    assert_eq!(told.code, code, "{name}: {told:?}");
+                Err(PackError::Refused(found)) => {
+                    assert_eq!(found.code, code, "{name}: {found:?}");
                     // The requested row is in no file yet.
-                    assert!(told.place.is_none_or(|place| place.file == filter::PLACE), "{name}");
+                    assert!(found.place.is_none_or(|place| place.file == filter::PLACE), "{name}");
                 }
                 other => panic!("{name}: {other:?}"),
             }
         }
-        assert!(matches!(remove(&mut workspace, "fixed"), Err(PackError::Refused(told)) if told.code == "E_PACK"));
+        assert!(matches!(remove(&mut workspace, "fixed"), Err(PackError::Refused(found)) if found.code == "E_PACK"));
         assert_eq!((made_packs_text(folder.path()), workspace.digest), (before, digest));
         std::fs::write(folder.path().join(".cortex/packs.toml"), "[pack.mine]\nfilter = 1\n").expect("file");
-        let told = write_pack(&mut workspace, "more", &row("type:C"));
-        assert!(matches!(told, Err(PackError::Workbench(WorkbenchError::Manifest(_)))), "{told:?}");
+        let found = write_pack(&mut workspace, "more", &row("type:C"));
+        assert!(matches!(found, Err(PackError::Workbench(WorkbenchError::Manifest(_)))), "{found:?}");
         assert_eq!(made_packs_text(folder.path()), "[pack.mine]\nfilter = 1\n");
     }
 

@@ -55,12 +55,12 @@ fn what_nothing_uses_goes() {
 
 #[test]
 fn tests_are_used_by_what_runs_them() {
-    for (symbol, told) in [
+    for (symbol, message) in [
         ("Tests#Runs", "src/last.cs: Last.Tests#Runs() is run by its attribute [Xunit.Fact]"),
         ("Last.Tests", "src/last.cs: Last.Tests#Runs() is run by its attribute [Xunit.Fact]"),
     ] {
         let told_now = deleted(symbol).expect_err(symbol);
-        assert!(told_now.iter().any(|one| one == told), "{symbol}: {told_now:?}");
+        assert!(told_now.iter().any(|one| one == message), "{symbol}: {told_now:?}");
     }
     assert!(deleted("Tests#Plain").is_ok());
 }
@@ -87,10 +87,13 @@ fn what_is_used_stays_with_every_place() {
     ] {
         match deleted(symbol) {
             Ok(_) => assert!(ways.is_empty(), "{symbol} went"),
-            Err(told) => {
-                assert!(!ways.is_empty(), "{symbol}: {told:?}");
+            Err(message) => {
+                assert!(!ways.is_empty(), "{symbol}: {message:?}");
                 for way in ways {
-                    assert!(told.iter().any(|told| told.contains(way)), "{symbol}: {way} is not in {told:#?}");
+                    assert!(
+                        message.iter().any(|message| message.contains(way)),
+                        "{symbol}: {way} is not in {message:#?}"
+                    );
                 }
             }
         }

@@ -221,11 +221,11 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             .iter()
             .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
         for why in found.unseen {
-            let told = format!("possible uses: {why}");
+            let sentence = format!("possible uses: {why}");
             match asked.leave_possible {
-                true if change.left.contains(&told) => {}
-                true => change.left.push(told),
-                false => way.add(told),
+                true if change.left.contains(&sentence) => {}
+                true => change.left.push(sentence),
+                false => way.add(sentence),
             }
         }
         certain.extend(found.certain);
@@ -257,10 +257,10 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
         if is_other || change.uses.contains(&spot) {
             continue;
         }
-        let told = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
+        let sentence = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
         match asked.leave_possible {
-            true => change.left.push(told),
-            false => way.add(told),
+            true => change.left.push(sentence),
+            false => way.add(sentence),
         }
     }
     Ok(())

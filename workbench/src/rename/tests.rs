@@ -55,8 +55,8 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
         flawed: &BTreeSet::new(),
         sources: &sources,
     };
-    let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
-    let plan = plan(&mut sample, &symbols, &world, asked).expect("outputs").map_err(told)?;
+    let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let plan = plan(&mut sample, &symbols, &world, asked).expect("outputs").map_err(answer)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);
         (
@@ -70,7 +70,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")
-        .map_err(told)?;
+        .map_err(answer)?;
     Ok((after, plan.left))
 }
 
@@ -116,8 +116,8 @@ fn what_generators_write_is_not_changed() {
         ("P/a.cs", "partial class A { }"),
         ("P/Out/b.cs", "partial class A { }"),
     ];
-    let told = renamed(&files, "A", "B").expect_err("refused");
-    assert_eq!(told, ["P/Out/b.cs is generated, and its next generation would undo the change"]);
+    let message = renamed(&files, "A", "B").expect_err("refused");
+    assert_eq!(message, ["P/Out/b.cs is generated, and its next generation would undo the change"]);
 }
 
 #[test]
@@ -131,15 +131,15 @@ fn names_written_with_an_at_sign_keep_it() {
 #[test]
 fn what_stands_behind_if_stays_where_possible_uses_may() {
     let text = "class A { public int X; }\n#if NEVER\nclass B { int M() => Other.X; }\n#endif\n";
-    let told = renamed(&[("a.cs", text)], "A#X", "Y").expect_err("refused");
-    assert!(told[1].starts_with("a.cs:3: possible use: X stands outside"), "{told:?}");
+    let message = renamed(&[("a.cs", text)], "A#X", "Y").expect_err("refused");
+    assert!(message[1].starts_with("a.cs:3: possible use: X stands outside"), "{message:?}");
     assert!(
-        told[0].starts_with("a.cs:3: possible use, in code that #if excludes, which cortex does not bind: "),
-        "{told:?}"
+        message[0].starts_with("a.cs:3: possible use, in code that #if excludes, which cortex does not bind: "),
+        "{message:?}"
     );
     let (after, left) = renamed_beside(&[("a.cs", text)], "A#X", "Y", true).expect("renamed");
     assert_eq!(after[0].1, text.replace("public int X", "public int Y"));
-    assert_eq!(left.into_iter().collect::<BTreeSet<_>>(), told.into_iter().collect());
+    assert_eq!(left.into_iter().collect::<BTreeSet<_>>(), message.into_iter().collect());
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn what_is_in_the_way_is_named() {
         ("N.Shop#Tax", "ToString", "System.Object"),
         ("N.Shop#.ctor(int)", "Make2", "no name of its own"),
     ] {
-        let told = refused(symbol, new);
-        assert!(told.contains(why), "{symbol} {new}: {told}");
+        let message = refused(symbol, new);
+        assert!(message.contains(why), "{symbol} {new}: {message}");
     }
 }
 
@@ -200,30 +200,33 @@ fn what_is_in_the_way_is_named() {
 fn what_would_mean_something_else_is_refused() {
     let refused = |text: &str, symbol: &str, new: &str| renamed(&[("a.cs", text)], symbol, new).expect_err(text).join("\n");
     // A local of that name hides it.
-    let told = refused("class A { int X; int M() { int Y = 1; return X + Y; } }", "A#X", "Y");
-    assert!(told.contains("this use would refer to something else after the rename"), "{told}");
+    let message = refused("class A { int X; int M() { int Y = 1; return X + Y; } }", "A#X", "Y");
+    assert!(
+        message.contains("this use would refer to something else after the rename"),
+        "{message}"
+    );
     // A value whose type is not known may be of it.
-    let told = refused("class A { public int X; } class B { int M(dynamic d) => d.X; }", "A#X", "Y");
-    assert!(told.contains("possible use"), "{told}");
+    let message = refused("class A { public int X; } class B { int M(dynamic d) => d.X; }", "A#X", "Y");
+    assert!(message.contains("possible use"), "{message}");
     // A base that is not known may declare it.
-    let told = refused("class A : Some.Handler { public void Handle() { } }", "A#Handle", "Run");
-    assert!(told.contains("not known"), "{told}");
-    let told = refused("class A { public override string ToString() => \"\"; }", "A#ToString()", "Text");
-    assert!(told.contains("System.Object"), "{told}");
-    let told = refused("class A : System.IDisposable { public void Dispose() { } }", "A#Dispose()", "End");
-    assert!(told.contains("System.IDisposable"), "{told}");
+    let message = refused("class A : Some.Handler { public void Handle() { } }", "A#Handle", "Run");
+    assert!(message.contains("not known"), "{message}");
+    let message = refused("class A { public override string ToString() => \"\"; }", "A#ToString()", "Text");
+    assert!(message.contains("System.Object"), "{message}");
+    let message = refused("class A : System.IDisposable { public void Dispose() { } }", "A#Dispose()", "End");
+    assert!(message.contains("System.IDisposable"), "{message}");
     // What #if leaves out is not known.
-    let told = refused("class A { int X;\n#if NEVER\nint M() => X;\n#endif\n}", "A#X", "Y");
-    assert!(told.contains("#if"), "{told}");
+    let message = refused("class A { int X;\n#if NEVER\nint M() => X;\n#endif\n}", "A#X", "Y");
+    assert!(message.contains("#if"), "{message}");
     // A loop calls it without its name.
-    let told = refused(
+    let message = refused(
         "class A { public E GetEnumerator() => null; } class E { public int Current => 1; public bool MoveNext() => false; } class B { void M(A a) { foreach (var x in a) { } } }",
         "E#MoveNext()",
         "Go",
     );
-    assert!(!told.is_empty());
-    let told = refused("// <auto-generated/>\nclass A { int X; }", "A#X", "Y");
-    assert!(told.contains("generated"), "{told}");
+    assert!(!message.is_empty());
+    let message = refused("// <auto-generated/>\nclass A { int X; }", "A#X", "Y");
+    assert!(message.contains("generated"), "{message}");
 }
 
 #[test]
@@ -231,8 +234,8 @@ fn attributes_lose_and_keep_their_ending() {
     let text = "class MarkAttribute : System.Attribute { } [Mark] class B { [MarkAttribute] int X; }";
     let after = renamed(&[("a.cs", text)], "MarkAttribute", "NoteAttribute").expect("renamed");
     assert_eq!(after[0].1, text.replace("Mark", "Note"));
-    let told = renamed(&[("a.cs", text)], "MarkAttribute", "Note").expect_err("refused");
-    assert!(told.iter().any(|why| why.contains("[Mark]")), "{told:?}");
+    let message = renamed(&[("a.cs", text)], "MarkAttribute", "Note").expect_err("refused");
+    assert!(message.iter().any(|why| why.contains("[Mark]")), "{message:?}");
 }
 
 #[test]
@@ -246,8 +249,8 @@ fn names_that_are_inferred_from_a_member_are_in_the_way() {
         "var a = new { X = 1, Val }; return a.X;",
         "var t = (p.Val, 1); return t.Val;",
     ] {
-        let told = refused(body);
-        assert!(told.len() == 1 && told[0].contains("is inferred from"), "{body}: {told:?}");
+        let message = refused(body);
+        assert!(message.len() == 1 && message[0].contains("is inferred from"), "{body}: {message:?}");
     }
     for body in [
         "var a = new { Val = p.Val }; return a.Val;",
@@ -271,10 +274,10 @@ fn named_arguments_of_a_record_are_in_the_way() {
         renamed(&files, "R#First", "Head").err().unwrap_or_default()
     };
     for use_of in ["new R(First: 1, Second: 2) != r", "r is R(First: 3, _)"] {
-        let told = refused(use_of);
+        let message = refused(use_of);
         assert!(
-            told.iter().any(|told| told.starts_with("go.cs:1: `First:` may name")),
-            "{use_of}: {told:?}"
+            message.iter().any(|message| message.starts_with("go.cs:1: `First:` may name")),
+            "{use_of}: {message:?}"
         );
     }
     for use_of in ["new R(1, 2) != r && r.First > 0", "r is { First: 3 }", "r.Second > (First ? 1 : 0)"] {

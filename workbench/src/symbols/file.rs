@@ -87,7 +87,7 @@ impl FileRequest {
         let end = to.unwrap_or(from.max(last as u64));
         let (first, behind) = (clip(from.min(end)), clip(from.max(end)));
         let corrected = (from, end) != (first as u64, behind as u64);
-        let told = corrected.then(|| {
+        let correction = corrected.then(|| {
             let number = |line: u64| match line {
                 u64::MAX => format!("{line} or more"),
                 line => line.to_string(),
@@ -100,7 +100,7 @@ impl FileRequest {
             let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
             format!("{asked}; the file has {lines}, and {first}-{behind} are shown")
         });
-        ((first, behind), told)
+        ((first, behind), correction)
     }
 }
 
@@ -140,7 +140,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, mo
         return Ok(found);
     }
     let ((start, wanted), corrected) = asked.clamp_lines(all.len());
-    found.notes.extend(corrected.map(|told| format!("{path}: {told}")));
+    found.notes.extend(corrected.map(|correction| format!("{path}: {correction}")));
     let end = wanted.min(start.saturating_add(most.max(1)) - 1);
     let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let left_out = (end < wanted).then(|| (line(end + 1), line(wanted)));
@@ -220,7 +220,7 @@ mod tests {
         for (range, lines) in [("1-10", (1, 10)), ("3", (3, 3)), ("3-5", (3, 5)), ("4-", (4, 10))] {
             assert_eq!(within(range), (lines, None), "{range}");
         }
-        for (range, lines, told) in [
+        for (range, lines, found) in [
             ("0-8", (1, 8), "lines 0-8 were asked for; the file has 10 lines, and 1-8 are shown"),
             ("0", (1, 1), "line 0 was asked for; the file has 10 lines, and 1-1 are shown"),
             (
@@ -250,7 +250,7 @@ mod tests {
                 "line 18446744073709551615 or more was asked for; the file has 10 lines, and 10-10 are shown",
             ),
         ] {
-            assert_eq!(within(range), (lines, Some(told.to_owned())), "{range}");
+            assert_eq!(within(range), (lines, Some(found.to_owned())), "{range}");
         }
     }
 }

@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(cut.left_out, Some((cut.end + 1, 600)));
         assert_eq!(cut.end_column as usize, format!("line {}", cut.end).len() + 1);
         let from = cut.end + 1;
-        let told = format!("a.txt: lines {from}-600 are left out, for which an answer here has no room: a.txt:{from}-600 goes on");
-        assert_eq!(sources[0].notes, [told]);
+        let note = format!("a.txt: lines {from}-600 are left out, for which an answer here has no room: a.txt:{from}-600 goes on");
+        assert_eq!(sources[0].notes, [note]);
     }
 
     #[test]

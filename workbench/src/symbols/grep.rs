@@ -189,8 +189,8 @@ mod tests {
 
     fn lines_found(text: &str, query: Query<'_>) -> Vec<String> {
         let matcher = query.matcher().expect("a pattern");
-        let told = |hit: &Hit| format!("{}:{} {}", hit.line, hit.column, hit.text);
-        in_text("a.cs", text, &matcher).iter().map(told).collect()
+        let found = |hit: &Hit| format!("{}:{} {}", hit.line, hit.column, hit.text);
+        in_text("a.cs", text, &matcher).iter().map(found).collect()
     }
 
     #[test]
@@ -218,10 +218,10 @@ mod tests {
         );
         assert_eq!(lines_found("ab\na b\n", Query { word: true, ..query("a") }), ["2:1 a b"]);
         let long = format!("{}needle{}", "x ".repeat(300), "y".repeat(300));
-        let told = lines_found(&long, query("needle")).remove(0);
+        let message = lines_found(&long, query("needle")).remove(0);
         assert!(
-            told.starts_with("1:601 …") && told.contains("needle") && told.ends_with('…'),
-            "{told}"
+            message.starts_with("1:601 …") && message.contains("needle") && message.ends_with('…'),
+            "{message}"
         );
     }
 
@@ -246,10 +246,10 @@ mod tests {
         let files: Vec<String> = ["a.cs", "b.txt", "c.bin"].map(str::to_owned).into();
         let mut found = grep(&world, &files, &query("needle").matcher().expect("a pattern"));
         locate(&mut sample, &symbols, &mut found.hits).expect("located");
-        let told = |hit: &Hit| format!("{}:{} {}", hit.file, hit.line, hit.within.as_deref().unwrap_or("-"));
-        let told: Vec<String> = found.hits.iter().map(told).collect();
+        let answer = |hit: &Hit| format!("{}:{} {}", hit.file, hit.line, hit.within.as_deref().unwrap_or("-"));
+        let answer: Vec<String> = found.hits.iter().map(answer).collect();
         assert_eq!(
-            told,
+            answer,
             [
                 "a.cs:1 -",
                 "a.cs:3 N.A",

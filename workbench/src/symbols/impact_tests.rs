@@ -41,11 +41,11 @@ fn reached(changed: &[&str], depth: u32) -> (Vec<String>, String) {
     let symbols = sample.names();
     let changed = changed.iter().map(|path| (*path).to_owned()).collect();
     let found = impact(&mut sample, &symbols, &changed, depth, &BTreeSet::new()).expect("an impact");
-    let told = |one: &Affected| {
+    let answer = |one: &Affected| {
         let (test, maybe) = (if one.test { " test" } else { "" }, if one.why.is_some() { " maybe" } else { "" });
         format!("{} {} {}{test}{maybe}", one.distance, one.how.as_str(), one.path)
     };
-    (found.affected.iter().map(told).collect(), found.filter())
+    (found.affected.iter().map(answer).collect(), found.filter())
 }
 
 #[test]

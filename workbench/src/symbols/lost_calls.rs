@@ -44,7 +44,7 @@ pub(super) fn misfits<O: Outputs>(
     let declared = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
     let lookups = Lookups::new(&declared);
     let world = World::new(&lookups);
-    let mut told = BTreeSet::new();
+    let mut messages = BTreeSet::new();
     for ((key, name), places) in &wanted {
         let all = rows.get(key.as_str()).into_iter().flatten();
         let mut own: Vec<Overload> = all.filter(|one| one.name == *name).cloned().collect();
@@ -77,13 +77,13 @@ pub(super) fn misfits<O: Outputs>(
             };
             let shown = if name == ".ctor" { symbol_of(key) } else { name };
             let takes: Vec<&str> = own.iter().map(|one| one.key.as_str()).collect();
-            told.insert(format!(
+            messages.insert(format!(
                 "no {shown} takes the arguments at {first}{more} (there is {})",
                 takes.join(", ")
             ));
         }
     }
-    Ok(told)
+    Ok(messages)
 }
 
 /// Whether it is certain that no value of the one type can be passed where the other is asked for: one of them is of the workspace, and the other too

@@ -164,11 +164,11 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
             }
         }
     }
-    let told: BTreeSet<String> = places
+    let messages: BTreeSet<String> = places
         .into_iter()
         .map(|(place, name)| describe_loss(&place, &name, &gone, files))
         .collect();
-    found.lost.extend(told);
+    found.lost.extend(messages);
     found.lost.extend(unknown_types(outputs, symbols, &touched, files, &with_packages)?);
     found.lost.extend(misfits(outputs, symbols, &calls, files)?);
     found.lost.extend(unimplemented(outputs, symbols, disk, &touched, files)?);
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn types_calls_arguments_and_locals_that_are_lost_are_told() {
         let twice = "public int Twice() => Value * 2;";
-        for (new, told) in [
+        for (new, found) in [
             (
                 "public int Twice() => new Idd().Value * 2;",
                 "Idd is no type that is known at id.cs:6:31 (did you mean Id?)",
@@ -331,7 +331,7 @@ mod tests {
                 "count means nothing at id.cs:6:48",
             ),
         ] {
-            assert_eq!(lost(&ID.replace(twice, new)), [told], "{new}");
+            assert_eq!(lost(&ID.replace(twice, new)), [found], "{new}");
         }
         for fine in [
             "public int Twice(int by = 2) => Value * by;",
@@ -369,10 +369,10 @@ mod tests {
             ("IShop one", "F(new Till())"),
             ("params Till[] all", "F(new Till(), this)"),
         ] {
-            let told = lost_with(parameters, call);
+            let message = lost_with(parameters, call);
             assert!(
-                told.len() == 1 && told[0].starts_with("no F takes the arguments at id.cs:6:27"),
-                "{parameters} {call} {told:?}"
+                message.len() == 1 && message[0].starts_with("no F takes the arguments at id.cs:6:27"),
+                "{parameters} {call} {message:?}"
             );
         }
         for (parameters, call) in [

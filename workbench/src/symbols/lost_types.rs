@@ -108,7 +108,7 @@ pub(super) fn unknown_types<O: Outputs>(
         let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
         names.extend(deps.external.into_iter().filter(|name| dotnet::get(name).is_none()));
     }
-    let mut told = BTreeSet::new();
+    let mut messages = BTreeSet::new();
     for name in names {
         let last = last_name(&name);
         // A name of a package may be written in full.
@@ -127,10 +127,10 @@ pub(super) fn unknown_types<O: Outputs>(
                 continue;
             }
             let meant = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
-            told.insert(format!("{name} is no type that is known at {places}{meant}"));
+            messages.insert(format!("{name} is no type that is known at {places}{meant}"));
         }
     }
-    Ok(told)
+    Ok(messages)
 }
 
 /// Whether a word stands behind the bracket of attributes.
@@ -202,7 +202,7 @@ pub(super) fn unimplemented<O: Outputs>(
                 .map(|one| one.path),
         );
     }
-    let mut told = BTreeSet::new();
+    let mut messages = BTreeSet::new();
     for key in looked.iter().take(super::lost_names::MOST_READERS) {
         let is_class = symbols
             .find(key)
@@ -223,11 +223,11 @@ pub(super) fn unimplemented<O: Outputs>(
             let came = after.contains(&format!("{asked}#{member}")) && !before.contains(&format!("{asked}#{member}"));
             let went = before.difference(&after).any(|name| is_of(&name));
             if came || went || changed.contains(own) {
-                told.insert(format!("{own} lacks {}", one.path));
+                messages.insert(format!("{own} lacks {}", one.path));
             }
         }
     }
-    Ok(told)
+    Ok(messages)
 }
 
 /// Members and types that a file declares twice since the edit.
@@ -242,11 +242,11 @@ pub(super) fn duplicates(files: &[EditedFile]) -> BTreeSet<String> {
         }
         found
     };
-    let mut told = BTreeSet::new();
+    let mut messages = BTreeSet::new();
     for file in files {
         let was = twice(&file.before);
         let new = twice(&file.after).into_iter().filter(|(name, _)| !was.contains_key(name));
-        told.extend(new.map(|(name, line)| format!("{name} is declared again at {}:{line}", file.path)));
+        messages.extend(new.map(|(name, line)| format!("{name} is declared again at {}:{line}", file.path)));
     }
-    told
+    messages
 }

@@ -22,12 +22,12 @@ pub(super) fn mentioning<O: Outputs>(
     let mut mentioning: Mentioning = vec![BTreeMap::new(); subjects.len()];
     let mut naming: Naming = vec![BTreeMap::new(); subjects.len()];
     for source in [WordSource::Dependencies, WordSource::Mentions, WordSource::Reach] {
-        let told = |subject: &Subject| match (source, subject.name_in_uses()) {
+        let is_source_of = |subject: &Subject| match (source, subject.name_in_uses()) {
             (WordSource::Reach, word) => word == IMPLICIT,
             (WordSource::Dependencies, word) => is_nameless(word) || IMPLIED.contains(&word),
             (_, word) => !is_nameless(word),
         };
-        if !subjects.iter().any(told) {
+        if !subjects.iter().any(is_source_of) {
             continue;
         }
         let words = outputs.word_index(source)?;
@@ -35,7 +35,7 @@ pub(super) fn mentioning<O: Outputs>(
             if source == WordSource::Mentions {
                 naming.extend(names(&words, subject));
             }
-            if !told(subject) {
+            if !is_source_of(subject) {
                 continue;
             }
             found.unread.extend(words.unread().map(str::to_owned));

@@ -512,12 +512,12 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
     assert_eq!(outlines.len(), paths.len());
     for (path, outline) in paths.iter().zip(outlines) {
         let text = String::from_utf8(outline.bytes.expect("an outline").to_vec()).expect("text");
-        let told = if path.contains('#') {
+        let answer = if path.contains('#') {
             path.clone()
         } else {
             path.split('@').next().unwrap_or_default().to_owned()
         };
-        assert!(text.starts_with(&format!("# {told}")), "{path}: {text}");
+        assert!(text.starts_with(&format!("# {answer}")), "{path}: {text}");
     }
     for kind in [None, Some("member"), Some("constructor"), Some("namespace")] {
         for name in keys

@@ -75,7 +75,7 @@ impl Bound {
             .filter(|one| one.meanings.is_empty())
             .map(|one| one.name.as_str())
             .collect();
-        let mut told = BTreeSet::new();
+        let mut messages = BTreeSet::new();
         for one in self.unbound.difference(&before.unbound) {
             if one.meanings.is_empty() && of_packages.contains(one.name.as_str()) {
                 continue;
@@ -84,7 +84,7 @@ impl Bound {
                 true => "would mean nothing that is known".to_owned(),
                 false => format!("could mean {}", one.meanings.join(" or ")),
             };
-            told.insert(format!("{}: {} {means}", spot(symbols, &one.of, &one.name, &mut read)?, one.name));
+            messages.insert(format!("{}: {} {means}", spot(symbols, &one.of, &one.name, &mut read)?, one.name));
         }
         // What names nothing any more of what it named means something else.
         for (key, named) in &self.named {
@@ -94,14 +94,14 @@ impl Bound {
                 let last = |name: &str| name.rsplit(['.', '+']).next().map(str::to_owned);
                 if let Some(new) = came.iter().find(|new| last(new) == last(old)) {
                     let name = last(old).unwrap_or_default();
-                    told.insert(format!(
+                    messages.insert(format!(
                         "{}: {name} would mean {new} in place of {old}",
                         spot(symbols, key, &name, &mut read)?
                     ));
                 }
             }
         }
-        Ok(told)
+        Ok(messages)
     }
 }
 

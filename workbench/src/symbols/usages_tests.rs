@@ -130,13 +130,13 @@ class B { void M(A a) {
 a.Go(1); } }
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
-    let told = |sample: &mut Sample, symbol: &str| {
+    let answer = |sample: &mut Sample, symbol: &str| {
         let (_, found) = find_usages(sample, symbol);
         let place = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.as_str());
         let in_code = found.clone().in_code().certain.len();
         (found.certain.iter().map(place).collect::<Vec<_>>(), in_code)
     };
-    let (places, in_code) = told(&mut sample, "A.Go");
+    let (places, in_code) = answer(&mut sample, "A.Go");
     assert_eq!(
         (places, in_code),
         (
@@ -147,9 +147,9 @@ a.Go(1); } }
             1
         )
     );
-    assert_eq!(told(&mut sample, "B").0, ["2:56 cref"]);
-    assert_eq!(told(&mut sample, "A").0, ["2:28 cref", "4:36 cref", "6:16 cref", "8:18 name"]);
-    assert_eq!(told(&mut sample, "A#.ctor").0, ["6:16 cref"]);
+    assert_eq!(answer(&mut sample, "B").0, ["2:56 cref"]);
+    assert_eq!(answer(&mut sample, "A").0, ["2:28 cref", "4:36 cref", "6:16 cref", "8:18 name"]);
+    assert_eq!(answer(&mut sample, "A#.ctor").0, ["6:16 cref"]);
 }
 
 #[test]
@@ -192,7 +192,7 @@ public override void Go() { } }
 class C : I { void I.Go() { } }
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
-    let mut told = |symbol: &str| {
+    let mut answer = |symbol: &str| {
         let (subject, _) = find_usages(&mut sample, symbol);
         let symbols = sample.names();
         let found = override_places(&mut sample, &symbols, &subject).expect("places");
@@ -200,15 +200,15 @@ class C : I { void I.Go() { } }
         found.iter().map(line).collect::<Vec<_>>()
     };
     assert_eq!(
-        told("I.Go"),
+        answer("I.Go"),
         [
             "2:35 implement class A : I { public virtual void Go() { } }",
             "4:22 override public override void Go() { } }",
             "5:22 implement class C : I { void I.Go() { } }"
         ]
     );
-    assert_eq!(told("A.Go"), ["4:22 override public override void Go() { } }"]);
-    assert_eq!((told("B.Go"), told("I")), (Vec::new(), Vec::new()));
+    assert_eq!(answer("A.Go"), ["4:22 override public override void Go() { } }"]);
+    assert_eq!((answer("B.Go"), answer("I")), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -235,26 +235,29 @@ a.Count = 1;
 } }
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
-    let told = |sample: &mut Sample, symbol: &str| {
+    let answer = |sample: &mut Sample, symbol: &str| {
         let (_, found) = find_usages(sample, symbol);
         (certain(&found), possible(&found))
     };
     let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
     let named = "14:System.Action<int> f = a.Get; the code names the method without calling it, and does not say which overload it means";
-    let (sure, maybe) = told(&mut sample, "A#Get(int)");
+    let (sure, maybe) = answer(&mut sample, "A#Get(int)");
     assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
     assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
-    let (sure, maybe) = told(&mut sample, "A#Get(string,int)");
+    let (sure, maybe) = answer(&mut sample, "A#Get(string,int)");
     assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
     assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
     // Of the name alone all of them are uses.
     let (subject, all) = find_usages(&mut sample, "A.Get");
     assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));
     assert_eq!(possible(&all), ["17:b.Get(true); through B#Get"]);
-    assert_eq!(told(&mut sample, "E#Put(A,int)"), (lines(&["15:a.Put(1);"]), Vec::new()));
-    assert_eq!(told(&mut sample, "E#Put(A,int,int)"), (lines(&["16:E.Put(a, 1, 2);"]), Vec::new()));
-    assert_eq!(told(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
-    assert_eq!(told(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
+    assert_eq!(answer(&mut sample, "E#Put(A,int)"), (lines(&["15:a.Put(1);"]), Vec::new()));
+    assert_eq!(
+        answer(&mut sample, "E#Put(A,int,int)"),
+        (lines(&["16:E.Put(a, 1, 2);"]), Vec::new())
+    );
+    assert_eq!(answer(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
+    assert_eq!(answer(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
 }
 
 #[test]

@@ -80,9 +80,9 @@ fn a_project_that_names_a_type_without_a_reference_is_told() {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let subject = Subject::of(&meaning).expect("a subject");
         let found = usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places");
-        let told: Vec<&String> = found.unseen.iter().filter(|why| why.contains("reference")).collect();
-        assert_eq!(told.len(), 1, "{:?}", found.unseen);
-        assert!(told[0].starts_with("C/C.csproj opens Acme.Core and names"), "{told:?}");
+        let message: Vec<&String> = found.unseen.iter().filter(|why| why.contains("reference")).collect();
+        assert_eq!(message.len(), 1, "{:?}", found.unseen);
+        assert!(message[0].starts_with("C/C.csproj opens Acme.Core and names"), "{message:?}");
     }
 }
 
@@ -113,18 +113,18 @@ fn code_inside_of_a_namespace_that_names_a_type_without_a_reference_is_told() {
         ("E/e.cs", "namespace Other; class Closed { int M() => Tool.Size; }"),
     ]);
     let symbols = sample.names();
-    let mut told = |symbol: &str| {
+    let mut found = |symbol: &str| {
         let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let subject = Subject::of(&meaning).expect("a subject");
         usages(&mut sample, &symbols, &subject, &BTreeSet::new()).expect("places").unseen
     };
     let behind = "without a reference to a project that compiles it; what it uses there is not known";
     assert_eq!(
-        told("Acme.Core.Tool.Size"),
+        found("Acme.Core.Tool.Size"),
         [format!("B/B.csproj (and 1 more) has code in Acme.Core and names Size {behind}")]
     );
     // The name may be that of a type of .NET.
-    assert_eq!(told("Acme.Core.Path.Size"), Vec::<String>::new());
+    assert_eq!(found("Acme.Core.Path.Size"), Vec::<String>::new());
 }
 
 #[test]

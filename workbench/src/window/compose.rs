@@ -289,19 +289,19 @@ impl Composing<'_> {
         if self.made.cut.is_empty() {
             return;
         }
-        let mut told = "## Left out\n\n".to_owned();
+        let mut section = "## Left out\n\n".to_owned();
         let room = max_chars.saturating_sub(length(&self.made.text));
         for (at, line) in self.made.cut.iter().enumerate() {
             let line = format!("- {line}\n");
             let rest = format!("- and {} more\n", self.made.cut.len() - at);
-            if length(&told) + length(&line) + length(&rest) > room {
-                told.push_str(&rest);
+            if length(&section) + length(&line) + length(&rest) > room {
+                section.push_str(&rest);
                 break;
             }
-            told.push_str(&line);
+            section.push_str(&line);
         }
-        if length(&told) <= room {
-            self.made.text.push_str(&told);
+        if length(&section) <= room {
+            self.made.text.push_str(&section);
         }
     }
 }

@@ -163,11 +163,11 @@ mod tests {
     fn texts_that_would_parse_no_more_are_refused() {
         let (good, bad) = ("class C {\n int M(int a) => a;\n}\n", "class C {\n int M(int a => a;\n}\n");
         let mut sample = Sample::of(&[("src/c.cs", good)]);
-        for (before, after, told) in [(good, bad, 1), (good, good, 0), (bad, bad, 0)] {
+        for (before, after, found) in [(good, bad, 1), (good, good, 0), (bad, bad, 0)] {
             let files = [Rewritten::of("src/c.cs", before, after.to_owned())];
             let mut way = InTheWay::default();
             check_texts(&mut sample, &files, &mut way).expect("outputs");
-            assert_eq!(way.0.len(), told, "{way:?}");
+            assert_eq!(way.0.len(), found, "{way:?}");
             assert!(way.0.iter().all(|one| one.starts_with("src/c.cs:2: ")), "{way:?}");
         }
     }

@@ -303,10 +303,10 @@ fn mark_uses<O: Outputs>(
         possible.extend(found.possible);
     }
     for place in &certain {
-        let told = format!("{}:{}:{}", place.file, place.line, place.column);
+        let position = format!("{}:{}:{}", place.file, place.line, place.column);
         let spot: Spot = (place.file.clone(), place.line, place.column);
         let Some((at, word)) = texts.identifier_at(&spot) else {
-            way.add(format!("{told}: this use is not found in the file: {}", place.text));
+            way.add(format!("{position}: this use is not found in the file: {}", place.text));
             continue;
         };
         let text = texts.of(&place.file).unwrap_or_default();
@@ -314,14 +314,14 @@ fn mark_uses<O: Outputs>(
             // An operator that converts to the type bears its name and calls nothing.
             Some(Mark::Call { .. }) if change.is_constructor && is_behind_operator(text, at) => marked.add(&place.file, at, Mark::Stays),
             _ if !change.is_constructor && word != change.family.old => {
-                way.add(format!("{told}: this code uses it without writing its name: {}", place.text));
+                way.add(format!("{position}: this code uses it without writing its name: {}", place.text));
             }
             Some(Mark::Call { .. }) => {
                 let is_on_value = change.own.first().is_some_and(|one| one.this) && stands_behind_value(text, at, owner);
                 marked.add(&place.file, at, Mark::Call { is_on_value });
             }
             Some(mark) => marked.add(&place.file, at, mark),
-            None => way.add(format!("{told}: it is named here without a call: {}", place.text)),
+            None => way.add(format!("{position}: it is named here without a call: {}", place.text)),
         }
     }
     for (place, why) in possible {

@@ -49,10 +49,10 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         flawed,
         sources: &sources,
     };
-    let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
     let plan = change_signature(&mut sample, &symbols, &world, asked)
         .expect("outputs")
-        .map_err(told)?;
+        .map_err(answer)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);
         file.and_then(|file| file.after.as_deref()).unwrap_or(text).to_owned()
@@ -62,7 +62,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")
-        .map_err(told)?;
+        .map_err(answer)?;
     let [shop, users] = <[String; 2]>::try_from(after).expect("two files");
     Ok((shop, users, plan.left))
 }
@@ -119,16 +119,19 @@ fn what_cannot_follow_is_told_with_its_place() {
         (USERS, "N.Shop#Price", "count, name", "already"),
         (USERS, "N.Shop#Price", "count, name, int more", "nothing to pass"),
     ] {
-        let told = changed(users, symbol, list).expect_err(list);
-        assert!(told.iter().any(|told| told.contains(why)), "{list}: {why} is not in {told:#?}");
+        let message = changed(users, symbol, list).expect_err(list);
+        assert!(
+            message.iter().any(|message| message.contains(why)),
+            "{list}: {why} is not in {message:#?}"
+        );
     }
 }
 
 #[test]
 fn a_file_that_could_not_be_read_as_a_whole_is_in_the_way() {
     let flawed = BTreeSet::from(["src/users.cs".to_owned()]);
-    let told = changed_beside("class Late { void Half( }\n", "N.Shop#Half", "one -> two", &flawed).expect_err("a flawed file");
-    assert_eq!(told, ["src/users.cs: it names Half and could not be read as a whole"]);
+    let message = changed_beside("class Late { void Half( }\n", "N.Shop#Half", "one -> two", &flawed).expect_err("a flawed file");
+    assert_eq!(message, ["src/users.cs: it names Half and could not be read as a whole"]);
     assert!(changed_beside("class Late { void Other( }\n", "N.Shop#Half", "one -> two", &flawed).is_ok());
 }
 
@@ -156,11 +159,12 @@ fn constructors_beside_a_primary_one_stay() {
         let users = format!(
             "public {kind} Both(int p) {{ public int P = p; public Both(string s, int q) : this(q) {{ }}\n static Both A() => new(1); }}\n"
         );
-        let told = changed(&users, "Both#.ctor(string,int)", "q, s").expect_err("a primary constructor");
+        let message = changed(&users, "Both#.ctor(string,int)", "q, s").expect_err("a primary constructor");
         assert!(
-            told.iter()
+            message
+                .iter()
                 .any(|one| one.starts_with("src/users.cs:1:") && one.contains("primary constructor")),
-            "{told:?}"
+            "{message:?}"
         );
     }
 }
@@ -168,9 +172,12 @@ fn constructors_beside_a_primary_one_stay() {
 #[test]
 fn a_type_that_is_made_as_a_type_argument_keeps_its_empty_constructor() {
     let users = "class Made { public Made() { } }\nclass Maker<T> where T : new() { }\nclass Uses {\n Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;\n Made three = new Made(); bool Is(int a, int b) => a < b;\n}\n";
-    let told = changed(users, "Made#.ctor()", "int size = 1").expect_err("a type argument");
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[1].starts_with("src/users.cs:4:8: Made is a type argument here"), "{told:?}");
+    let message = changed(users, "Made#.ctor()", "int size = 1").expect_err("a type argument");
+    assert_eq!(message.len(), 2, "{message:?}");
+    assert!(
+        message[1].starts_with("src/users.cs:4:8: Made is a type argument here"),
+        "{message:?}"
+    );
     let fine = users.replace("Maker<Made> one; System.Collections.Generic.Dictionary<string, Made> two;", "");
     assert!(changed(&fine, "Made#.ctor()", "int size = 1").is_ok());
 }
@@ -217,8 +224,11 @@ fn attributes_set_properties_beside_their_arguments() {
 #[test]
 fn members_of_extension_blocks_are_refused_truly() {
     let users = "static class Ext { extension(N.Shop shop) { public int Most(int a, int b) => a; } }\nclass Use { int X(N.Shop s) => s.Most(1, 2); }\n";
-    let told = changed(users, "Ext#Most", "b, a").expect_err("an extension block");
-    assert!(told.iter().any(|one| one.contains("stands in an `extension` block")), "{told:?}");
+    let message = changed(users, "Ext#Most", "b, a").expect_err("an extension block");
+    assert!(
+        message.iter().any(|one| one.contains("stands in an `extension` block")),
+        "{message:?}"
+    );
 }
 
 #[test]
@@ -234,6 +244,6 @@ fn names_in_attributes_follow() {
         assert!(after.contains(line), "{line} is not in\n{after}");
     }
     let body = users.replace("a + b", "b");
-    let told = changed(&body, "C#M", "b").expect_err("a name that goes");
-    assert!(told.iter().any(|one| one.contains("attribute names a")), "{told:?}");
+    let message = changed(&body, "C#M", "b").expect_err("a name that goes");
+    assert!(message.iter().any(|one| one.contains("attribute names a")), "{message:?}");
 }
