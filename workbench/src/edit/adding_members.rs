@@ -43,14 +43,14 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
     }
     let made = match beside(text, &all, of, &kinds(decl, new, defines), defines) {
         Some(neighbour) => {
-            let asked = SymbolEdit {
+            let request = SymbolEdit {
                 symbol: neighbour.is.name.clone(),
                 at: Where::After,
                 new: new.to_owned(),
                 head: Head::UnlessBrought,
                 defines: Some(defines.clone()),
             };
-            edited(text, &asked)?.0
+            edited(text, &request)?.0
         }
         None => first(text, of, new, defines)?,
     };

@@ -7,18 +7,18 @@ use super::session::{self, NoSession, Session};
 use super::state::{Mode, Status};
 
 /// The session of an operation: the one that it names, a new one, or that of the last edit.
-pub(super) fn session_of<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
-    match (&asked.session, &asked.order) {
+pub(super) fn session_of<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<Session, Trouble> {
+    match (&request.session, &request.order) {
         (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
         (None, Order::Undo) => last_edited(files, now),
         (None, Order::Redo) => last_taken_back(files, now),
-        (None, _) => create_session(files, asked, now),
+        (None, _) => create_session(files, request, now),
     }
 }
 
 /// Creates a session for an order that needs no existing one.
-fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
-    let usual = match asked.order {
+fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<Session, Trouble> {
+    let usual = match request.order {
         Order::Open => Mode::Manual,
         Order::Replace { .. }
         | Order::ReplaceAll { .. }
@@ -31,7 +31,7 @@ fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<
         | Order::Rewrite { .. }
         | Order::Batch(_) => Mode::Immediate,
         _ => {
-            let why = format!("{} needs the handle of a session", asked.order.name());
+            let why = format!("{} needs the handle of a session", request.order.name());
             return Err(Trouble::new(
                 why,
                 "name it with session; `list` tells which there are, `open` makes one",
@@ -41,9 +41,9 @@ fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<
     let news = session::tidy(files, now)?;
     let id = format!("{:08x}", files.fresh() as u32);
     Ok(Session {
-        opened: asked.order == Order::Open,
+        opened: request.order == Order::Open,
         news,
-        ..Session::new(id, asked.mode.unwrap_or(usual), now)
+        ..Session::new(id, request.mode.unwrap_or(usual), now)
     })
 }
 

@@ -4,11 +4,12 @@ use super::editing::{describe_file, what_became};
 use super::files::Files;
 use super::guidance::both_seen;
 use super::merge::unified;
-use super::perform::{Done, resolved};
+use super::perform::Done;
 use super::refusing::how_moved;
 use super::run::{Run, Trouble};
 use super::session::{Document, Version};
 use super::state::{Ground, Mode, Reread, Status, WorkflowState};
+use super::targets::resolved;
 use super::tools::Tool;
 
 /// State of a file that cannot be read.

@@ -20,7 +20,7 @@ const MOST_READINGS: usize = 128;
 /// When it differs, cannot be decided, or is refused under all of them.
 pub(super) fn whatever<T: PartialEq + AsRef<str>>(
     text: &str,
-    asked: &SymbolEdit,
+    request: &SymbolEdit,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,
 ) -> Result<T, Refused> {
     let none = BTreeSet::new();
@@ -33,10 +33,10 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
             "name it without path and session, then they are those of its project; or edit what stands there with `replace`",
         )
     };
-    let Some(readings) = readings(text, &asked.new, &none) else {
+    let Some(readings) = readings(text, &request.new, &none) else {
         return Err(hangs("how the file is read", "too many to be tried and "));
     };
-    let stands = |symbols| find_declaration(&declared(text, &syntax(text, symbols)), &asked.symbol).map(|found| found.range.clone());
+    let stands = |symbols| find_declaration(&declared(text, &syntax(text, symbols)), &request.symbol).map(|found| found.range.clone());
     let mut idle = None;
     for symbols in &readings {
         let other = edit(symbols);
@@ -56,7 +56,7 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
             && one.start == other.start
             && one.end != other.end
         {
-            return Err(hangs(&format!("where {} ends", asked.symbol), ""));
+            return Err(hangs(&format!("where {} ends", request.symbol), ""));
         }
         // Report the refusal only for a clear name; candidates mean that the name itself depends on the symbols.
         return Err(match refused.filter(|refused| refused.candidates.is_empty()) {
@@ -64,7 +64,7 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
                 why: format!("where {}: {}", defined(at_odds), refused.why),
                 ..refused.clone()
             },
-            None => hangs(&format!("which declaration {} is", asked.symbol), ""),
+            None => hangs(&format!("which declaration {} is", request.symbol), ""),
         });
     }
     idle.map_or(usual, Ok)
@@ -148,14 +148,14 @@ mod tests {
     }
 
     fn edit_of(text: &str, symbol: &str, at: Where, new: &str, defines: Option<&[&str]>) -> Result<String, Refused> {
-        let asked = SymbolEdit {
+        let request = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
             head: Head::Replaced,
             defines: defines.map(|symbols| symbols.iter().map(|one| (*one).to_owned()).collect()),
         };
-        edited(text, &asked).map(|(made, _)| made)
+        edited(text, &request).map(|(made, _)| made)
     }
 
     #[test]
@@ -259,10 +259,10 @@ mod tests {
             // Enough symbols that not all sets are tried.
             let others: String = (0..9).filter(|_| has_many).map(|n| format!("#if S{n}\nint S{n};\n#endif\n")).collect();
             let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
-            let asked = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };
+            let request = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };
             let some = [("A", a), ("B", b)].into_iter().filter(|(_, is)| *is).map(|(symbol, _)| symbol.to_owned()).collect();
-            if let Ok(made) = edited(&text, &asked(None)) {
-                prop_assert_eq!(edited(&text, &asked(Some(some))), Ok(made));
+            if let Ok(made) = edited(&text, &request(None)) {
+                prop_assert_eq!(edited(&text, &request(Some(some))), Ok(made));
             }
         }
     }

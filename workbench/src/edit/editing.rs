@@ -11,11 +11,12 @@ use super::matching::find;
 use super::merge::unified;
 use super::miss;
 use super::order::{Part, Rewritten};
-use super::perform::{Done, resolved};
+use super::perform::Done;
 use super::run::{Run, Trouble};
 use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
+use super::targets::resolved;
 use serde_json::json;
 
 /// So many bytes of what an edit changed are shown.

@@ -52,7 +52,7 @@ impl Asked {
                 "give NAME, or NAME: MEMBER, MEMBER",
             ));
         }
-        let mut asked = Self {
+        let mut request = Self {
             name: name.to_owned(),
             members: Vec::new(),
         };
@@ -63,7 +63,7 @@ impl Asked {
                 ')' | '>' | ']' => depth = depth.saturating_sub(1),
                 ',' if depth == 0 => {
                     let member = std::mem::take(&mut one);
-                    asked
+                    request
                         .members
                         .extend(Some(member.trim().to_owned()).filter(|member| !member.is_empty()));
                     continue;
@@ -72,7 +72,7 @@ impl Asked {
             }
             one.push(c);
         }
-        Ok(asked)
+        Ok(request)
     }
 }
 
@@ -82,7 +82,7 @@ const OTHERWISE: &str = "nothing was changed; name members that an interface can
 ///
 /// # Errors
 /// When the type or a member cannot have one.
-pub fn extract(text: &str, symbol: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
+pub fn extract(text: &str, symbol: &str, request: &Asked, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
     let before = read(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
         return Err(Refused::new("the file does not parse", "mend its syntax first"));
@@ -107,7 +107,7 @@ pub fn extract(text: &str, symbol: &str, asked: &Asked, defines: &BTreeSet<Strin
         let own = &compiled[place.range.clone()];
         own.ends_with([';', '}']).then(|| MemberHead::read(own))
     };
-    let chosen = choose(decl, asked, head)?;
+    let chosen = choose(decl, request, head)?;
     let parameters: Vec<&String> = decl
         .type_parameters
         .iter()
@@ -133,7 +133,7 @@ pub fn extract(text: &str, symbol: &str, asked: &Asked, defines: &BTreeSet<Strin
     };
     let mut declaration = format!(
         "{outer}{accessibility}interface {}{arguments}{constraints}{end}{outer}{{{end}",
-        asked.name
+        request.name
     );
     for (at, (_, head)) in chosen.iter().enumerate() {
         if at > 0 {
@@ -143,7 +143,7 @@ pub fn extract(text: &str, symbol: &str, asked: &Asked, defines: &BTreeSet<Strin
     }
     declaration.push_str(&format!("{outer}}}"));
     let directives = leading_directives(text, &compiled, None)?;
-    let made = with_base(text, &compiled, &found.range, &format!("{}{arguments}", asked.name));
+    let made = with_base(text, &compiled, &found.range, &format!("{}{arguments}", request.name));
     let own = file_beside(text, &compiled, found.range.start, &directives, &declaration);
     let (after, new) = (read(&made, defines), read(&own, defines));
     let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
@@ -188,14 +188,14 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
 type Chosen = Vec<(String, MemberHead)>;
 
 /// The members of a type that the interface gets.
-fn choose(decl: &TypeDecl, asked: &Asked, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
+fn choose(decl: &TypeDecl, request: &Asked, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
     let plain = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let is_named = |name: &str, member: &Member| {
         let key = member_key(member);
         [member.name.as_str(), &key].into_iter().any(|one| plain(one) == plain(name))
     };
     let mut chosen = Vec::new();
-    for name in &asked.members {
+    for name in &request.members {
         if !decl.members.iter().any(|member| is_named(name, member)) {
             return Err(Refused::new(
                 format!("{} declares no {name} in this file", decl.symbol()),
@@ -204,8 +204,8 @@ fn choose(decl: &TypeDecl, asked: &Asked, head: impl Fn(&Member) -> Option<Membe
         }
     }
     for member in &decl.members {
-        let is_asked = asked.members.iter().any(|name| is_named(name, member));
-        if !asked.members.is_empty() && !is_asked {
+        let is_asked = request.members.iter().any(|name| is_named(name, member));
+        if !request.members.is_empty() && !is_asked {
             continue;
         }
         let found = head(member);
@@ -297,9 +297,9 @@ fn with_base(text: &str, compiled: &str, range: &Range<usize>, base: &str) -> St
 mod tests {
     use super::*;
 
-    fn extracted(text: &str, symbol: &str, asked: &str) -> Result<Extracted, String> {
-        let asked = Asked::read(asked).map_err(|refused| refused.why)?;
-        extract(text, symbol, &asked, &BTreeSet::new()).map_err(|refused| refused.why)
+    fn extracted(text: &str, symbol: &str, request: &str) -> Result<Extracted, String> {
+        let request = Asked::read(request).map_err(|refused| refused.why)?;
+        extract(text, symbol, &request, &BTreeSet::new()).map_err(|refused| refused.why)
     }
 
     const SHOP: &str = "// Licence.\n#nullable enable\nusing System;\n\nnamespace Trade;\n\n/// <summary>It.</summary>\n[Old]\npublic sealed class Shop<T, U>(int size) : Base<U>(size), IDisposable where T : class\n{\n    public int Count { get; private set; }\n    public T? Find(string name, int most = 3) { return null; }\n    public T? Find(int at) => null;\n    public static Shop<T, U> Make() => null!;\n    internal void Hidden() { }\n    public override string ToString() => \"\";\n    public void Dispose() { }\n    private int x;\n}\n\nclass Other { }\n";
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn what_has_no_interface_is_refused() {
-        for (text, symbol, asked, why) in [
+        for (text, symbol, request, why) in [
             (SHOP, "Shop", "IShop: Hidden", "is not public"),
             (SHOP, "Shop", "IShop: Make", "is static"),
             (SHOP, "Shop", "IShop: count", "declares no count"),
@@ -351,8 +351,8 @@ mod tests {
             ),
             ("class A { public void M() { }", "A", "I", "does not parse"),
         ] {
-            let message = extracted(text, symbol, asked).expect_err(asked);
-            assert!(message.contains(why), "{asked}: {message}");
+            let message = extracted(text, symbol, request).expect_err(request);
+            assert!(message.contains(why), "{request}: {message}");
         }
     }
 }

@@ -82,14 +82,14 @@ mod tests {
     fn what_is_inserted_stands_as_its_neighbours_do() {
         let text = "class A\n{\n    int B;\n\n    int C()\n    {\n        return 1;\n    }\n}\n";
         let insert = |symbol: &str, at: Where, new: &str| {
-            let asked = SymbolEdit {
+            let request = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),
                 head: Head::default(),
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &asked).expect("edited").0
+            edited(text, &request).expect("edited").0
         };
         let new = "int D()\n{\n    return 2;\n}";
         let made = "    int D()\n    {\n        return 2;\n    }\n";

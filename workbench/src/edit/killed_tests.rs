@@ -19,14 +19,14 @@ fn a_death_among_several_files_leaves_all_or_none() {
         }
         let patch = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n*** End Patch";
         let ask = |order: Order, session: Option<String>| {
-            let asked = EditRequest {
+            let request = EditRequest {
                 order,
                 session,
                 path: None,
                 mode: Some(Mode::Immediate),
                 fit: false,
             };
-            perform(&files.disk, &asked, 1)
+            perform(&files.disk, &request, 1)
         };
         kill::kill_after(Some(steps));
         ask(Order::Patch(patch.to_owned()), None);
@@ -62,14 +62,14 @@ fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
             files.write("a", old);
             files.link("a", "b");
             let ask = |order: Order, path: Option<&str>| {
-                let asked = EditRequest {
+                let request = EditRequest {
                     order,
                     session: None,
                     path: path.map(str::to_owned),
                     mode: None,
                     fit: false,
                 };
-                perform(&files.disk, &asked, 1)
+                perform(&files.disk, &request, 1)
             };
             kill::kill_after(Some(steps));
             ask(Order::Write(new.to_owned()), Some("a"));
@@ -107,7 +107,7 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
             old: "old".to_owned(),
             new: "new".to_owned(),
         };
-        let asked = EditRequest {
+        let request = EditRequest {
             order: Order::Batch(vec![part("cortex.toml"), part("b")]),
             session: None,
             path: None,
@@ -115,7 +115,7 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
             fit: false,
         };
         kill::kill_after(Some(steps));
-        perform(&files.disk.clone().guarded(allowed), &asked, 1);
+        perform(&files.disk.clone().guarded(allowed), &request, 1);
         kill::kill_after(None);
         let response = recover(&files.disk, 1);
         let now = (files.text("cortex.toml"), files.text("b"));
@@ -139,14 +139,14 @@ fn the_manifest_waits_for_who_may_edit_it() {
         manifest: true,
     });
     let ask = |disk: &Disk, order: Order, session: Option<String>| {
-        let asked = EditRequest {
+        let request = EditRequest {
             order,
             session,
             path: Some("cortex.toml".to_owned()),
             mode: None,
             fit: false,
         };
-        perform(disk, &asked, 1)
+        perform(disk, &request, 1)
     };
     let session = ask(&allowed, Order::Open, None).session;
     let edit = Order::Replace {
@@ -176,14 +176,14 @@ fn what_somebody_wrote_after_a_death_is_his() {
         let files = Real::new();
         files.write("a", "port=8080\ndebug=0\n");
         let ask = |order: Order| {
-            let asked = EditRequest {
+            let request = EditRequest {
                 order,
                 session: None,
                 path: Some("a".to_owned()),
                 mode: None,
                 fit: false,
             };
-            perform(&files.disk, &asked, 1)
+            perform(&files.disk, &request, 1)
         };
         kill::kill_after(Some(steps));
         ask(Order::Write("port=9090\ndebug=1\n".to_owned()));
@@ -212,7 +212,7 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                 files.link("b", "other name");
                 let parts = ["*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n"];
                 let patch = format!("{}*** Update File: d\n-old\n+new\n*** End Patch", parts[0]);
-                let asked = EditRequest {
+                let request = EditRequest {
                     order: Order::Patch(patch),
                     session: None,
                     path: None,
@@ -220,7 +220,7 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                     fit: false,
                 };
                 kill::kill_after(Some(steps));
-                let answer = perform(&files.disk, &asked, 1);
+                let answer = perform(&files.disk, &request, 1);
                 kill::kill_after(None);
                 if answer.status == Status::Success {
                     break;
@@ -284,14 +284,14 @@ fn a_step_that_fails_is_told_as_it_is() {
             files.link("b", "other name");
             let several = matches!(order, Order::Patch(_));
             let ask = |order: Order, session: Option<String>| {
-                let asked = EditRequest {
+                let request = EditRequest {
                     order,
                     session,
                     path: (!several).then(|| "b".to_owned()),
                     mode: None,
                     fit: false,
                 };
-                perform(&files.disk, &asked, 1)
+                perform(&files.disk, &request, 1)
             };
             kill::fail(Some(steps));
             let answer = ask(order.clone(), None);
@@ -332,7 +332,7 @@ fn what_was_torn_while_it_was_taken_back_is_made_whole() {
         let files = Real::new();
         files.write("a", "h\ni\nj\n");
         files.link("a", "b");
-        let asked = |order: Order| EditRequest {
+        let request = |order: Order| EditRequest {
             order,
             session: None,
             path: Some("a".to_owned()),
@@ -340,11 +340,11 @@ fn what_was_torn_while_it_was_taken_back_is_made_whole() {
             fit: false,
         };
         kill::kill_after(Some(steps));
-        perform(&files.disk, &asked(Order::Write("h\nIIII\nj\n".to_owned())), 1);
+        perform(&files.disk, &request(Order::Write("h\nIIII\nj\n".to_owned())), 1);
         kill::kill_after(None);
         if files.count_notes("saving") == 1 && files.text("b") != "h\nIIII\nj\n" {
             files.write("a", "h\ni\nj\n\nj\n");
-            let response = perform(&files.disk, &asked(Order::List), 1);
+            let response = perform(&files.disk, &request(Order::List), 1);
             assert_eq!(files.text("b"), "h\nIIII\nj\n", "{response:?}");
             seen += 1;
         }
@@ -364,7 +364,7 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
             }
             let update = |name: &str| format!("*** Update File: {name}\n-old\n+new\n");
             let patch: String = ["a", "b", "c", "d"].map(update).concat();
-            let asked = EditRequest {
+            let request = EditRequest {
                 order: Order::Patch(format!("*** Begin Patch\n{patch}*** End Patch")),
                 session: None,
                 path: None,
@@ -373,7 +373,7 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
             };
             kill::fail(Some(fails));
             kill::kill_after(Some(fails + dies));
-            perform(&files.disk, &asked, 1);
+            perform(&files.disk, &request, 1);
             kill::kill_after(None);
             let has_failed = !kill::fail(None);
             let response = recover(&files.disk, 1);

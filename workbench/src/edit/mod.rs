@@ -69,6 +69,7 @@ mod settings;
 mod staged;
 pub mod state;
 pub mod symbol;
+mod targets;
 pub mod tools;
 pub mod trail;
 pub mod tree;

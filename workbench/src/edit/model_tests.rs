@@ -251,14 +251,14 @@ struct Bed {
 
 impl Bed {
     fn ask(&self, order: Order) -> Response {
-        let asked = EditRequest {
+        let request = EditRequest {
             order,
             session: Some(self.session.clone()),
             path: Some("a".to_owned()),
             mode: None,
             fit: false,
         };
-        perform(&self.files.disk, &asked, 1)
+        perform(&self.files.disk, &request, 1)
     }
 
     fn order(act: &Act) -> Order {
@@ -476,14 +476,14 @@ fn what_others_wrote_alike_is_theirs() {
         let files = Real::new();
         files.write("a", TEXT);
         let ask = |order: Order, session: Option<String>| {
-            let asked = EditRequest {
+            let request = EditRequest {
                 order,
                 session,
                 path: Some("a".to_owned()),
                 mode: None,
                 fit: false,
             };
-            perform(&files.disk, &asked, 1)
+            perform(&files.disk, &request, 1)
         };
         let session = ask(Order::Open, None).session;
         for old in ["one\n", "four\n"] {

@@ -170,7 +170,7 @@ impl Order {
             Self::Select { .. } => Some(Tool::ReplaceSelection),
             Self::Candidates { .. } => Some(Tool::Candidates),
             Self::Append { .. } => Some(Tool::Append),
-            Self::Symbol(asked) => Some(match asked.at {
+            Self::Symbol(request) => Some(match request.at {
                 Where::Replace => Tool::ReplaceSymbol,
                 Where::Before => Tool::InsertBefore,
                 Where::After => Tool::InsertAfter,
@@ -213,7 +213,7 @@ impl EditRequest {
             Order::ReplaceNodes { selector, new, .. } => json!({"selector": cut(selector), "new_text": cut(new)}),
             Order::Select { id, new } => json!({"selection_id": id, "new_text": new.as_deref().map(cut)}),
             Order::Append { anchor, new } => json!({"anchor": cut(anchor), "new_text": cut(new)}),
-            Order::Symbol(asked) => json!({"symbol": asked.symbol, "new_text": cut(&asked.new)}),
+            Order::Symbol(request) => json!({"symbol": request.symbol, "new_text": cut(&request.new)}),
             Order::Create(text) | Order::Write(text) => json!({"new_text": cut(text)}),
             Order::Patch(text) => json!({"patch": cut(text)}),
             Order::PersistAs(path) => json!({"as": path}),

@@ -20,6 +20,7 @@ use super::run::{Run, Trouble};
 use super::selected_nodes::{Wanted, replace_nodes};
 use super::session::{self, NoSession, Session};
 use super::state::{Ground, Mode, Reread, State, Status, WorkflowState};
+use super::targets::{resolved, targets};
 use super::tools::{Tool, allows};
 use super::{markdown, patch, saving, series, trail};
 use serde_json::{Value, json};
@@ -60,25 +61,25 @@ impl Done {
 }
 
 /// Does what is asked, alone in the checkout. `now` is in seconds.
-pub fn perform<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Response {
+pub fn perform<F: Files>(files: &F, request: &EditRequest, now: u64) -> Response {
     let began = Instant::now();
     let mut met = Met::default();
     let response = match files.lock_for_editing() {
-        Ok(_alone) => perform_locked(files, asked, now, &mut met),
+        Ok(_alone) => perform_locked(files, request, now, &mut met),
         Err(error) => refusal_response(&Trouble::from(error), "-"),
     };
     let (response, violation) = formed(response);
     if files.tells() {
         let log = Log {
             files,
-            operation: asked.order.name(),
+            operation: request.order.name(),
             response: &response,
             at: now,
             micros: began.elapsed().as_micros(),
         };
-        let mut asked_for = asked.arguments();
+        let mut asked_for = request.arguments();
         asked_for["matches"] = met.matches.into();
-        log.write(asked.order.category(), &asked_for);
+        log.write(request.order.category(), &asked_for);
         met.saves.iter().for_each(|saved| log.write(Category::Persistence, saved));
         met.outside.iter().for_each(|seen| log.write(Category::External, seen));
         violation.iter().for_each(|form| log.write(Category::Schema, form));
@@ -107,24 +108,24 @@ pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     saving::finish(files, now)
 }
 
-fn perform_locked<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met) -> Response {
+fn perform_locked<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met) -> Response {
     match saving::finish(files, now) {
-        Ok(recovered) => performed(files, asked, now, met, recovered),
+        Ok(recovered) => performed(files, request, now, met, recovered),
         Err(error) => refusal_response(&Trouble::from(error), "-"),
     }
 }
 
 /// What is asked, where nothing is half done any more; `told` is what was put right.
-fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, recovered: Vec<String>) -> Response {
-    if asked.order == Order::List {
+fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Met, recovered: Vec<String>) -> Response {
+    if request.order == Order::List {
         return list_sessions(files, now, recovered).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
     }
-    let is_new = asked.session.is_none() && !matches!(asked.order, Order::Undo | Order::Redo);
-    let session = match session_of(files, asked, now) {
+    let is_new = request.session.is_none() && !matches!(request.order, Order::Undo | Order::Redo);
+    let session = match session_of(files, request, now) {
         Ok(session) => session,
-        Err(trouble) => return refusal_response(&trouble, asked.session.as_deref().unwrap_or("-")),
+        Err(trouble) => return refusal_response(&trouble, request.session.as_deref().unwrap_or("-")),
     };
-    if let Some(mode) = asked.mode.filter(|mode| asked.session.is_some() && *mode != session.mode) {
+    if let Some(mode) = request.mode.filter(|mode| request.session.is_some() && *mode != session.mode) {
         let why = format!(
             "the session {} is {}, and does not become {}: its mode stays what it was opened with",
             session.id,
@@ -140,12 +141,12 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     let offered = run.offers();
     let mode = run.session.mode;
     // Without a handle the files are meant, not the buffers of a session that has saved all of its own.
-    if asked.session.is_none() && !is_new && run.session.is_saved() && mode == Mode::Manual {
+    if request.session.is_none() && !is_new && run.session.is_saved() && mode == Mode::Manual {
         run.session.mode = Mode::Immediate;
     }
-    let outcome = perform_in(&mut run, asked);
+    let outcome = perform_in(&mut run, request);
     run.session.mode = mode;
-    let only_tells = outcome.is_err() || matches!(asked.order, Order::Diff | Order::Candidates { .. });
+    let only_tells = outcome.is_err() || matches!(request.order, Order::Diff | Order::Candidates { .. });
     let (done, focus) = match outcome {
         Ok(done) => {
             let focus = done.paths.first().cloned();
@@ -165,16 +166,16 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     };
     let id = run.id();
     let moves = std::mem::take(&mut run.moves);
-    trail::follow(&mut run.session, moves, asked.order.name(), &id, now);
+    trail::follow(&mut run.session, moves, request.order.name(), &id, now);
     *met = std::mem::take(&mut run.met);
-    run.ended = offered && !run.offers() && !matches!(asked.order, Order::Discard | Order::Close);
+    run.ended = offered && !run.offers() && !matches!(request.order, Order::Discard | Order::Close);
     let came_to_nothing = !matches!(done.status, Some(Status::Success | Status::NoOp | Status::MultiMatch) | None);
     if let Some(path) = focus
         .clone()
         .filter(|path| came_to_nothing && run.session.documents.contains_key(path))
     {
         let failed = session::Failed {
-            operation: asked.order.name().to_owned(),
+            operation: request.order.name().to_owned(),
             id: run.id(),
             at: run.now,
             path,
@@ -182,10 +183,10 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
         };
         run.session.remember_failed(failed);
     }
-    let closed = asked.order == Order::Close && done.status == Some(Status::Success);
+    let closed = request.order == Order::Close && done.status == Some(Status::Success);
     // A session in which nothing came to be is none, unless it was asked for.
     let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());
-    let is_nothing = is_new && is_empty && (asked.order != Order::Open || run.session.documents.is_empty());
+    let is_nothing = is_new && is_empty && (request.order != Order::Open || run.session.documents.is_empty());
     let kept = match closed || is_nothing {
         true => run
             .session
@@ -200,9 +201,9 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     }
     let mut is_told = !closed && !is_nothing;
     let mut response = match kept {
-        Ok(()) => answer(&run, asked, done, focus),
+        Ok(()) => answer(&run, request, done, focus),
         Err(error) if stands(&run, closed) => {
-            let mut response = answer(&run, asked, done, focus);
+            let mut response = answer(&run, request, done, focus);
             response.status = Status::PersistFailure;
             response.summary = format!("{}; but what is kept of the session cannot be written: {error}", response.summary);
             response.guidance = Some(AGAIN.to_owned()).filter(|_| !run.is_saving).or(response.guidance);
@@ -211,7 +212,7 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
         Err(error) => {
             is_told = !is_new;
             run.notes = recovered;
-            unkept(&mut run, asked, done, focus, only_tells, &error)
+            unkept(&mut run, request, done, focus, only_tells, &error)
         }
     };
     if !is_told {
@@ -219,7 +220,7 @@ fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, 
     } else if is_new {
         // Who reads the text alone has to know it, too.
         response.summary = format!("{} (session {})", response.summary, run.session.id);
-        if asked.order != Order::Open {
+        if request.order != Order::Open {
             let can_undo = !run.session.done.is_empty() && response.allowed.contains(&Tool::Undo);
             response.guidance = Some(with_handle(response.guidance, can_undo));
         }
@@ -244,7 +245,7 @@ fn stands<F: Files>(run: &Run<'_, F>, closed: bool) -> bool {
 /// The answer where the session stays what it was before the operation.
 fn unkept<F: Files>(
     run: &mut Run<'_, F>,
-    asked: &EditRequest,
+    request: &EditRequest,
     done: Done,
     focus: Option<String>,
     only_tells: bool,
@@ -255,7 +256,7 @@ fn unkept<F: Files>(
     run.session = Session::load(run.files, &run.session.id, run.now).unwrap_or(empty);
     run.session.operations = operations;
     (run.delta, run.ended) = (0, false);
-    let nothing = match &asked.order {
+    let nothing = match &request.order {
         Order::Undo => "nothing was taken back",
         Order::Redo => "nothing was made again",
         Order::Discard => "nothing was dropped",
@@ -275,7 +276,7 @@ fn unkept<F: Files>(
         detail,
         ..Done::of(Status::PersistFailure, summary)
     };
-    answer(run, asked, done, focus)
+    answer(run, request, done, focus)
 }
 
 /// The answer where there is no document to tell of.
@@ -338,7 +339,7 @@ fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-fn answer<F: Files>(run: &Run<'_, F>, asked: &EditRequest, done: Done, focus: Option<String>) -> Response {
+fn answer<F: Files>(run: &Run<'_, F>, request: &EditRequest, done: Done, focus: Option<String>) -> Response {
     // Of several documents the one that most has to be done about.
     let weight = |state: State| match state.workflow_state() {
         WorkflowState::OutOfSync => 3,
@@ -360,7 +361,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &EditRequest, done: Done, focus: Op
         .cloned();
     let document = path.as_ref().and_then(|path| run.session.documents.get(path));
     let status = done.status.unwrap_or(Status::Success);
-    let closed = asked.order == Order::Close && status == Status::Success;
+    let closed = request.order == Order::Close && status == Status::Success;
     // With the session all that was under way has ended.
     let state = document
         .filter(|_| !closed)
@@ -414,71 +415,18 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &EditRequest, done: Done, focus: Op
     }
 }
 
-/// The documents that an order is about, opened.
-fn targets<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Vec<String>, Trouble> {
-    if let Order::Undo | Order::Redo = asked.order {
-        let stack = if asked.order == Order::Undo {
-            &run.session.done
-        } else {
-            &run.session.undone
-        };
-        if let (Some(edit), None) = (stack.last(), &asked.path) {
-            return Ok(edit.changes.iter().map(|change| change.path.clone()).collect());
-        }
-    }
-    if let Some(given) = &asked.path {
-        // Whatever became of its file, a document keeps its name.
-        let path = match run.session.documents.contains_key(given) {
-            true => given.clone(),
-            false => resolved(run.files, given)?,
-        };
-        match &asked.order {
-            Order::Undo | Order::Redo => drop(run.document(&path)?),
-            Order::Create(_) => run.open_new(&path)?,
-            Order::Write(_) if !run.is_there(&path)? => run.open_new(&path)?,
-            _ => run.open(&path)?,
-        }
-        return Ok(vec![path]);
-    }
-    if matches!(asked.order, Order::Patch(_) | Order::Batch(_) | Order::Rewrite { .. }) {
-        return Ok(Vec::new());
-    }
-    let all: Vec<String> = run.session.documents.keys().cloned().collect();
-    let several = matches!(
-        asked.order,
-        Order::Commit | Order::Discard | Order::Refresh | Order::Diff | Order::Close | Order::Undo | Order::Redo
-    );
-    match all.len() {
-        0 => Err(Trouble::new("no file is named", "name it with path, from the workspace's root")),
-        1 => Ok(all),
-        _ if several => Ok(all),
-        _ => Err(Trouble {
-            detail: Some(all.join("\n")),
-            ..Trouble::new(
-                format!("the session has {} files, and none is named", all.len()),
-                "name one with path",
-            )
-        }),
-    }
-}
-
-/// The real path that is meant.
-pub(super) fn resolved<F: Files>(files: &F, given: &str) -> Result<String, Trouble> {
-    files.resolve(given).map_err(|why| Trouble::new(why.to_string(), why.hint()))
-}
-
-fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Done, Trouble> {
-    let parts = match &asked.order {
+fn perform_in<F: Files>(run: &mut Run<'_, F>, request: &EditRequest) -> Result<Done, Trouble> {
+    let parts = match &request.order {
         Order::Patch(text) => Some(patch::parse(text).map_err(|why| Trouble::new(why, "nothing was changed: mend the patch"))?),
         _ => None,
     };
-    let mut paths = targets(run, asked)?;
+    let mut paths = targets(run, request)?;
     if let Some(parts) = &parts {
         paths = series::open(run, parts, |run, given| resolved(run.files, given))?;
     }
-    if let Order::Batch(edits) = &asked.order {
+    if let Order::Batch(edits) = &request.order {
         for edit in edits {
-            let path = match (&edit.path, &asked.path) {
+            let path = match (&edit.path, &request.path) {
                 (Some(given), _) => resolved(run.files, given)?,
                 (None, Some(_)) => paths[0].clone(),
                 (None, None) => return Err(Trouble::new("an edit names no file", "give each edit a path, or one path for all")),
@@ -489,7 +437,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
             }
         }
     }
-    if let Order::Rewrite { texts, .. } = &asked.order {
+    if let Order::Rewrite { texts, .. } = &request.order {
         for file in texts {
             let path = resolved(run.files, &file.path)?;
             match (&file.before, &file.like) {
@@ -504,10 +452,10 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
             paths.push(path);
         }
     }
-    if asked.path.is_none() && paths.len() > 1 && matches!(asked.order, Order::Commit | Order::Refresh) {
+    if request.path.is_none() && paths.len() > 1 && matches!(request.order, Order::Commit | Order::Refresh) {
         leave_out(run, &mut paths);
     }
-    if asked.order == Order::Refresh {
+    if request.order == Order::Refresh {
         return refresh(run, paths);
     }
     let chooses = |path: &&String| {
@@ -516,10 +464,10 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
     };
     let offered: Vec<String> = paths.iter().filter(chooses).cloned().collect();
     for path in &paths {
-        let goes_on = matches!(asked.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
+        let goes_on = matches!(request.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
         let found = match run.read_document_file(path) {
             // What the buffer holds can be told and saved elsewhere whatever became of the file.
-            Err(trouble) if asked.order == Order::Diff => {
+            Err(trouble) if request.order == Order::Diff => {
                 run.notes.push(trouble.summary);
                 continue;
             }
@@ -537,7 +485,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
             });
         }
     }
-    if let Some(tool) = asked.order.tool() {
+    if let Some(tool) = request.order.tool() {
         if paths.len() > 1 && matches!(tool, Tool::Commit | Tool::Diff) {
             // Of several documents those that have something to save or to show are meant.
             let first = paths.first().cloned();
@@ -559,36 +507,41 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
             return Err(not_now(run, path, tool));
         }
     }
-    let mut done = match &asked.order {
+    let mut done = match &request.order {
         Order::Open => opened(run, &paths[0])?,
-        Order::Replace { old, new } => replace(run, &paths[0], old, new, asked.fit)?,
-        Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, asked.fit)?,
+        Order::Replace { old, new } => replace(run, &paths[0], old, new, request.fit)?,
+        Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, request.fit)?,
         Order::ReplaceNodes { selector, old, new, all } => {
             let wanted = Wanted {
                 selector,
                 old: old.as_deref(),
                 is_all: *all,
             };
-            replace_nodes(run, &paths[0], &wanted, new, asked.fit)?
+            replace_nodes(run, &paths[0], &wanted, new, request.fit)?
         }
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
         Order::Candidates { from } => list_candidates(run, &paths[0], from.saturating_sub(1))?,
-        Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
-        Order::Create(new) | Order::Write(new) => replace_all_text(run, &paths[0], new, asked.fit)?,
-        Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, asked.fit)?,
+        Order::Append { anchor, new } => append(run, &paths[0], anchor, new, request.fit)?,
+        Order::Create(new) | Order::Write(new) => replace_all_text(run, &paths[0], new, request.fit)?,
+        Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, request.fit)?,
         Order::Patch(_) => {
             let texts = series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
             edit_with_encoding(run, "patch", texts, "applied the patch")?
         }
-        Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
+        Order::Batch(edits) => batch(run, edits, &paths, request.fit)?,
         Order::Rewrite { operation, texts } => rewrite(run, operation, texts, &paths)?,
         Order::Commit => commit(run, &paths)?,
         Order::Discard => discard(run, &paths, &offered)?,
         Order::Diff => diff(run, &paths)?,
         Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
         Order::Undo | Order::Redo => {
-            let only = asked.path.as_ref().and(paths.first());
-            again(run, asked.order == Order::Redo, only.map(String::as_str), asked.session.is_none())?
+            let only = request.path.as_ref().and(paths.first());
+            again(
+                run,
+                request.order == Order::Redo,
+                only.map(String::as_str),
+                request.session.is_none(),
+            )?
         }
         Order::Close => close(run, &paths)?,
         Order::Refresh | Order::List => Done::default(),

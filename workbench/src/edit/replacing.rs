@@ -189,14 +189,14 @@ mod tests {
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
-        let asked = SymbolEdit {
+        let request = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
             head: Head::Replaced,
             defines: None,
         };
-        edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
+        edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
     }
 
     #[test]

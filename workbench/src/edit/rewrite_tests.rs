@@ -10,14 +10,14 @@ use proptest::prelude::*;
 
 /// One order without a session, in which texts get the line ends of the file.
 fn ask(coder: &Coder, order: Order, path: Option<&str>) -> Response {
-    let asked = EditRequest {
+    let request = EditRequest {
         order,
         session: None,
         path: path.map(str::to_owned),
         mode: None,
         fit: true,
     };
-    perform(&coder.files, &asked, coder.now)
+    perform(&coder.files, &request, coder.now)
 }
 
 fn replace(coder: &Coder, old: &str, new: &str) -> Response {
@@ -115,14 +115,14 @@ fn without_a_handle_files_are_taken_back_and_made_again() {
     assert_eq!(nothing.status, Status::NoMatch, "{nothing:?}");
     let session = ask(&coder, Order::Open, Some("a.cs")).session;
     let within = |coder: &Coder, order: Order| {
-        let asked = EditRequest {
+        let request = EditRequest {
             order,
             session: session.clone(),
             path: None,
             mode: None,
             fit: true,
         };
-        assert_eq!(perform(&coder.files, &asked, coder.now).status, Status::Success);
+        assert_eq!(perform(&coder.files, &request, coder.now).status, Status::Success);
     };
     let replace = |coder: &Coder, old: &str, new: &str| {
         let order = Order::Replace {

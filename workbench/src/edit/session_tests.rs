@@ -40,14 +40,14 @@ impl Coder {
     }
 
     pub fn ask_with(&mut self, order: Order, path: Option<&str>, mode: Option<Mode>) -> Response {
-        let asked = EditRequest {
+        let request = EditRequest {
             order,
             session: self.session.clone(),
             path: path.map(str::to_owned),
             mode,
             fit: false,
         };
-        let response = perform(&self.files, &asked, self.now);
+        let response = perform(&self.files, &request, self.now);
         if response.session.is_some() {
             self.session.clone_from(&response.session);
         }
@@ -287,14 +287,14 @@ fn symbols_are_given_the_line_ends_of_the_file() {
         head: symbol::Head::Replaced,
         defines: None,
     });
-    let asked = EditRequest {
+    let request = EditRequest {
         order,
         session: None,
         path: Some("a.cs".to_owned()),
         mode: None,
         fit: true,
     };
-    assert_eq!(perform(&coder.files, &asked, 1).status, Status::Success);
+    assert_eq!(perform(&coder.files, &request, 1).status, Status::Success);
     assert_eq!(
         coder.text(),
         "class A\r\n{\r\n    int F()\r\n    {\r\n        return 2;\r\n    }\r\n}\r\n"

@@ -156,13 +156,13 @@ impl<'t> Around<'t> {
 
 /// Returns the range of a declaration with its directives, if an edit includes them: an insertion goes outside of them, and a text with the same
 /// directives replaces them.
-pub(super) fn around(text: &str, own: &Range<usize>, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Option<Range<usize>> {
+pub(super) fn around(text: &str, own: &Range<usize>, request: &SymbolEdit, defines: &BTreeSet<String>) -> Option<Range<usize>> {
     let active = active(text, defines);
     let mut compiled = directives(text, &active.text);
     compiled.retain(|one| active.is_compiled(one.at));
     let around = Around::of(text, &compiled, own)?;
-    let is_meant = match asked.at {
-        Where::Replace => around.is_in(&asked.new, &directives(&asked.new, &blank(&asked.new, defines))),
+    let is_meant = match request.at {
+        Where::Replace => around.is_in(&request.new, &directives(&request.new, &blank(&request.new, defines))),
         Where::Before | Where::After => true,
     };
     is_meant.then_some(around.range)
@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
-        let asked = SymbolEdit {
+        let request = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
             head: Head::Replaced,
             defines: None,
         };
-        edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
+        edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
     }
 
     fn setting_as_written(line: &str, number: usize) -> Result<String, String> {

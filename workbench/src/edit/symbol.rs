@@ -82,16 +82,16 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
 ///
 /// # Errors
 /// When the symbol is not declared exactly once, or the result is not allowed.
-pub fn edited(text: &str, asked: &SymbolEdit) -> Result<(String, String), Refused> {
-    if asked.at != Where::Replace {
-        stands_alone(asked)?;
+pub fn edited(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
+    if request.at != Where::Replace {
+        stands_alone(request)?;
     }
-    let EditedText { made, what, place } = match &asked.defines {
-        Some(defines) => compiled(text, asked, defines)?,
-        None => whatever(text, asked, |defines| compiled(text, asked, defines))?,
+    let EditedText { made, what, place } = match &request.defines {
+        Some(defines) => compiled(text, request, defines)?,
+        None => whatever(text, request, |defines| compiled(text, request, defines))?,
     };
-    let defines = asked.defines.clone().unwrap_or_default();
-    only_declares(text, &made, &place, &asked.new, &defines)?;
+    let defines = request.defines.clone().unwrap_or_default();
+    only_declares(text, &made, &place, &request.new, &defines)?;
     Ok((made, what))
 }
 
@@ -110,16 +110,16 @@ impl AsRef<str> for EditedText {
 }
 
 /// Applies the edit under these `#if` symbols.
-fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
+fn compiled(text: &str, request: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
-    let found = find_declaration(&all, &asked.symbol)?;
-    let around = around(text, &found.range, asked, defines);
-    let Replaced { own, new, kept } = match (asked.at, asked.head, &around) {
-        (Where::Replace, Head::UnlessBrought, None) => unless_brought(text, &blank(text, defines), &found.range, &asked.new),
+    let found = find_declaration(&all, &request.symbol)?;
+    let around = around(text, &found.range, request, defines);
+    let Replaced { own, new, kept } = match (request.at, request.head, &around) {
+        (Where::Replace, Head::UnlessBrought, None) => unless_brought(text, &blank(text, defines), &found.range, &request.new),
         _ => Replaced {
             own: found.range.clone(),
-            new: asked.new.clone(),
+            new: request.new.clone(),
             kept: None,
         },
     };
@@ -127,8 +127,8 @@ fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Resul
         own: &own,
         around: around.as_ref().unwrap_or(&own),
     };
-    let (made, old) = place_declaration(text, &stand, asked.at, &new, defines);
-    let replaced = (asked.at == Where::Replace).then_some(found);
+    let (made, old) = place_declaration(text, &stand, request.at, &new, defines);
+    let replaced = (request.at == Where::Replace).then_some(found);
     let old = replaced.map_or(old.clone(), |found| old.start.min(found.range.start)..old.end);
     let place = Place {
         new: old.start..made.len() - (text.len() - old.end),
@@ -148,7 +148,7 @@ fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Resul
         return Err(Refused::new(why, "give a whole declaration"));
     }
     stays(&all, replaced, &declared(&made, &after), &place)?;
-    let what = match asked.at {
+    let what = match request.at {
         Where::Replace => match kept {
             Some(kept) => format!("replaced {} but {kept}", found.is.name),
             None => format!("replaced {}", found.is.name),
@@ -160,10 +160,10 @@ fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Resul
 }
 
 /// Refuses an insertion that would join the adjacent symbol, or take a part of it.
-fn stands_alone(asked: &SymbolEdit) -> Result<(), Refused> {
-    let lexed = lex(&asked.new);
+fn stands_alone(request: &SymbolEdit) -> Result<(), Refused> {
+    let lexed = lex(&request.new);
     let last = lexed.tokens.last();
-    let ends = if last.is_some_and(|token| token.text(&asked.new) == "]") {
+    let ends = if last.is_some_and(|token| token.text(&request.new) == "]") {
         "an attribute"
     } else if lexed.docs.last().is_some_and(|doc| last.is_none_or(|token| doc.0 >= token.end)) {
         "documentation"
@@ -200,14 +200,14 @@ mod tests {
     const TEXT: &str = "namespace N;\r\n\r\n/// <summary>A.</summary>\r\n[Obsolete]\r\npublic class A\r\n{\r\n    /// <summary>Gets.</summary>\r\n    [Pure(\"]\")] // why\r\n    public int Get(int id) => id;\r\n    public int Get(string id) => 0;\r\n    int X; int Y;\r\n}\r\n";
 
     fn replace_symbol(symbol: &str, at: Where, new: &str, bare: bool) -> Result<String, Refused> {
-        let asked = SymbolEdit {
+        let request = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
             head: if bare { Head::UnlessBrought } else { Head::Replaced },
             defines: Some(BTreeSet::new()),
         };
-        edited(TEXT, &asked).map(|(text, _)| text)
+        edited(TEXT, &request).map(|(text, _)| text)
     }
 
     #[test]
@@ -253,14 +253,14 @@ mod tests {
     fn members_of_a_replaced_type_are_the_edits_to_change() {
         let text = "class O {\n    class A { int X; class I { int J; } }\n    int A2, B2;\n}\nrecord R(int P);\n";
         let replace = |symbol: &str, new: &str| {
-            let asked = SymbolEdit {
+            let request = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
                 head: Head::Replaced,
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
+            edited(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
         };
         for (symbol, old, new) in [
             ("O.A", "class A { int X; class I { int J; } }", "class A { }"),
@@ -334,14 +334,14 @@ mod tests {
     #[test]
     fn a_comment_behind_a_declaration_on_its_line_is_its_own() {
         let behind = |text: &str, symbol: &str, new: &str| {
-            let asked = SymbolEdit {
+            let request = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at: Where::After,
                 new: new.to_owned(),
                 head: Head::Replaced,
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
+            edited(text, &request).map(|(text, _)| text).map_err(|refused| refused.why)
         };
         for (tail, rest) in [
             (" // note", "\n    int Z;\n}\n"),
@@ -485,14 +485,14 @@ mod tests {
         assert!(opened.starts_with("the text has `#region R`"), "{opened}");
         let text = "class A {\n    /// <summary>M.</summary>\n#if X\n    int M;\n#else\n    long M;\n#endif\n}\n";
         let replace = |new: &str| {
-            let asked = SymbolEdit {
+            let request = SymbolEdit {
                 symbol: "A.M".to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
                 head: Head::Replaced,
                 defines: Some(BTreeSet::from(["X".to_owned()])),
             };
-            edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
+            edited(text, &request).map(|(made, _)| made).map_err(|refused| refused.why)
         };
         assert_eq!(
             replace("    byte M;").expect_err("its branch would be open"),
@@ -544,14 +544,14 @@ mod tests {
     #[test]
     fn what_is_there_already_is_not_declared_beside_it() {
         let insert = |text: &str, symbol: &str, at: Where, new: &str| {
-            let asked = SymbolEdit {
+            let request = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),
                 head: Head::Replaced,
                 defines: Some(BTreeSet::new()),
             };
-            edited(text, &asked).map(drop).map_err(|refused| refused.why)
+            edited(text, &request).map(drop).map_err(|refused| refused.why)
         };
         let text = "namespace N;\npartial class P { int A => 1; partial void M(); }\nclass Q<T> {\n    int B { get; }\n    void C() { }\n    int this[int at] => 1;\n    #if !X\n    void D() { }\n    #endif\n    public static implicit operator int(Q<T> q) => 1;\n}\nstatic class E { extension(string s) { public bool Is => true; } }\n";
         for at in [Where::Before, Where::After] {

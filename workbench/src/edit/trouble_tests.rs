@@ -428,14 +428,14 @@ fn after_a_copy_and_a_discard_each_step_is_taken_back_and_made_again() {
 fn in_a_file_of_mixed_ends_a_text_is_found_as_it_stands() {
     let coder = Coder::with("a\r\nb\r\nc\nd\nb\r\n");
     let ask = |old: &str, new: &str| {
-        let asked = EditRequest {
+        let request = EditRequest {
             order: replace(old, new),
             session: None,
             path: Some("a.cs".to_owned()),
             mode: None,
             fit: true,
         };
-        perform(&coder.files, &asked, 1000).status
+        perform(&coder.files, &request, 1000).status
     };
     assert_eq!(ask("c\nd\n", "x\ny\n"), Status::Success);
     assert_eq!(coder.text(), "a\r\nb\r\nx\ny\nb\r\n");

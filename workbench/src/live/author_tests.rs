@@ -59,14 +59,14 @@ struct World<'r> {
 
 impl World<'_> {
     fn ask(&self, session: Option<&str>, order: Order) -> Option<String> {
-        let asked = EditRequest {
+        let request = EditRequest {
             order,
             session: session.map(str::to_owned),
             path: session.is_none().then(|| FILE.to_owned()),
             mode: None,
             fit: false,
         };
-        perform(&self.files, &asked, self.now).session
+        perform(&self.files, &request, self.now).session
     }
 
     fn record_edits(&self, session: &str) {
@@ -143,8 +143,8 @@ proptest! {
         let mut world = World { files, root: folder.path(), sessions: Vec::new(), now: 100, lines: 0 };
         world.read_changes();
         for mode in [Mode::Manual, Mode::Immediate] {
-            let asked = EditRequest { order: Order::Open, session: None, path: Some(FILE.to_owned()), mode: Some(mode), fit: false };
-            world.sessions.push(perform(&world.files, &asked, world.now).session.expect("opened"));
+            let request = EditRequest { order: Order::Open, session: None, path: Some(FILE.to_owned()), mode: Some(mode), fit: false };
+            world.sessions.push(perform(&world.files, &request, world.now).session.expect("opened"));
         }
         for act in &acts {
             world.act(act);

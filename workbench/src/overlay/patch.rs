@@ -70,14 +70,14 @@ pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, 
         notes: RefCell::default(),
         refused: RefCell::default(),
     };
-    let asked = EditRequest {
+    let request = EditRequest {
         order: Order::Patch(patch.to_owned()),
         session: None,
         path: None,
         mode: Some(Mode::Immediate),
         fit: false,
     };
-    let response = perform(&within, &asked, now);
+    let response = perform(&within, &request, now);
     if let Some(refused) = within.refused.take() {
         return Err(refused);
     }

@@ -17,13 +17,13 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         outputs,
         symbols,
         family,
-        asked,
+        request,
         texts,
         change,
         ..
     } = planning;
     let outputs = &mut **outputs;
-    for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
+    for file in request.sources.iter().filter(|file| file.ends_with(".cs")) {
         let Some(text) = texts.read(file).filter(|text| text.contains("cref") && text.contains(&family.old)) else {
             continue;
         };

@@ -33,9 +33,9 @@ pub fn delete<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
-    asked: RenameRequest<'_>,
+    request: RenameRequest<'_>,
 ) -> Result<Result<Vec<Rewritten>, InTheWay>, O::Error> {
-    let (candidate, key) = (asked.candidate, asked.candidate.key());
+    let (candidate, key) = (request.candidate, request.candidate.key());
     let mut way = InTheWay::default();
     check(symbols, candidate, &mut way);
     if !way.0.is_empty() {
@@ -59,8 +59,8 @@ pub fn delete<O: Outputs>(
         way.add(place);
     }
     let mut texts = Texts::new(world);
-    let gone = without(outputs, symbols, asked, &mut texts, &mut way)?;
-    for place in used(outputs, symbols, asked, &mut way)? {
+    let gone = without(outputs, symbols, request, &mut texts, &mut way)?;
+    for place in used(outputs, symbols, request, &mut way)? {
         let spot = (place.file.clone(), place.line, place.column);
         let is_gone = |at: usize| {
             gone.get(&place.file)
@@ -76,7 +76,7 @@ pub fn delete<O: Outputs>(
     let mut planning = Planning {
         outputs,
         symbols,
-        asked,
+        request,
         family: &family,
         texts,
         change: Change::default(),
@@ -94,7 +94,7 @@ pub fn delete<O: Outputs>(
         way.add(format!("{file}:{line}:{column}: a using directive names it"));
     }
     if candidate.member().is_none() {
-        keep_namespaces(symbols, key, asked.sources, &mut texts, &mut way);
+        keep_namespaces(symbols, key, request.sources, &mut texts, &mut way);
     }
     let files = gone
         .into_iter()
@@ -195,11 +195,11 @@ type Gone = (String, String, Vec<Range<usize>>);
 fn without<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    asked: RenameRequest<'_>,
+    request: RenameRequest<'_>,
     texts: &mut Texts<'_>,
     way: &mut InTheWay,
 ) -> Result<BTreeMap<String, Gone>, O::Error> {
-    let candidate = asked.candidate;
+    let candidate = request.candidate;
     let name = match candidate.member() {
         None => symbol_of(candidate.key()).to_owned(),
         Some(member) => format!("{}#{member}", symbol_of(candidate.key())),
@@ -230,7 +230,7 @@ fn without<O: Outputs>(
             }
             Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
         }
-        asked.check_file(&file, texts.of(&file).unwrap_or_default(), &layout, way);
+        request.check_file(&file, texts.of(&file).unwrap_or_default(), &layout, way);
     }
     if gone.is_empty() {
         way.add("no declaration of it is found in the files as they are");
@@ -239,14 +239,19 @@ fn without<O: Outputs>(
 }
 
 /// Where it is used, in code and documentation, and of a type what it declares, too. What may be a use is in the way at once.
-fn used<O: Outputs>(outputs: &mut O, symbols: &Symbols, asked: RenameRequest<'_>, way: &mut InTheWay) -> Result<BTreeSet<Place>, O::Error> {
-    let path = &asked.candidate.path;
+fn used<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    request: RenameRequest<'_>,
+    way: &mut InTheWay,
+) -> Result<BTreeSet<Place>, O::Error> {
+    let path = &request.candidate.path;
     let found = resolve(symbols, outputs, path, &Options::default())?;
     let Ok(subject) = Subject::of(&found) else {
         way.add(format!("{path}: its uses cannot be told from those of others"));
         return Ok(BTreeSet::new());
     };
-    let found = usages(outputs, symbols, &subject, asked.gaps)?;
+    let found = usages(outputs, symbols, &subject, request.gaps)?;
     for label in found.unread {
         way.add(format!("{label} could not be made, and may use it"));
     }
@@ -258,7 +263,7 @@ fn used<O: Outputs>(outputs: &mut O, symbols: &Symbols, asked: RenameRequest<'_>
             place.file, place.line, place.column, place.text
         ));
     }
-    if asked.candidate.member().is_some() {
+    if request.candidate.member().is_some() {
         return Ok(certain);
     }
     // Types that it declares and its extension methods are used without its name.

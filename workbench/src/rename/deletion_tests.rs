@@ -26,7 +26,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
     let world = MemoryWorld::new();
     files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
     let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    let asked = RenameRequest {
+    let request = RenameRequest {
         candidate: &candidate,
         new: "",
         leave_possible: false,
@@ -34,7 +34,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
         flawed: &BTreeSet::new(),
         sources: &sources,
     };
-    let planned = delete(&mut sample, &symbols, &world, asked).expect("outputs");
+    let planned = delete(&mut sample, &symbols, &world, request).expect("outputs");
     planned.map_err(|way| way.0.into_iter().collect())
 }
 

@@ -14,11 +14,11 @@ use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 
 /// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
-pub(super) fn refuse_flawed(asked: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
-    let flawed = asked
+pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
+    let flawed = request
         .sources
         .iter()
-        .filter(|file| file.ends_with(".cs") && asked.flawed.contains(*file));
+        .filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
     for file in flawed {
         if texts.read(file).is_some_and(|text| text.contains(name)) {
             way.add(format!("{file}: it names {name} and could not be read as a whole"));
@@ -32,7 +32,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         outputs,
         symbols,
         family,
-        asked,
+        request,
         texts,
         change,
         way,
@@ -40,7 +40,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     let outputs = &mut **outputs;
     let mut naming: Vec<&String> = Vec::new();
     let mut possible: Vec<String> = Vec::new();
-    for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
+    for file in request.sources.iter().filter(|file| file.ends_with(".cs")) {
         if texts.read(file).is_some_and(|text| text.contains(&family.old)) {
             naming.push(file);
         }
@@ -48,7 +48,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     if naming.is_empty() {
         return Ok(());
     }
-    refuse_flawed(*asked, &family.old, texts, way);
+    refuse_flawed(*request, &family.old, texts, way);
     let labels: Vec<String> = naming.iter().map(|file| file_label(file, "syntax")).collect();
     for (file, output) in naming.into_iter().zip(outputs.read(&labels)?) {
         let Some(bytes) = output.bytes else { continue };
@@ -74,7 +74,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
             }
         }
     }
-    match asked.leave_possible {
+    match request.leave_possible {
         true => change.left.extend(possible),
         false => possible.into_iter().for_each(|place| way.add(place)),
     }

@@ -32,8 +32,8 @@ pub(super) struct Family {
 }
 
 /// Refuses an invalid new name, and a symbol without a changeable name.
-pub(super) fn check_name(symbols: &Symbols, asked: RenameRequest<'_>, way: &mut InTheWay) {
-    let (candidate, new) = (asked.candidate, asked.new);
+pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut InTheWay) {
+    let (candidate, new) = (request.candidate, request.new);
     // A new name is valid if C# parses it as the name of a field.
     let source = format!("class C__ {{ int {new}; }}");
     let (read, _) = parse::read(&source, &BTreeSet::new(), "");

@@ -76,7 +76,7 @@ impl InTheWay {
 struct Planning<'a, O> {
     outputs: &'a mut O,
     symbols: &'a Symbols,
-    asked: RenameRequest<'a>,
+    request: RenameRequest<'a>,
     family: &'a Family,
     texts: Texts<'a>,
     change: Change,
@@ -121,19 +121,19 @@ pub fn plan<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
-    asked: RenameRequest<'_>,
+    request: RenameRequest<'_>,
 ) -> Result<Result<Plan, InTheWay>, O::Error> {
     let mut way = InTheWay::default();
-    family::check_name(symbols, asked, &mut way);
+    family::check_name(symbols, request, &mut way);
     if !way.0.is_empty() {
         return Ok(Err(way));
     }
-    let family = Family::of(outputs, symbols, asked.candidate, &mut way)?;
-    family.check_clashes(outputs, symbols, asked.new, &mut way)?;
+    let family = Family::of(outputs, symbols, request.candidate, &mut way)?;
+    family.check_clashes(outputs, symbols, request.new, &mut way)?;
     let mut planning = Planning {
         outputs,
         symbols,
-        asked,
+        request,
         family: &family,
         texts: Texts::new(world),
         change: Change::default(),
@@ -155,18 +155,18 @@ pub fn plan<O: Outputs>(
         inferred::check(&change, &family.old, &texts, &mut way);
     }
     let layout = Layout::read(outputs)?;
-    let unread = unread_uses(world, asked.candidate, &family);
-    match asked.leave_possible {
+    let unread = unread_uses(world, request.candidate, &family);
+    match request.leave_possible {
         true => change.left.extend(unread),
         false => unread.into_iter().for_each(|place| way.add(place)),
     }
     for file in change.files() {
-        asked.check_file(file, texts.of(file).unwrap_or_default(), &layout, &mut way);
+        request.check_file(file, texts.of(file).unwrap_or_default(), &layout, &mut way);
     }
-    let expected = change.expected(&family, asked.new, &texts);
-    let files = change.rewritten(&family, asked.new, &texts, &mut way);
+    let expected = change.expected(&family, request.new, &texts);
+    let files = change.rewritten(&family, request.new, &texts, &mut way);
     let plan = Plan {
-        renamed: family.renamed(asked.new),
+        renamed: family.renamed(request.new),
         places: change.len(),
         left: change.left,
         expected,

@@ -202,7 +202,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
         outputs,
         symbols,
         family,
-        asked,
+        request,
         texts,
         change,
         way,
@@ -215,14 +215,14 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
             continue;
         };
-        let found = usages(outputs, symbols, &subject, asked.gaps)?.in_code();
+        let found = usages(outputs, symbols, &subject, request.gaps)?.in_code();
         found
             .unread
             .iter()
             .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
         for why in found.unseen {
             let sentence = format!("possible uses: {why}");
-            match asked.leave_possible {
+            match request.leave_possible {
                 true if change.left.contains(&sentence) => {}
                 true => change.left.push(sentence),
                 false => way.add(sentence),
@@ -258,7 +258,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             continue;
         }
         let sentence = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
-        match asked.leave_possible {
+        match request.leave_possible {
             true => change.left.push(sentence),
             false => way.add(sentence),
         }

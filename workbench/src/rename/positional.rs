@@ -28,7 +28,7 @@ pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O:
         let key = halves(path).map_or(path.as_str(), |(key, _)| key);
         let found = resolve(planning.symbols, planning.outputs, key, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else { continue };
-        let found = usages(planning.outputs, planning.symbols, &subject, planning.asked.gaps)?;
+        let found = usages(planning.outputs, planning.symbols, &subject, planning.request.gaps)?;
         files.extend(found.certain.into_iter().map(|place| place.file));
         files.extend(found.possible.into_keys().map(|place| place.file));
     }

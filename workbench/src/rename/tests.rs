@@ -47,7 +47,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
     let world = MemoryWorld::new();
     files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
     let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    let asked = RenameRequest {
+    let request = RenameRequest {
         candidate: &candidate,
         new,
         leave_possible,
@@ -56,7 +56,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
         sources: &sources,
     };
     let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
-    let plan = plan(&mut sample, &symbols, &world, asked).expect("outputs").map_err(answer)?;
+    let plan = plan(&mut sample, &symbols, &world, request).expect("outputs").map_err(answer)?;
     let text = |(path, text): &(&str, &str)| {
         let file = plan.files.iter().find(|file| file.path == *path);
         (

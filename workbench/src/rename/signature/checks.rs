@@ -95,18 +95,18 @@ pub(super) fn check_primary<O: Outputs>(
 pub(super) fn check_type_arguments<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    asked: RenameRequest<'_>,
+    request: RenameRequest<'_>,
     texts: &mut Texts<'_>,
     way: &mut InTheWay,
 ) -> Result<(), O::Error> {
-    let key = asked.candidate.key();
+    let key = request.candidate.key();
     let found = resolve(symbols, outputs, key, &Options::default())?;
     let Ok(subject) = Subject::of(&found) else {
         way.add(format!("cortex cannot tell the uses of {key} from those of another type"));
         return Ok(());
     };
     let name = simple_name(key);
-    let found = usages(outputs, symbols, &subject, asked.gaps)?.in_code();
+    let found = usages(outputs, symbols, &subject, request.gaps)?.in_code();
     for place in found.certain.iter().chain(found.possible.keys()) {
         let spot: Spot = (place.file.clone(), place.line, place.column);
         let Some((at, _)) = texts.identifier_at(&spot) else { continue };

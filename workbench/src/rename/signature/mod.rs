@@ -50,10 +50,10 @@ pub fn change_signature<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
-    asked: RenameRequest<'_>,
+    request: RenameRequest<'_>,
 ) -> Result<Result<Plan, InTheWay>, O::Error> {
     let mut way = InTheWay::default();
-    let Some(change) = change_of(outputs, (symbols, world), asked, &mut way)? else {
+    let Some(change) = change_of(outputs, (symbols, world), request, &mut way)? else {
         return Ok(Err(way));
     };
     let renamed = change.paths_afterwards();
@@ -61,9 +61,9 @@ pub fn change_signature<O: Outputs>(
     let mut texts = Texts::new(world);
     let mut marked = Marked::default();
     let names = mark_declarations(outputs, symbols, &change, (&mut texts, &mut marked), &mut way)?;
-    mark_uses(outputs, symbols, (&change, asked), (&mut texts, &mut marked), &mut way)?;
-    directives::refuse_flawed(asked, &change.family.old, &mut texts, &mut way);
-    for place in unread_uses(world, asked.candidate, &change.family) {
+    mark_uses(outputs, symbols, (&change, request), (&mut texts, &mut marked), &mut way)?;
+    directives::refuse_flawed(request, &change.family.old, &mut texts, &mut way);
+    for place in unread_uses(world, request.candidate, &change.family) {
         way.add(place);
     }
     let layout = Layout::read(outputs)?;
@@ -88,7 +88,7 @@ pub fn change_signature<O: Outputs>(
             expected.insert((file.clone(), small(line), small(column)));
         }
         if made.text != before {
-            asked.check_file(file, before, &layout, &mut way);
+            request.check_file(file, before, &layout, &mut way);
             places += made.changed;
             files.push(Rewritten::of(file, before, made.text));
         }
@@ -107,10 +107,10 @@ pub fn change_signature<O: Outputs>(
 fn change_of<O: Outputs>(
     outputs: &mut O,
     (symbols, world): (&Symbols, &dyn World),
-    asked: RenameRequest<'_>,
+    request: RenameRequest<'_>,
     way: &mut InTheWay,
 ) -> Result<Option<Change>, O::Error> {
-    let candidate = asked.candidate;
+    let candidate = request.candidate;
     let is_constructor = candidate.kind == "constructor";
     if let Some(heir) = &candidate.inherited_by {
         way.add(format!("{heir} inherits it: name the type that declares it"));
@@ -145,7 +145,7 @@ fn change_of<O: Outputs>(
             return Ok(None);
         }
     }
-    let wanted = match wanted::read(asked.new, &own) {
+    let wanted = match wanted::read(request.new, &own) {
         Ok(wanted) => wanted,
         Err(why) => {
             way.add(why);
@@ -175,7 +175,7 @@ fn change_of<O: Outputs>(
         let mut texts = Texts::new(world);
         checks::check_primary(outputs, symbols, candidate, &mut texts, way)?;
         if change.own.is_empty() {
-            checks::check_type_arguments(outputs, symbols, asked, &mut texts, way)?;
+            checks::check_type_arguments(outputs, symbols, request, &mut texts, way)?;
         }
     }
     if is_constructor && change.own.iter().all(|one| one.optional || one.params) && change.asks_for_more() {
@@ -279,19 +279,19 @@ fn mark_declarations<O: Outputs>(
 fn mark_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    (change, asked): (&Change, RenameRequest<'_>),
+    (change, request): (&Change, RenameRequest<'_>),
     (texts, marked): (&mut Texts<'_>, &mut Marked),
     way: &mut InTheWay,
 ) -> Result<(), O::Error> {
     let (mut certain, mut called, mut possible) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
-    let owner = simple_name(asked.candidate.key());
+    let owner = simple_name(request.candidate.key());
     for path in &change.family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
             way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
             continue;
         };
-        let found = usages(outputs, symbols, &subject, asked.gaps)?;
+        let found = usages(outputs, symbols, &subject, request.gaps)?;
         for label in found.unread {
             way.add(format!("{label} could not be made, and may use it"));
         }

@@ -41,7 +41,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
     let world = MemoryWorld::new();
     files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
     let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    let asked = RenameRequest {
+    let request = RenameRequest {
         candidate: &candidate,
         new: list,
         leave_possible: false,
@@ -50,7 +50,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         sources: &sources,
     };
     let answer = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
-    let plan = change_signature(&mut sample, &symbols, &world, asked)
+    let plan = change_signature(&mut sample, &symbols, &world, request)
         .expect("outputs")
         .map_err(answer)?;
     let text = |(path, text): &(&str, &str)| {

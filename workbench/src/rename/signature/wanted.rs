@@ -44,23 +44,23 @@ pub(super) struct Added {
 /// What of it is none, or cannot be.
 pub(super) fn read(list: &str, own: &[ParameterRow]) -> Result<Vec<Wanted>, String> {
     let is_whole = |text: &str| list_at(text, 0, Of::Parameters).is_some_and(|whole| whole.inside.end + 1 == text.len());
-    let asked = list.trim();
-    let inside = 0..asked.len();
+    let request = list.trim();
+    let inside = 0..request.len();
     if has_line_comment(
-        asked,
+        request,
         &List {
             inside,
             pieces: Vec::new(),
         },
     ) {
-        return Err(format!("'{asked}' has a comment in it: give the parameters without it"));
+        return Err(format!("'{request}' has a comment in it: give the parameters without it"));
     }
-    let bracketed = match asked.starts_with('(') && is_whole(asked) {
-        true => asked.to_owned(),
-        false => format!("({asked})"),
+    let bracketed = match request.starts_with('(') && is_whole(request) {
+        true => request.to_owned(),
+        false => format!("({request})"),
     };
     let Some(list) = list_at(&bracketed, 0, Of::Parameters).filter(|_| is_whole(&bracketed)) else {
-        return Err(format!("'{asked}' is no list of parameters: its brackets do not match"));
+        return Err(format!("'{request}' is no list of parameters: its brackets do not match"));
     };
     let mut wanted = Vec::new();
     for piece in &list.pieces {
