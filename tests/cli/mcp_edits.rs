@@ -153,7 +153,7 @@ fn a_rename_is_saved_everywhere_or_nowhere() {
         dry.err
     );
     assert_eq!(sources(), before);
-    for (new, why) in [("class", "does not allow the name"), ("Value", "has a Value")] {
+    for (new, why) in [("class", "does not allow the name"), ("Value", "already has Value")] {
         let refused = bench.run(&["rename", "NodeId#IsNone", new]);
         assert!(refused.code == 2 && refused.err.contains(why), "{}", refused.err);
         assert_eq!(sources(), before);
