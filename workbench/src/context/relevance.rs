@@ -160,10 +160,10 @@ mod tests {
     fn weights_add_up_and_can_be_told() {
         assert!((WEIGHTS.sum() - 1.0).abs() < 1e-6);
         assert_eq!(WEIGHTS.all(), [0.40, 0.25, 0.15, 0.15, 0.05]);
-        let message = Factors::parse("bm25=0.9, access=0").expect("weights");
-        assert_eq!((message.bm25, message.access, message.recency), (0.9, 0.0, WEIGHTS.recency));
+        let factors = Factors::parse("bm25=0.9, access=0").expect("weights");
+        assert_eq!((factors.bm25, factors.access, factors.recency), (0.9, 0.0, WEIGHTS.recency));
         assert_eq!(Factors::parse(""), Ok(WEIGHTS));
-        assert!(Factors::parse("bm25=-0").is_ok_and(|message| message.bm25.is_sign_positive()));
+        assert!(Factors::parse("bm25=-0").is_ok_and(|factors| factors.bm25.is_sign_positive()));
         for (wrong, why) in [
             ("bm25", "'bm25' is no NAME=NUMBER"),
             ("bm25=2", "'2' is no number from 0 to 1"),

@@ -220,7 +220,7 @@ mod tests {
         for (range, lines) in [("1-10", (1, 10)), ("3", (3, 3)), ("3-5", (3, 5)), ("4-", (4, 10))] {
             assert_eq!(within(range), (lines, None), "{range}");
         }
-        for (range, lines, found) in [
+        for (range, lines, correction) in [
             ("0-8", (1, 8), "lines 0-8 were asked for; the file has 10 lines, and 1-8 are shown"),
             ("0", (1, 1), "line 0 was asked for; the file has 10 lines, and 1-1 are shown"),
             (
@@ -250,7 +250,7 @@ mod tests {
                 "line 18446744073709551615 or more was asked for; the file has 10 lines, and 10-10 are shown",
             ),
         ] {
-            assert_eq!(within(range), (lines, Some(found.to_owned())), "{range}");
+            assert_eq!(within(range), (lines, Some(correction.to_owned())), "{range}");
         }
     }
 }
