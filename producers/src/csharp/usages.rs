@@ -68,7 +68,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 19)
+        ProducerId::new("csharp/usages", 20)
     }
 
     fn sees(&self, _: &Params) -> Sees {

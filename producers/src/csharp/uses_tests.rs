@@ -101,9 +101,9 @@ fn no_use_of_a_member_is_lost() {
                 Some(at) if at.iter().any(|found| may(&found)) => differences.push(format!("possible {place}")),
                 _ => differences.push(format!("lost {place}")),
             }
-            let wrong = at
-                .into_iter()
-                .flatten()
+            // An implicit conversion has the place of the name of what is converted.
+            let named = at.into_iter().flatten().filter(|_| member == use_.name);
+            let wrong = named
                 .filter(|(found, name, elsewhere, _)| !found.starts_with(['?', '~']) && !elsewhere && name == &use_.name && found != owner);
             differences.extend(wrong.map(|(found, ..)| format!("wrong {place}: {found}")));
         }
@@ -220,4 +220,35 @@ l.Make(\"s\").X + l.Take(h).X
     ]);
     assert_eq!(places_of(&world, "U", "New#X"), ["2:13 read", "2:27 read", "3:13 read"]);
     assert_eq!(places_of(&world, "U", "Old#X"), ["4:13 read"]);
+}
+
+#[test]
+fn deconstructions_of_values_of_other_types_use_extensions_or_may_use_any_method() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "using System; using System.Collections.Generic; namespace Lib;
+public class P { public void Deconstruct(out int a, out M b) { } }
+public struct M { public static implicit operator int(M m) => 1; }
+public static class Ops {
+  public static void Deconstruct<K, V>(this KeyValuePair<K, V> pair, out K key, out V value) { }
+  public static void Deconstruct(this Uri uri, out string host, out P port) { } }",
+        ),
+        (
+            "B.cs",
+            "using System; using System.Collections.Generic; using Lib; class U {
+  void A(Dictionary<int, P> all) { foreach (var (key, (a, b)) in all) { int n = b; } }
+  void B(Uri uri) { var (host, (a, b)) = uri; int n = b; }
+  void C() { foreach (var (a, b) in unknown()) { } }
+  void D((M, P) pair) { (int, P) other = pair; (M one, P two) = pair; int n = one; } }",
+        ),
+    ]);
+    let places = |member: &str| places_of(&world, "U", member);
+    assert_eq!(places("Lib.Ops#Deconstruct"), ["2:36 call?", "3:40 call"]);
+    assert_eq!(places("Lib.P#Deconstruct"), ["2:36 call", "3:40 call"]);
+    assert_eq!(places("?#Deconstruct"), ["4:14 call"]);
+    assert_eq!(
+        places("Lib.M#op_Implicit"),
+        ["2:81 convert", "3:55 convert", "5:42 convert", "5:79 convert"]
+    );
 }

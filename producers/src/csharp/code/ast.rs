@@ -440,6 +440,9 @@ pub enum Statement {
         #[n(3)] Vec<Statement>,
         #[n(4)] Word,
     ),
+    /// `foreach ((a, T b) in e) …`: what the parts of each element are assigned to, the source, the body and the keyword.
+    #[n(11)]
+    ForeachParts(#[n(0)] Vec<Argument>, #[n(1)] Expression, #[n(2)] Vec<Statement>, #[n(3)] Word),
     /// A local function.
     #[n(6)]
     Function(#[n(0)] LocalFunction),

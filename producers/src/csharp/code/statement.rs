@@ -323,37 +323,20 @@ impl Cursor<'_> {
     fn foreach(&mut self, list: &mut Vec<Statement>) {
         let keyword = self.awaited_keyword();
         let head = self.inside(|cursor| {
-            let (kind, designation) = if cursor.is("(") {
-                let names = cursor.deconstruction();
-                (TypeRef::Var(0), names)
-            } else {
-                let kind = cursor.type_ref(Around::Type).unwrap_or(TypeRef::Var(0));
-                (kind, cursor.designation())
+            let target = match cursor.is("(") {
+                true => Err(cursor.primary()),
+                false => Ok((cursor.type_ref(Around::Type).unwrap_or(TypeRef::Var(0)), cursor.designation())),
             };
             cursor.take("in");
-            (kind, designation, cursor.expression())
+            (target, cursor.expression())
         });
         let body = self.governed();
-        match head {
-            Some((kind, designation, source)) => list.push(Statement::Foreach(kind, designation, source, body, keyword)),
-            None => list.push(Statement::Block(body)),
-        }
-    }
-
-    /// `(var a, B b)` in the head of a loop.
-    fn deconstruction(&mut self) -> Designation {
-        let parts = self.inside(|cursor| {
-            cursor.read_list(|cursor| {
-                if cursor.is("(") {
-                    return cursor.deeper(Designation::Discard, Self::deconstruction);
-                }
-                if !matches!(cursor.ahead(1), "" | ",") {
-                    cursor.type_ref(Around::Type);
-                }
-                cursor.designation()
-            })
+        list.push(match head {
+            Some((Ok((kind, designation)), source)) => Statement::Foreach(kind, designation, source, body, keyword),
+            Some((Err(Expression::Tuple(parts)), source)) => Statement::ForeachParts(parts, source, body, keyword),
+            Some((Err(_), source)) => Statement::Foreach(TypeRef::Var(0), Designation::Discard, source, body, keyword),
+            None => Statement::Block(body),
         });
-        Designation::Tuple(parts.unwrap_or_default())
     }
 
     fn catch(&mut self, list: &mut Vec<Statement>) {

@@ -44,7 +44,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 11)
+        ProducerId::new("csharp/reach", 12)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -433,7 +433,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                     Some(fit) => i64::from(fit),
                     // Better than an object, which everything is.
-                    None if self.conversion(shape, &parameter).is_some() => 2,
+                    None if self.converts(shape, &parameter) => 2,
                     None => -100,
                 },
                 None => self.suits(&parameter, &arg.value),

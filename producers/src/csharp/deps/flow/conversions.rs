@@ -7,6 +7,11 @@ use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
+/// The types that a `switch` statement converts its value to.
+const SWITCHED: [&str; 11] = [
+    "sbyte", "byte", "short", "ushort", "int", "uint", "long", "ulong", "bool", "char", "string",
+];
+
 /// The name of implicit conversions.
 pub const IMPLICIT: &str = "op_Implicit";
 
@@ -21,6 +26,11 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes the implicit conversion that takes a value of the type `from` to the type `to`, if one of the two declares one that fits, and
     /// says whether there is one. `certain`: whether the code is sure to ask for it.
     pub(super) fn note_conversion(&mut self, value: &Expression, from: &Shape, to: &Shape, certain: bool) -> bool {
+        if let (Shape::Tuple(given), Shape::Tuple(wanted), Expression::Tuple(parts)) = (from, without_null(to), value) {
+            let noted = parts.iter().zip(given.iter().zip(wanted.iter()));
+            let noted = noted.map(|(part, ((_, from), (_, to)))| self.note_conversion(&part.value, from, to, certain));
+            return noted.fold(false, |any, noted| any | noted);
+        }
         let place = value
             .first_place()
             .filter(|_| !matches!(value, Expression::Literal(Literal::Default, _)));
@@ -29,6 +39,11 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The same, where no value stands for what is converted.
     pub(super) fn note_conversion_at(&mut self, place: u32, from: &Shape, to: &Shape, certain: bool) -> bool {
+        if let (Shape::Tuple(given), Shape::Tuple(wanted)) = (without_null(from), without_null(to)) {
+            let noted = given.iter().zip(wanted.iter());
+            let noted = noted.map(|((_, from), (_, to))| self.note_conversion_at(place, from, to, certain));
+            return noted.fold(false, |any, noted| any | noted);
+        }
         let Some((candidate, is_sure)) = self.conversion(from, to) else {
             return false;
         };
@@ -37,6 +52,31 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.used(&candidate.owner, IMPLICIT, place, certain && is_sure, Some(call));
         self.done(UseKind::Convert, noted, Some(place));
         true
+    }
+
+    /// Notes the conversion that takes the elements of a loop to its variable: an explicit one, too.
+    pub(super) fn note_loop_conversion(&mut self, place: u32, from: &Shape, to: &Shape) {
+        if !self.note_conversion_at(place, from, to, true) && from.is_known() {
+            let noted = self.uses();
+            self.cast(from, to, place);
+            self.done(UseKind::Convert, noted, Some(place));
+        }
+    }
+
+    /// Returns the type that a `switch` statement compares: of a type with one implicit conversion to a type of simple constants, that type.
+    pub(super) fn governing(&mut self, value: &'f Expression, subject: Shape) -> Shape {
+        let is_constant = |shape: &Shape| SWITCHED.iter().any(|name| predefined(name) == *without_null(shape));
+        let from_subject = |candidate: &Candidate<'a>| {
+            let parameters = candidate.parameters();
+            parameters.first().is_some_and(|(_, own)| own.key() == without_null(&subject).key())
+        };
+        let found = self.own_members(without_null(&subject), IMPLICIT).into_iter();
+        let mut found = found.filter(from_subject).map(|candidate| candidate.result()).filter(is_constant);
+        let (Some(only), None) = (found.next(), found.next()) else {
+            return subject;
+        };
+        self.note_conversion(value, &subject, &only, true);
+        only
     }
 
     /// Notes the conversions that take arguments of these shapes to the parameters.
@@ -83,7 +123,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let becomes = |from: &Shape, to: &Shape| {
             let is_to =
                 !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
-            is_to || self.conversion(from, to).is_some()
+            is_to || self.converts(from, to)
         };
         let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
         let all = std::iter::once(&common).chain(values.iter().map(|(_, shape)| shape));
@@ -140,6 +180,17 @@ impl<'f, 'a> Flow<'f, 'a> {
         let (rank, best) = fitting.reduce(|one, other| if other.0 > one.0 { other } else { one })?;
         let is_open = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
         Some((best.clone(), !is_open(from) && !is_open(to) && rank.0 > 0 && rank.1 > 0))
+    }
+
+    /// Whether a declared conversion takes values of one type to the other; of tuples, those of their parts.
+    pub(super) fn converts(&self, from: &Shape, to: &Shape) -> bool {
+        match (from, without_null(to)) {
+            (Shape::Tuple(given), Shape::Tuple(wanted)) if given.len() == wanted.len() => {
+                let mut parts = given.iter().zip(wanted.iter());
+                parts.all(|((_, from), (_, to))| self.conversion_rank(to, from, &mut []).is_some() || self.converts(from, to))
+            }
+            _ => self.conversion(from, to).is_some(),
+        }
     }
 
     /// Whether `null` is a value of a type.

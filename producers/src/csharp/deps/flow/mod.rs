@@ -7,6 +7,7 @@ mod attributes;
 mod call;
 mod composed;
 mod conversions;
+mod deconstruction;
 mod deferred;
 mod implied;
 mod locals;

@@ -3,9 +3,13 @@
 use super::conversions::{is_nullable, without_null};
 use super::value::pointed;
 use super::{Flow, UseKind, implied};
-use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Operator, Word};
+use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
+use std::rc::Rc;
+
+/// The parts of a tuple, each with its name.
+type TupleParts = [(Option<Rc<str>>, Shape)];
 
 impl<'f> Flow<'f, '_> {
     pub(super) fn operation(&mut self, class: Operator, operands: &'f [Expression], signs: &[Word], target: Option<&Shape>) -> Shape {
@@ -64,6 +68,9 @@ impl<'f> Flow<'f, '_> {
             "||" => Some("op_BitwiseOr"),
             _ => None,
         };
+        if let (Shape::Tuple(one), Shape::Tuple(other), "==" | "!=") = (left, right, sign.text.as_str()) {
+            self.compare_tuples(sides, one, other, sign);
+        }
         let given = given.or_else(|| {
             let name = short.filter(|_| left.key().is_some_and(|key| !key.starts_with(['~', '^'])))?;
             self.operator(name, &sides, &[left, right], sign.place)
@@ -77,8 +84,12 @@ impl<'f> Flow<'f, '_> {
                 || self.note_conversion(sides[1], right, &predefined("string"), true);
             return predefined("string");
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
-            // An operator of the language, or of .NET, takes what one side converts to.
-            _ = self.note_conversion(sides[0], left, right, true) || self.note_conversion(sides[1], right, left, true);
+            // An operator of the language, or of .NET, takes what one side converts to: that of the workspace's types before the other.
+            let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
+            _ = order.into_iter().any(|at| {
+                let (from, to) = if at == 0 { (left, right) } else { (right, left) };
+                self.note_conversion(sides[at], from, to, true)
+            });
         }
         match (class, given) {
             (_, Some(given)) => given,
@@ -87,6 +98,33 @@ impl<'f> Flow<'f, '_> {
                 let (own, first) = known;
                 let own = own.clone().or_else(|| is_own(right).then(|| right.clone()));
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
+            }
+        }
+    }
+
+    /// Notes the operators and conversions by which two tuples are compared, part by part.
+    fn compare_tuples(&mut self, sides: [&'f Expression; 2], one: &TupleParts, other: &TupleParts, sign: &Word) {
+        for (at, ((_, left), (_, right))) in one.iter().zip(other).enumerate() {
+            let parts = sides.map(|side| match side {
+                Expression::Tuple(parts) => parts.get(at).map(|part| &part.value),
+                _ => None,
+            });
+            match (parts, left, right) {
+                ([Some(first), Some(second)], Shape::Tuple(one), Shape::Tuple(other)) => {
+                    self.compare_tuples([first, second], one, other, sign);
+                }
+                ([Some(first), Some(second)], ..) => {
+                    let sides = [first, second];
+                    self.binary(Operator::Truth, sign, sides, left, right, (&None, left));
+                }
+                _ => {
+                    let name = implied::binary_name(&sign.text);
+                    let given = name.and_then(|name| self.operator(name, &[], &[left, right], sign.place));
+                    if given.is_none() {
+                        _ = self.note_conversion_at(sign.place, left, right, true)
+                            || self.note_conversion_at(sign.place, right, left, true);
+                    }
+                }
             }
         }
     }
@@ -139,7 +177,10 @@ impl<'f> Flow<'f, '_> {
                     Some(name) => _ = self.operator(name, &[right], &[&shape], sign.place),
                     None => {
                         let name = sign.text.strip_suffix('=').and_then(implied::binary_name);
-                        name.and_then(|name| self.operator(name, &[left, right], &[&target, &shape], sign.place));
+                        let given = name.and_then(|name| self.operator(name, &[left, right], &[&target, &shape], sign.place));
+                        if given.is_none() && name.is_some() {
+                            self.note_conversion(right, &shape, &target, true);
+                        }
                     }
                 }
                 if target.is_known() { target } else { shape }
@@ -147,28 +188,8 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    /// Assigns parts of a tuple, with the conversions of the values that stand there for them, or else at the sign.
-    fn assign_parts(&mut self, parts: &'f [Argument], shapes: &[Shape], right: Option<&'f Expression>, sign: u32) {
-        for (at, (part, shape)) in parts.iter().zip(shapes).enumerate() {
-            let value = match right {
-                Some(Expression::Tuple(values)) => values.get(at).map(|value| &value.value),
-                _ => None,
-            };
-            if let Expression::Tuple(inner) = &part.value {
-                let shapes = self.parts(shape, inner.len());
-                self.assign_parts(inner, &shapes, value, sign);
-                continue;
-            }
-            let target = self.assigned(&part.value, Some(shape));
-            match value {
-                Some(value) => self.note_conversion(value, shape, &target, true),
-                None => self.note_conversion_at(sign, shape, &target, true),
-            };
-        }
-    }
-
     /// The type of what an assignment gives a value.
-    fn assigned(&mut self, left: &'f Expression, target: Option<&Shape>) -> Shape {
+    pub(super) fn assigned(&mut self, left: &'f Expression, target: Option<&Shape>) -> Shape {
         let from = self.uses();
         let shape = self.value(left, target);
         let last = match left {

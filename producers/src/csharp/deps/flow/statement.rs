@@ -1,7 +1,7 @@
 //! Statements: scopes, locals, loops, what a body returns.
 
-use super::{Flow, Local, implied};
-use crate::csharp::code::ast::{Designation, Expression, Parameter, Statement, TypeRef};
+use super::{Flow, Local};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Parameter, Statement, TypeRef, Word};
 use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
@@ -54,19 +54,8 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Local(kind, locals) => self.local(kind, locals),
             Statement::Block(body) => self.block(body),
-            Statement::Foreach(kind, designation, source, body, keyword) => {
-                let locals = self.locals.len();
-                let source = self.value(source, None);
-                self.looped(&source, keyword.text == "await", keyword.place);
-                let element = self.world.element(&source);
-                let element = self.loop_variable(kind, element);
-                if let Designation::Tuple(names) = designation {
-                    self.split(&element, names, keyword.place);
-                }
-                self.declare(designation, &element);
-                self.statements(body);
-                self.locals.truncate(locals);
-            }
+            Statement::Foreach(kind, designation, source, body, keyword) => self.each(kind, designation, source, body, keyword),
+            Statement::ForeachParts(parts, source, body, keyword) => self.each_in_parts(parts, source, body, keyword),
             Statement::Function(function) => self.function(function),
             Statement::Attributes(attributes) => self.attributes_in_code(attributes),
             Statement::Using(resource, keyword) => {
@@ -88,6 +77,7 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Switch(value, sections) => {
                 let subject = self.value(value, None);
+                let subject = self.governing(value, subject);
                 let outside = self.locals.len();
                 for (labels, body) in sections {
                     let locals = self.locals.len();
@@ -109,13 +99,47 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
-    fn loop_variable(&mut self, kind: &'f TypeRef, element: Shape) -> Shape {
+    /// `foreach (T x in source)`.
+    fn each(&mut self, kind: &'f TypeRef, variable: &'f Designation, source: &'f Expression, body: &'f [Statement], keyword: &Word) {
+        let locals = self.locals.len();
+        let element = self.element(source, keyword);
+        let element = self.loop_variable(kind, element, keyword.place);
+        if let Designation::Tuple(names) = variable {
+            self.split(&element, names, keyword.place);
+        }
+        self.declare(variable, &element);
+        self.statements(body);
+        self.locals.truncate(locals);
+    }
+
+    /// `foreach ((a, T b) in source)`.
+    fn each_in_parts(&mut self, parts: &'f [Argument], source: &'f Expression, body: &'f [Statement], keyword: &Word) {
+        let locals = self.locals.len();
+        let element = self.element(source, keyword);
+        let shapes = self.deconstructed(&element, parts.len(), keyword.place);
+        self.assign_parts(parts, &shapes, None, keyword.place);
+        self.statements(body);
+        self.locals.truncate(locals);
+    }
+
+    /// Returns the type of what a loop gets from its source, and notes what it calls.
+    fn element(&mut self, source: &'f Expression, keyword: &Word) -> Shape {
+        let source = self.value(source, None);
+        self.looped(&source, keyword.text == "await", keyword.place);
+        self.world.element(&source)
+    }
+
+    fn loop_variable(&mut self, kind: &'f TypeRef, element: Shape, place: u32) -> Shape {
         match kind {
             TypeRef::Var(_) => {
                 self.touch(&element);
                 element
             }
-            written => self.shape_of_type(written),
+            written => {
+                let shape = self.shape_of_type(written);
+                self.note_loop_conversion(place, &element, &shape);
+                shape
+            }
         }
     }
 
@@ -170,84 +194,5 @@ impl<'f> Flow<'f, '_> {
             self.converted(value, &shape);
         }
         self.locals.push((&parameter.name, Local::Value(shape)));
-    }
-
-    /// Declares what a designation names.
-    pub(super) fn declare(&mut self, designation: &'f Designation, shape: &Shape) {
-        match designation {
-            Designation::Name(name) => self.locals.push((name, Local::Value(shape.clone()))),
-            Designation::Discard => {}
-            Designation::Tuple(names) => {
-                let parts = self.parts(shape, names.len());
-                for (name, part) in names.iter().zip(parts) {
-                    self.declare(name, &part);
-                }
-            }
-        }
-    }
-
-    /// Notes what the deconstruction of a value into names calls.
-    pub(super) fn split(&mut self, shape: &Shape, names: &[Designation], place: u32) {
-        let parts = self.deconstructed(shape, names.len(), place);
-        for (name, part) in names.iter().zip(&parts) {
-            if let Designation::Tuple(inner) = name {
-                self.split(part, inner, place);
-            }
-        }
-    }
-
-    /// Returns the parts of a deconstructed value, and notes the method that it calls.
-    pub(super) fn deconstructed(&mut self, shape: &Shape, count: usize, place: u32) -> Vec<Shape> {
-        let is_own = !self.is_outside(shape) && !matches!(shape, Shape::Tuple(_));
-        if is_own && let Some(parts) = self.own_parts(shape, count, Some(place)) {
-            return parts;
-        }
-        self.parts(shape, count)
-    }
-
-    /// Returns the parts that a method `Deconstruct` gives; notes its use at a place.
-    fn own_parts(&mut self, shape: &Shape, count: usize, place: Option<u32>) -> Option<Vec<Shape>> {
-        const NAME: &str = "Deconstruct";
-        let found = self.members_of(shape, NAME);
-        let mut chosen = found
-            .into_iter()
-            .find(|candidate| candidate.is_method() && candidate.parameters().len() == count);
-        let mut skip = 0;
-        if chosen.is_none() && shape.is_known() {
-            let extensions = self.extensions(shape, NAME, false);
-            chosen = extensions.into_iter().find(|candidate| candidate.parameters().len() == count + 1);
-            skip = 1;
-        }
-        let call = implied::call_of(&vec![Shape::Unknown; count], skip > 0);
-        match (&chosen, place) {
-            (Some(chosen), Some(place)) => self.used(&chosen.owner, NAME, place, true, Some(call)),
-            (None, Some(place)) if matches!(shape, Shape::Unknown) => self.guessed(NAME, place, Some(call)),
-            _ => {}
-        }
-        let parameters = chosen?.parameters().into_iter();
-        Some(parameters.skip(skip).map(|(_, shape)| shape).collect())
-    }
-
-    /// Returns the parts of a deconstructed value.
-    pub(super) fn parts(&mut self, shape: &Shape, count: usize) -> Vec<Shape> {
-        if !self.is_outside(shape)
-            && let Some(parts) = self.own_parts(shape, count, None)
-        {
-            return parts;
-        }
-        match shape {
-            Shape::Tuple(parts) if parts.len() == count => parts.iter().map(|(_, part)| part.clone()).collect(),
-            Shape::Named(key, args) if &**key == "~System.Collections.Generic.KeyValuePair`2" => args.to_vec(),
-            Shape::Named(key, _) if !key.starts_with(['~', '^']) => {
-                let mut found = Vec::new();
-                self.world.declared(shape, ".ctor", &mut found);
-                let fitting = found.iter().find(|candidate| candidate.parameters().len() == count);
-                fitting.map_or_else(
-                    || vec![Shape::Unknown; count],
-                    |candidate| candidate.parameters().into_iter().map(|(_, shape)| shape).collect(),
-                )
-            }
-            _ => vec![Shape::Unknown; count],
-        }
     }
 }
