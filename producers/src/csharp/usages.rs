@@ -3,7 +3,8 @@
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value whose type is not known, `~KEY#Member` → uses of a member of an interface of .NET,
 //! for which types of the workspace may answer, `~!#Name` → names that mean nothing: no local, member or type, and no member of a type that is
-//! known with all its bases. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text.
+//! known with all its bases, `~>#Name` → calls of an unknown method of that name that may dispatch a value of the workspace's types as a message.
+//! References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text.
 //! The binder works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
 use super::attribute_places;
@@ -15,7 +16,7 @@ use super::crefs;
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
-pub use super::deps::flow::{Call, MADE, NOTHING, UseKind};
+pub use super::deps::flow::{Call, MADE, NOTHING, SENT, UseKind, is_dispatcher};
 use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
@@ -68,7 +69,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 20)
+        ProducerId::new("csharp/usages", 21)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -393,7 +394,7 @@ impl Code<'_, '_> {
                     .filter(|_| *used.owner == *NOTHING && !matches!(piece, Piece::Attributes(_)));
                 name.is_some_and(|name| !locals.contains(name) && means_nothing(&laid, used.place, name))
             };
-            if !key.starts_with(['~', '^']) || is_answered() || is_nothing() {
+            if !key.starts_with(['~', '^']) || *used.owner == *SENT || is_answered() || is_nothing() {
                 let place = Place {
                     elsewhere: !used.certain && !used.owner.starts_with(['?', '~']),
                     kind: used.kind,

@@ -252,3 +252,16 @@ public static class Ops {
         ["2:81 convert", "3:55 convert", "5:42 convert", "5:79 convert"]
     );
 }
+
+#[test]
+fn messages_that_methods_of_packages_are_given_have_their_types() {
+    let world = World::of_texts(&[(
+        "A.cs",
+        "record Order(int Count); class U { Package.IMediator mediator; void A(Order given, int n) {
+  var order = new Order(1); mediator.Send(order, default); mediator.SendAsync<int>(given); Bus.Publish(order); Log(order); mediator.Send(n); } }",
+    )]);
+    assert_eq!(places_of(&world, "U", "~>#Send"), ["2:38 call"]);
+    assert_eq!(places_of(&world, "U", "~>#SendAsync"), ["2:69 call"]);
+    assert_eq!(places_of(&world, "U", "~>#Publish"), ["2:96 call"]);
+    assert!(places_of(&world, "U", "~>#Log").is_empty());
+}

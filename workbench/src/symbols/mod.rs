@@ -6,6 +6,7 @@ pub mod calls;
 pub mod contents;
 mod contracts;
 pub mod describe;
+mod dispatches;
 pub mod distance;
 pub mod file;
 pub mod fitting;

@@ -1,6 +1,7 @@
 //! Uses that a framework makes: a container makes a type that is registered with it and passes it where an interface is asked for; a mediator calls
 //! the handler of what is sent. They are told by the registration, and by the bases of the handler, and are never certain.
 
+use super::dispatches::{Dispatch, dispatches};
 use super::index::{Symbols, simple_name};
 use super::meaning::Candidate;
 use super::outputs::{Outputs, SymbolError, file_label, type_label};
@@ -54,6 +55,7 @@ pub fn label_wired<O: Outputs>(
     if types.is_empty() {
         return Ok(());
     }
+    let sent = dispatches(outputs, &handled.iter().flatten().cloned().collect())?;
     let keys: Vec<String> = types.into_iter().collect();
     let wanted: Vec<Subject> = keys.iter().map(|key| Subject::of_type(&Candidate::of(key, &[]))).collect();
     let uses: BTreeMap<&str, Usages> = keys
@@ -100,14 +102,29 @@ pub fn label_wired<O: Outputs>(
         }
         for message in handled {
             let made = uses.get(message.as_str()).into_iter().flat_map(|uses| &uses.certain);
-            let name = simple_name(&message);
-            for place in made.filter(|place| makes(&place.text, name) && !found.certain.contains(*place)) {
-                let why = format!("it handles {name}, which is made here");
-                found.possible.insert(place.clone(), Why::Wired(why));
-            }
+            label_handled(&message, made, sent.get(&message), found);
         }
     }
     Ok(())
+}
+
+/// Adds the uses of what handles a message: where the message is made, and where it is sent, once a line.
+fn label_handled<'p>(message: &str, made: impl Iterator<Item = &'p Place>, sent: Option<&BTreeSet<Dispatch>>, found: &mut Usages) {
+    let name = simple_name(message);
+    let mut lines: BTreeSet<(&str, u32)> = BTreeSet::new();
+    for place in made.filter(|place| makes(&place.text, name)) {
+        lines.insert((&place.file, place.line));
+        if !found.certain.contains(place) {
+            let why = format!("it handles {name}, which is made here");
+            found.possible.insert(place.clone(), Why::Wired(why));
+        }
+    }
+    for (place, method) in sent.into_iter().flatten() {
+        if !lines.contains(&(place.file.as_str(), place.line)) && !found.certain.contains(place) {
+            let why = format!("it handles {name}, which is passed to {method} here");
+            found.possible.insert(place.clone(), Why::Wired(why));
+        }
+    }
 }
 
 /// Types that a member handles, because its type is a handler of them.
@@ -228,6 +245,28 @@ class Api { Package.Mediator mediator; object Post() => mediator.Send(new Order(
         assert_eq!(wired("OrderHandler.Handle"), ["8:75 wired: it handles Order, which is made here"]);
         assert_eq!(wired("OrderHandler.HandleNone"), Vec::<String>::new());
         assert_eq!(wired("IShop.Price"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_message_in_a_variable_is_sent_where_the_variable_is_passed() {
+        let text = TEXT.replace(
+            "object Post() => mediator.Send(new Order(1));",
+            "object Post() {\nvar order = new Order(1);\nreturn mediator.Send(order, default);\n}
+object Put(Order order) => mediator.SendAsync(order);
+object Get() {\nOrder order = new(2);\nLog(order);\nreturn mediator.Publish(order);\n}
+object Make() => mediator.Send<int>(Given());\nOrder Given() => null; void Log(Order order) { }",
+        );
+        let why = |at: &str, method: &str| format!("{at} wired: it handles Order, which is passed to {method} here");
+        assert_eq!(
+            wired_in(&text, "OrderHandler.Handle"),
+            [
+                "9:17 wired: it handles Order, which is made here".to_owned(),
+                why("10:17", "Send"),
+                why("12:37", "SendAsync"),
+                why("16:17", "Publish"),
+                why("18:27", "Send"),
+            ]
+        );
     }
 
     #[test]

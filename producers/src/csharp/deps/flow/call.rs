@@ -96,13 +96,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         result
     }
 
-    /// A call of which nothing is known but what is written.
-    pub(super) fn unknown_call(&mut self, name: &Name, args: &'f [Argument]) -> Shape {
-        self.type_arguments(name);
-        self.arguments(args, &[]);
-        Shape::Unknown
-    }
-
     /// The types that a name's type arguments name.
     pub(super) fn type_arguments(&mut self, name: &Name) {
         for arg in &name.args {
