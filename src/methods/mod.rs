@@ -55,6 +55,7 @@ mod source;
 pub mod status;
 pub mod symbols;
 pub mod touch;
+mod uncompiled;
 mod usages;
 mod vectors;
 mod window;

@@ -2,6 +2,7 @@
 
 use super::resolved::{Resolved, resolved};
 use super::symbols::{Names, found_by_name, notes, page, resolution};
+use super::uncompiled::note_of_file;
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::build;
 use crate::commands::last_good;
@@ -262,6 +263,9 @@ impl Outline {
         let mut state = State::default().of_workspace(&names.flaws);
         if !also.is_empty() {
             state.notes.push(format!("of this name there is also {}", also.join(", ")));
+        }
+        if let Container::File(file) = container {
+            state.notes.extend(note_of_file(desk, file)?);
         }
         Ok(One {
             resolved: Resolved::gone(&container.name()),

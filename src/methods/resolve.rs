@@ -2,6 +2,7 @@
 
 use super::access::leads_out;
 use super::symbols::{notes, resolution};
+use super::uncompiled::note_of_name;
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -80,7 +81,9 @@ impl Method for Resolve {
         let mut state = match found.how {
             None | Some(How::Fuzzy) => {
                 desk.worsen(Code::Usage);
-                State::default().of_workspace(&names.flaws).empty(Empty::Unknown)
+                let mut state = State::default().of_workspace(&names.flaws).empty(Empty::Unknown);
+                state.notes.extend(note_of_name(desk, &self.symbol)?);
+                state
             }
             Some(_) => names.state(found.candidates.iter().flat_map(|one| &one.files)),
         };

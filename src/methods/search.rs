@@ -1,6 +1,7 @@
 //! `search`: finds types and members by name or meaning.
 
 use super::symbols::{learns, notes};
+use super::uncompiled::note_of_name;
 use super::vectors::{vector_of, vectors};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
@@ -101,6 +102,9 @@ impl Method for Search {
         let others = desk.other_names()?;
         let shown = other_languages::add_hits(&others, &names.symbols, &self.query(None), &mut page, shown);
         let mut state = State::default().of_workspace(&names.flaws).unread(&others.unread);
+        if page.total == 0 && page.filtered == 0 {
+            state.notes.extend(note_of_name(desk, &self.query)?);
+        }
         if page.total == 0 {
             let why = if page.filtered > 0 {
                 Empty::Filtered(page.filtered)

@@ -48,6 +48,7 @@ pub mod source;
 pub mod state;
 pub mod unbound;
 mod unbound_places;
+pub mod uncompiled;
 pub mod unimplemented;
 #[cfg(test)]
 mod unimplemented_tests;
