@@ -17,6 +17,7 @@ use engine::build::session::Session;
 use engine::build::watched::Moment;
 use engine::manifest::model::Rule;
 use engine::manifest::template::Piece;
+use engine::values::digest::Digest;
 use engine::values::table::write_table;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -33,6 +34,9 @@ use workbench::symbols::outputs::{ListedOutputs, Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
 use workbench::symbols::word_index::{WordIndex, WordSource};
 use workbench::workspace::Workspace;
+
+/// The tables that [`Symbols`] reads.
+const SYMBOL_TABLES: [&str; 3] = ["//index:types", "//index:members", "//index:declarations"];
 
 /// View of the workspace for one request.
 pub struct Desk<'c> {
@@ -74,10 +78,10 @@ pub trait Serving {
     fn later(&self, method: &'static str, arguments: Value);
     /// Returns the figures of the service.
     fn figures(&self) -> Service;
-    /// Returns the names of the workspace, if they are cached and no source changed since.
-    fn names(&self) -> Option<(Names, Moment)>;
-    /// Caches the names, true as of `moment`.
-    fn remember_names(&self, names: &Names, moment: Moment);
+    /// Returns the last names of the workspace and their moment; sources may have changed since.
+    fn names(&self) -> Option<(Names, Option<Moment>)>;
+    /// Caches the names, true as of `moment`; those of an overlay have none.
+    fn remember_names(&self, names: &Names, moment: Option<Moment>);
     /// Returns the last search index of types and its moment; sources may have changed since.
     fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)>;
     /// Caches the index, true as of `moment`.
@@ -292,27 +296,46 @@ impl<'c> Desk<'c> {
 
     /// Returns the names of the workspace as they are now.
     pub fn names(&mut self) -> Result<Names, Failed> {
-        if let Some((names, moment)) = self.memory().and_then(Serving::names) {
+        if let Some((names, Some(moment))) = self.memory().and_then(Serving::names)
+            && moment.stands()
+        {
             self.known = Some(moment);
             return Ok(names);
         }
-        let [types, members, declarations] = match self.reads_csharp()? {
-            true => {
-                let mut table = |label: &str| self.output(label).map(|shown| shown.bytes);
-                [table("//index:types")?, table("//index:members")?, table("//index:declarations")?]
-            }
-            false => [(); 3].map(|()| write_table(&BTreeMap::<&str, &[u8]>::new()).into()),
-        };
-        let host = self.memory();
+        let (symbols, tables) = self.read_symbols()?;
+        let (host, is_of_files) = (self.indexes, self.memory().is_some());
         let (_, session) = self.open()?;
         let names = Names {
-            symbols: Arc::new(Symbols::open(types, members, declarations)?),
+            symbols,
+            tables,
             flaws: Arc::new(flaws(session)?),
         };
-        if let (Some(host), Some(moment)) = (host, session.moment()) {
-            host.remember_names(&names, moment);
+        if let Some(host) = host.filter(|host| is_of_files || host.names().is_none()) {
+            host.remember_names(&names, session.moment().filter(|_| is_of_files));
         }
         Ok(names)
+    }
+
+    /// Reads the tables of all types and members, with their digests if a service keeps them. Tables with the digests of its last names are not read
+    /// again, so that an overlay without another declaration costs nothing here.
+    fn read_symbols(&mut self) -> Result<(Arc<Symbols>, Vec<Option<Digest>>), Failed> {
+        if !self.reads_csharp()? {
+            let [types, members, declarations] = [(); 3].map(|()| write_table(&BTreeMap::<&str, &[u8]>::new()).into());
+            return Ok((Arc::new(Symbols::open(types, members, declarations)?), Vec::new()));
+        }
+        let mut tables = Vec::new();
+        if let Some(host) = self.indexes {
+            let labels = SYMBOL_TABLES.map(str::to_owned);
+            tables = self.list_digests(&labels)?.into_iter().map(|(_, digest)| digest).collect();
+            let same = |names: &Names| names.tables == tables && !tables.contains(&None);
+            if let Some((names, _)) = host.names().filter(|(names, _)| same(names)) {
+                return Ok((names.symbols, tables));
+            }
+        }
+        let mut table = |label: &str| self.output(label).map(|shown| shown.bytes);
+        let [types, members, declarations] = SYMBOL_TABLES;
+        let symbols = Symbols::open(table(types)?, table(members)?, table(declarations)?)?;
+        Ok((Arc::new(symbols), tables))
     }
 
     /// Returns whether the manifest declares the C# index.

@@ -161,13 +161,13 @@ fn left_behind(checkout: &Checkout, jobs: &str) -> LeftBehind {
             blobs.insert(PathBuf::from(digest.to_string()), blob.to_vec());
         }
     }
-    let usage = store.usage().expect("a store");
+    let (usage, bytes) = (store.usage().expect("a store"), store.blob_bytes().expect("a store"));
     assert!(blobs.len() > 100, "{} blobs of {} targets", blobs.len(), outputs.len());
     blobs.append(&mut laid_out);
     LeftBehind {
         outputs,
         bytes: blobs,
-        counts: [usage.blobs, usage.blob_raw_bytes, usage.actions, usage.history_versions],
+        counts: [usage.blobs, bytes.raw, usage.actions, usage.history_versions],
     }
 }
 

@@ -180,6 +180,10 @@ impl Finish for Shown {
         &["//index:names"]
     }
 
+    fn shows(&self, label: &str) -> bool {
+        label == "//doc/docs/d0.txt:deps"
+    }
+
     fn followed(&self) -> &[&str] {
         &["//doc/docs/d1.txt:clean"]
     }
@@ -216,6 +220,36 @@ fn what_a_killed_build_left_to_lay_out_is_done_by_the_next_command() {
     clean.build(&["//..."]);
     assert_eq!(bench.world.outputs(), clean.world.outputs());
     assert!(bench.known(&["//..."]).is_some(), "now it is");
+}
+
+#[test]
+fn a_file_that_shows_states_is_written_again_when_one_of_them_changed_and_only_then() {
+    let mut bench = begun(3);
+    bench.finish = Arc::new(Shown { dies: false });
+    let shown = |bench: &Bench| String::from_utf8_lossy(&bench.world.outputs()["names"]).into_owned();
+    bench.build(&["//index:names"]);
+    assert!(shown(&bench).contains("None"), "{}", shown(&bench));
+    bench.finish = Arc::new(Shown { dies: true });
+    let other = bench.build(&["//doc/docs/d1.txt:deps"]);
+    assert_eq!(other.ran().len(), 2, "it ran, and the file was not looked at: {other:?}");
+    bench.finish = Arc::new(Shown { dies: false });
+    let own = bench.build(&["//doc/docs/d0.txt:deps"]);
+    assert_eq!((own.report.written, shown(&bench).contains("Current")), (1, true), "{own:?}");
+    bench.put("docs/d0.txt", "n0=other\n@n2\n");
+    bench.build(&["//index:names"]);
+    assert!(!shown(&bench).contains("Current"), "it is stale: {}", shown(&bench));
+    bench.build(&["//doc/docs/d0.txt:deps"]);
+    assert!(shown(&bench).contains("Current"), "{}", shown(&bench));
+    // It turns stale, and current again, without another output of anything.
+    let mut session = bench.session();
+    let mentions = session.graph.find("//doc/docs/d0.txt:mentions").expect("a node");
+    let patterns = bench.request(&["//doc/docs/d0.txt:mentions"], &How::default()).patterns;
+    session.invalidate(&patterns, &[mentions]).expect("a store");
+    drop(session);
+    bench.build(&["//doc/docs/d1.txt:deps"]);
+    assert!(!shown(&bench).contains("Current"), "{}", shown(&bench));
+    bench.build(&["//doc/docs/d0.txt:deps"]);
+    assert!(shown(&bench).contains("Current"), "{}", shown(&bench));
 }
 
 /// An output file about a document, and about the documents that it names.

@@ -73,10 +73,6 @@ pub struct StoreFigures {
     pub file_bytes: u64,
     /// Outputs in it.
     pub blobs: u64,
-    /// Their length.
-    pub blob_raw_bytes: u64,
-    /// Their length as stored.
-    pub blob_stored_bytes: u64,
     /// Results.
     pub actions: u64,
     /// Versions in History.
@@ -105,8 +101,6 @@ impl Method for Status {
             folder: folder.display().to_string(),
             file_bytes: usage.file_bytes,
             blobs: usage.blobs,
-            blob_raw_bytes: usage.blob_raw_bytes,
-            blob_stored_bytes: usage.blob_stored_bytes,
             actions: usage.actions,
             history_versions: usage.history_versions,
             set_aside_files: usage.set_aside_files,

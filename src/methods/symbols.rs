@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
 use std::sync::Arc;
 use workbench::aliases;
 use workbench::symbols::index::Symbols;
@@ -21,6 +22,8 @@ use workbench::workspace::WorkbenchError;
 pub struct Names {
     /// All types and members.
     pub symbols: Arc<Symbols>,
+    /// The digests of the tables that they were read from; empty if not known.
+    pub tables: Vec<Option<Digest>>,
     /// Files that do not parse.
     pub flaws: Arc<Flaws>,
 }

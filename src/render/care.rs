@@ -174,8 +174,6 @@ fn usage_json(usage: &Usage) -> Value {
     json!({
         "file_bytes": usage.file_bytes,
         "blobs": usage.blobs,
-        "blob_raw_bytes": usage.blob_raw_bytes,
-        "blob_stored_bytes": usage.blob_stored_bytes,
         "actions": usage.actions,
         "history_versions": usage.history_versions,
         "set_aside_files": usage.set_aside_files,
@@ -287,8 +285,8 @@ pub fn stats(stats: &Stats, now: u64) -> String {
         "{} in a file of {}: {}, {} as stored; {}\n",
         things(usage.actions, usage.blobs),
         size(usage.file_bytes),
-        size(usage.blob_raw_bytes),
-        size(usage.blob_stored_bytes),
+        size(stats.blob_bytes.raw),
+        size(stats.blob_bytes.stored),
         plural(usage.history_versions, "version")
     );
     let mut table = |head: &str, rows: Vec<(&str, &Share)>| {
@@ -385,6 +383,8 @@ fn age(seconds: u64) -> String {
 pub fn stats_json(stats: &Stats) -> Value {
     json!({
         "usage": usage_json(&stats.usage),
+        "blob_raw_bytes": stats.blob_bytes.raw,
+        "blob_stored_bytes": stats.blob_bytes.stored,
         "producers": stats.producers,
         "families": stats.families,
         "classes": {"cheap": stats.cheap, "paid": stats.paid},

@@ -13,11 +13,10 @@ pub fn text(status: &Standing, style: Style) -> String {
     match &status.store {
         Some(usage) => {
             line("store", format!("{} in {}", size(usage.file_bytes), printable(&usage.folder)));
-            let kept = format!("{} ({} as stored)", size(usage.blob_raw_bytes), size(usage.blob_stored_bytes));
             line(
                 "",
                 format!(
-                    "{} outputs, {kept}; {} results, {} versions",
+                    "{} outputs, {} results, {} versions",
                     count(usage.blobs),
                     count(usage.actions),
                     count(usage.history_versions)

@@ -109,7 +109,7 @@ pub struct Host {
     /// The right to read beside a build.
     beside: Turn,
     warm: Warm,
-    names: Mutex<Option<(Names, Moment)>>,
+    names: Mutex<Option<(Names, Option<Moment>)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
     words: Mutex<HashMap<WordSource, KnownWords>>,
     /// Last graph that a request loaded.
@@ -525,12 +525,11 @@ impl Serving for Seat<'_> {
         self.host.figures()
     }
 
-    fn names(&self) -> Option<(Names, Moment)> {
-        let known = self.host.names.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        known.filter(|(_, moment)| moment.stands())
+    fn names(&self) -> Option<(Names, Option<Moment>)> {
+        self.host.names.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn remember_names(&self, names: &Names, moment: Moment) {
+    fn remember_names(&self, names: &Names, moment: Option<Moment>) {
         *self.host.names.lock().unwrap_or_else(PoisonError::into_inner) = Some((names.clone(), moment));
     }
 

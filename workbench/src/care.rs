@@ -7,7 +7,7 @@ use engine::store::disk::verify::{Harm, Verified};
 use engine::store::ledger::{LedgerEntry, Outcome};
 use engine::store::pins::{Pin, row_key};
 use engine::store::records::{ActionRecord, Class, HistoryRecord};
-use engine::store::{Commit, Inventory, Part, Store, StoreError, Usage, ViewId};
+use engine::store::{BlobBytes, Commit, Inventory, Part, Store, StoreError, Usage, ViewId};
 use engine::values::label::Label;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,6 +141,8 @@ impl Builds {
 pub struct Stats {
     /// Usage of the whole store.
     pub usage: Usage,
+    /// Length of its blobs.
+    pub blob_bytes: BlobBytes,
     /// Results by producer, without its version.
     pub producers: BTreeMap<String, Share>,
     /// Results by the family of their label.
@@ -168,6 +170,7 @@ pub struct Stats {
 pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
     let mut stats = Stats {
         usage: disk.usage()?,
+        blob_bytes: disk.blob_bytes()?,
         ..Stats::default()
     };
     disk.each_action(|_, record| {

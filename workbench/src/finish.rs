@@ -20,6 +20,10 @@ impl Finish for States {
         &[INDEX]
     }
 
+    fn shows(&self, label: &str) -> bool {
+        label.starts_with("//types/") && label.ends_with(":semantic")
+    }
+
     fn shows_times(&self) -> bool {
         self.with_times
     }
@@ -135,7 +139,7 @@ mod tests {
             blob.push(b'\n');
             let status = |state, error: Option<&str>| NodeStatus {
                 state,
-                last_error: error.map(|error| FailedTry::once(Diagnostic::error(ErrorCode::E_REFUSED, error))),
+                last_error: error.map(|error| Box::new(FailedTry::once(Diagnostic::error(ErrorCode::E_REFUSED, error)))),
                 ..NodeStatus::NONE
             };
             let order = [

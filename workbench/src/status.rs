@@ -6,6 +6,7 @@ use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::engine::EngineError;
 use engine::build::outlook::Outlook;
 use engine::build::query::{NodeState, NodeStatus};
+use engine::build::ruled_nodes::RuledNodes;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::manifest::model::Rule;
@@ -16,7 +17,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::pages;
 use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// The target of a summary.
@@ -52,6 +53,15 @@ impl Counts {
             NodeState::None => &mut self.none,
         };
         *count += 1;
+    }
+
+    fn add_all(&mut self, other: Self) {
+        self.current += other.current;
+        self.stale += other.stale;
+        self.maybe_stale += other.maybe_stale;
+        self.pending += other.pending;
+        self.generating += other.generating;
+        self.none += other.none;
     }
 }
 
@@ -112,24 +122,9 @@ pub struct Status {
 /// # Errors
 /// When the manifest is wrong, or the store or the sources cannot be read.
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
-    let rules = &session.rules;
-    let (mut ids, mut rule_of) = (Vec::new(), Vec::new());
-    // By key of a type: whether the graph has a summary of it.
-    let mut types: HashMap<Box<str>, bool> = HashMap::new();
-    session.graph.each_label(|id, label| {
-        let Some(found) = rules.find(label) else { return };
-        ids.push(id);
-        rule_of.push(found.rule);
-        let rule = rules.rule(found.rule);
-        if is_of_types(rule) {
-            let is_summary = target_name(rule) == SUMMARY;
-            match types.get_mut(found.value) {
-                Some(summarised) => *summarised |= is_summary,
-                None => drop(types.insert(found.value.into(), is_summary)),
-            }
-        }
-    });
-    let (statuses, outlook) = session.standings(&ids)?;
+    let nodes = session.ruled_nodes();
+    let ids = &nodes.ids;
+    let (statuses, outlook) = session.standings(ids)?;
     let mut states: Vec<NodeState> = statuses.into_iter().map(|status| status.state).collect();
     let generating = generating::labels(&workspace.root);
     for (&id, state) in ids.iter().zip(&mut states) {
@@ -148,32 +143,24 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         outlook,
         ..Status::default()
     };
-    for (&number, state) in rule_of.iter().zip(&states) {
+    let mut of_rules: BTreeMap<u32, Counts> = BTreeMap::new();
+    for (&number, state) in nodes.rules.iter().zip(&states) {
+        of_rules.entry(number).or_default().add(*state);
+    }
+    for (number, counts) in of_rules {
         let rule = session.rules.rule(number);
-        let target = target_name(rule);
-        if !status.targets.contains_key(target) {
-            status.targets.insert(target.to_owned(), Counts::default());
-        }
-        status
-            .targets
-            .get_mut(target)
-            .expect("invariant: it was just put there")
-            .add(*state);
-        if target == SUMMARY && is_of_types(rule) {
-            status.semantic.add(*state);
+        status.targets.entry(target_name(rule).to_owned()).or_default().add_all(counts);
+        if target_name(rule) == SUMMARY && is_of_types(rule) {
+            status.semantic.add_all(counts);
         }
     }
     // A first build stores its graph only at its end.
     let begun = generating.iter().filter(|label| session.graph.find(label).is_none());
     status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
     status.types = counted(session)?;
-    // Targets of a removed type stay in the graph until a build requests them.
-    if status.types > 0 && types.len() != status.types {
-        retain_listed(session, &mut types)?;
-    }
-    status.semantic.none += types.values().filter(|summarised| !**summarised).count();
+    status.semantic.none += types_without_summary(session, &nodes, status.types)?;
     status.health = Health::read(session)?;
-    said(session, &ids, &states, &mut status)?;
+    said(session, ids, &states, &mut status)?;
     Ok(status)
 }
 
@@ -192,18 +179,35 @@ fn is_of_types(rule: &Rule) -> bool {
     rule.inner.is_none() && matches!(head, Some(Piece::Text(text)) if text.starts_with("//types/"))
 }
 
-/// Keeps the types that `//index:types` lists, and adds those without a target.
-fn retain_listed(session: &Session, types: &mut HashMap<Box<str>, bool>) -> Result<(), WorkbenchError> {
-    let last = session.last(TYPES)?;
-    let listed = last
-        .map(|last| session.engine.store.output(&last.filed.output))
-        .transpose()?
-        .flatten();
-    if let Some(table) = listed.as_deref().and_then(Table::open) {
-        let keys = table.keys();
-        *types = keys.map(|key| (key.into(), types.get(key).copied().unwrap_or_default())).collect();
+/// Counts the types without a summary in the graph: of those with targets, or if `//index:types` has another number of them, `count`, of those that it
+/// lists. Targets of a removed type stay in the graph until a build requests them.
+fn types_without_summary(session: &Session, nodes: &RuledNodes, count: usize) -> Result<usize, WorkbenchError> {
+    let rules = session.rules.manifest().rules.iter();
+    let summaries: Vec<Option<bool>> = rules.map(|rule| is_of_types(rule).then(|| target_name(rule) == SUMMARY)).collect();
+    // By value: whether the type has a summary; none for what is no type.
+    let mut types: Vec<Option<bool>> = vec![None; nodes.values.len()];
+    for (&rule, &value) in nodes.rules.iter().zip(&nodes.value_of) {
+        types[value as usize] = types[value as usize].max(summaries[rule as usize]);
     }
-    Ok(())
+    let (of, summarised) = (types.iter().flatten().count(), types.iter().flatten().filter(|has| **has).count());
+    if count == 0 || of == count {
+        return Ok(of - summarised);
+    }
+    let Some(last) = session.last(TYPES)? else {
+        return Ok(of - summarised);
+    };
+    let listed = session.engine.store.output(&last.filed.output)?;
+    let Some(table) = listed.as_deref().and_then(Table::open) else {
+        return Ok(of - summarised);
+    };
+    let with_summary: HashSet<&str> = nodes
+        .values
+        .iter()
+        .zip(&types)
+        .filter(|(_, has)| **has == Some(true))
+        .map(|(name, _)| &**name)
+        .collect();
+    Ok(table.keys().filter(|key| !with_summary.contains(key)).count())
 }
 
 fn counted(session: &Session) -> Result<usize, WorkbenchError> {

@@ -195,10 +195,10 @@ impl Session {
         }
         let committing = Instant::now();
         let results = leftover.results.len();
-        let generation = self.state.generation;
         let has_run = report.tally.ran + report.tally.failed > 0;
         let has_made = has_run || results + leftover.ledger.len() > 0;
-        let renews = (has_made || !laid.finished.is_empty()) && exports_read.is_some_and(|exports| self.renews(exports));
+        let may_show_others = self.may_show_other_states();
+        let renews = (has_made && may_show_others || !laid.finished.is_empty()) && exports_read.is_some_and(|exports| self.renews(exports));
         leftover.left.files = renews;
         exports.as_ref().map_or(Ok(()), LazyExports::check)?;
         let keeping = Cancel::announce_commit();
@@ -214,13 +214,14 @@ impl Session {
         if committed && results > 0 {
             observer.event(&Event::Committed { results });
         }
-        let has_changed = self.state.generation != generation || has_run || !laid.finished.is_empty() || unfinished.files;
-        if let (true, true, false, Some(exports)) = (committed, has_changed, report.cancelled, &exports) {
+        let may_differ = may_show_others || !laid.finished.is_empty() || unfinished.files;
+        if let (true, true, false, Some(exports)) = (committed, may_differ, report.cancelled, &exports) {
             let (written, failures) = self.renew(&request.digest, exports, &laid.placed, (observer, cancel))?;
             report.written += written;
             report.not_laid_out += failures.len();
             report.no_space |= failures.iter().any(|why| why.code == ErrorCode::E_NO_SPACE);
             report.failures.extend(failures);
+            self.graph.forget_state_changes();
         }
         Ok(committed.then_some(report))
     }
@@ -323,10 +324,7 @@ fn settle_targets(
     }
     observer.phase(&Phase::ended_now("make", making));
     if request.outputs {
-        report.outputs = targets
-            .iter()
-            .map(|&id| if run.is_stopped() { Ok(None) } else { run.blob(id) })
-            .collect::<Result<_, _>>()?;
+        report.outputs = run.blobs(targets)?;
     }
     if let Some(marked) = marked {
         report.outlook = Some(report_outlook(run, &marked, engine, observer)?);

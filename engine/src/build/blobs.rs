@@ -156,6 +156,18 @@ impl Blobs {
         pieces::readable(blob, |digest| self.page(digest))
     }
 
+    /// Returns an output as its readers see it; `None` if a blob of it is missing.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn readable_output(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        match self.get(digest)?.map(|blob| self.readable(&blob)).transpose() {
+            Ok(blob) => Ok(blob),
+            Err(Lack::Piece) => Ok(None),
+            Err(Lack::Broken(error)) => Err(error),
+        }
+    }
+
     /// Returns the files of the tree whose root folder a blob is.
     ///
     /// # Errors

@@ -59,7 +59,7 @@ impl Finder<'_, '_> {
         let history = self.store.history(self.view, &self.run.graph().node(node).label)?;
         Ok(Version {
             node,
-            key: self.before.keys.get(&node).copied(),
+            key: self.key_before(node),
             build: history.last().and_then(|version| version.build),
         })
     }
@@ -67,9 +67,7 @@ impl Finder<'_, '_> {
     /// Whether a version was known to be current when the last build ended: then it had read the last version of each input, even if it was built
     /// long before these.
     fn was_current(&self, version: &Version) -> bool {
-        version.key.is_some()
-            && self.before.keys.get(&version.node) == version.key.as_ref()
-            && !self.before.unsettled.contains(version.node)
+        version.key.is_some() && self.key_before(version.node) == version.key && !self.before.unsettled.contains(version.node)
     }
 
     /// Returns the version of an input that `reader` read. Of several with the same output, prefers one whose inputs the readers on the path
@@ -193,7 +191,7 @@ impl Finder<'_, '_> {
         {
             let params = &before.manifest().producers[before.rule(rule.rule).producer as usize].params;
             let then = self.run.key_with(params, id, &planned).map(|(key, _)| key);
-            if then.as_ref() == self.before.keys.get(&id) {
+            if then == self.key_before(id) {
                 let parameters = redefinitions(before, self.run.rules, &label).into_iter();
                 found.extend(parameters.filter(|one| matches!(one, Redefinition::Parameter { .. })));
             }
@@ -299,7 +297,7 @@ impl Finder<'_, '_> {
                         let read = self.read_by(&version, input, node, &read)?;
                         self.next(&read)?.map(|_| read)
                     }
-                    (Some(node), Moved::Added { .. }) if self.before.keys.contains_key(&node) => None,
+                    (Some(node), Moved::Added { .. }) if self.key_before(node).is_some() => None,
                     (Some(node), _) => Some(self.read_by(&version, input, node, &read)?),
                 };
             }
@@ -344,7 +342,7 @@ impl Finder<'_, '_> {
         let is_recorded = self.record(version)?.is_some();
         let reason = match self.before.reasons.get(&id) {
             Some(reason) => reason.clone(),
-            None if !self.before.keys.contains_key(&id) => Reason::New,
+            None if self.key_before(id).is_none() => Reason::New,
             None if !is_recorded && self.is_settled(id) => Reason::BuiltSince,
             None if self.before.redefined => Reason::DefinitionChanged,
             None => Reason::LeftStale,

@@ -78,7 +78,8 @@ impl Session {
         commit
             .rows
             .extend(leftover.ledger.iter().map(crate::store::ledger::LedgerEntry::to_row));
-        let shows_states = leftover.left.files || has_changes && exports.is_some_and(|exports| self.renews(exports));
+        let may_show_others = has_changes && self.may_show_other_states();
+        let shows_states = leftover.left.files || may_show_others && exports.is_some_and(|exports| self.renews(exports));
         let unfinished = self.unfinished_row(shows_states, &commit.history)?;
         commit.rows.extend(unfinished);
         commit.rows.extend(self.made_again());
@@ -164,6 +165,15 @@ impl Session {
             .inspect_err(|error| self.write_error = Some(error.clone()))?;
         self.seen.due = None;
         Ok(())
+    }
+
+    /// Whether a file that shows states may have to show other ones than when it was written. Where no node is stale, the state of a node is told by
+    /// whether it has a result.
+    pub(super) fn may_show_other_states(&self) -> bool {
+        let (finish, changes) = (&self.engine.finish, self.graph.state_changes());
+        let is_of_files = |label: &str| finish.labels().contains(&label) || finish.shows(label);
+        let mut changed = changes.results.iter().filter_map(|&id| self.graph.get(id));
+        changes.had_stale || changes.has_removed || !self.graph.stale_set().is_empty() || changed.any(|node| is_of_files(&node.label))
     }
 
     /// Whether any laid-out file shows the states of nodes.

@@ -11,8 +11,8 @@ use super::run::dry_run::Certainty;
 use super::run::{How, Run};
 use super::session::Session;
 use super::shared_records;
-use crate::graph::NodeId;
 use crate::graph::stale::{self, StaleSet};
+use crate::graph::{Graph, NodeId};
 use crate::manifest::compiled;
 use crate::planning::key::KeyField;
 use crate::planning::rules::RuleIndex;
@@ -137,7 +137,7 @@ impl Session {
         })?;
         explanation.versions = history.chunk_by(|one, next| one.key == next.key).count();
         // The same key may occur twice in a row, if a graph had to be planned again.
-        if let Some(latest) = history.last().filter(|latest| before.keys.get(&id) == Some(&latest.key))
+        if let Some(latest) = history.last().filter(|latest| before.key(&self.graph, id) == Some(latest.key))
             && let Some(earlier) = history.iter().rev().find(|version| version.key != latest.key)
         {
             let span = (earlier.build, latest.build);
@@ -163,8 +163,12 @@ impl Session {
 pub(super) struct Before {
     /// Why marks began, by node at which they did.
     pub(super) reasons: FxHashMap<NodeId, Reason>,
-    /// Action key of each node's last output.
-    pub(super) keys: FxHashMap<NodeId, ActionKey>,
+    /// The nodes that existed.
+    existing: StaleSet,
+    /// Those that a dry run may change: the stale ones and their readers.
+    tainted: StaleSet,
+    /// The action keys of the last outputs of `tainted`.
+    keys: FxHashMap<NodeId, ActionKey>,
     /// Marked nodes, without their readers.
     marked: FxHashSet<NodeId>,
     /// Nodes not known to be current when the last build ended. All others had read the last version of each input.
@@ -180,15 +184,33 @@ impl Before {
     fn of(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };
+        let tainted = stale::taint(&session.graph, &session.links);
+        let mut existing = StaleSet::default();
+        session.graph.ids().for_each(|id| _ = existing.set(id, true));
         Ok(Self {
             rules,
             reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
-            keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
+            keys: tainted
+                .iter()
+                .filter_map(|id| Some((id, session.graph.get(id)?.result?.key)))
+                .collect(),
+            tainted,
+            existing,
             marked: marked(&session.graph),
             unsettled: stale::spread(&StaleSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
             redefined: session.is_redefined(),
             replaced: session.replaced_rules()?,
         })
+    }
+}
+
+impl Before {
+    /// Returns the action key of a node's last output before the dry run. `graph` is that of after.
+    pub(super) fn key(&self, graph: &Graph, id: NodeId) -> Option<ActionKey> {
+        match self.tainted.contains(id) {
+            true => self.keys.get(&id).copied(),
+            false => graph.get(id).filter(|_| self.existing.contains(id))?.result.map(|filed| filed.key),
+        }
     }
 }
 
@@ -236,9 +258,14 @@ pub(super) struct Finder<'a, 'r> {
 }
 
 impl Finder<'_, '_> {
+    /// Returns the action key of a node's last output before the dry run.
+    pub(super) fn key_before(&self, id: NodeId) -> Option<ActionKey> {
+        self.before.key(self.run.graph(), id)
+    }
+
     fn explanation(&mut self, id: NodeId) -> Result<Explanation, EngineError> {
         let label = self.run.graph().node(id).label.clone();
-        let made = self.before.keys.get(&id).copied();
+        let made = self.key_before(id);
         self.run.settle_all(&[id])?;
         let how = self.run.how(id);
         let planned = self.run.planned(id)?;
@@ -266,7 +293,7 @@ impl Finder<'_, '_> {
         }
         let status = node_status(self.run, id, made.is_some(), self.remarks)?;
         let standing = status.state;
-        let mut failure = status.last_error.as_ref().map(FailedTry::diagnostic);
+        let mut failure = status.last_error.as_deref().map(FailedTry::diagnostic);
         if !matches!(standing, NodeState::Current | NodeState::Pending) {
             let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
             failure = failed.map(|failed| failed.why.clone());

@@ -41,6 +41,9 @@ pub trait Finish: Send + Sync {
     /// Returns the labels of the nodes whose files contain more than their blobs.
     fn labels(&self) -> &[&str];
 
+    /// Whether one of these files may show the state of the node of that label.
+    fn shows(&self, label: &str) -> bool;
+
     /// Whether a file may contain the time of its output.
     fn shows_times(&self) -> bool {
         false
@@ -61,6 +64,10 @@ pub struct Plain;
 impl Finish for Plain {
     fn labels(&self) -> &[&str] {
         &[]
+    }
+
+    fn shows(&self, _: &str) -> bool {
+        false
     }
 
     fn finish(&self, _: &OutputToFinish<'_>, _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {

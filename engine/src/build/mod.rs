@@ -44,6 +44,7 @@ mod remote_queue;
 mod renew;
 pub mod request;
 mod requested_rows;
+pub mod ruled_nodes;
 mod run;
 pub mod session;
 mod session_sharing;

@@ -85,7 +85,7 @@ pub struct NodeStatus {
     /// The state.
     pub state: NodeState,
     /// The failure of its last try, or of the node that it waits for, if pending.
-    pub last_error: Option<FailedTry>,
+    pub last_error: Option<Box<FailedTry>>,
     /// The target or answer that it waits for, if pending without a failed try of its own.
     pub waits_for: Option<Wait>,
 }
@@ -361,13 +361,13 @@ pub(super) fn node_status(
         waits_for,
     };
     if let Some(failure) = failure_now(run, id, remarks)? {
-        return Ok(pending(Some(failure), None));
+        return Ok(pending(Some(Box::new(failure)), None));
     }
     let label = &*run.graph().node(id).label;
     // If it failed with other inputs, the outcome of the next try is unknown.
     if let Some(remark) = remarks.get(label).filter(|remark| remark.waits && remark.failure.is_none()) {
         return Ok(match end_of_wait(remarks, label) {
-            Some((last, why)) => pending(why.failure.clone(), Some(Wait::Target(last.to_owned()))),
+            Some((last, why)) => pending(why.failure.clone().map(Box::new), Some(Wait::Target(last.to_owned()))),
             None => pending(None, remark.waits_for.clone()),
         });
     }

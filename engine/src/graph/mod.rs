@@ -6,6 +6,7 @@
 pub mod lookups;
 pub mod pages;
 pub mod stale;
+pub mod state_changes;
 pub mod walk;
 
 use crate::values::digest::{ActionKey, Digest};
@@ -92,6 +93,7 @@ pub struct Graph {
     dirty_pages: std::collections::BTreeSet<u32>,
     dirty_links: std::collections::BTreeSet<u32>,
     dirty_stale: bool,
+    state_changes: state_changes::StateChanges,
     lookups: lookups::LookupTable,
     damaged: Cell<bool>,
 }
@@ -290,7 +292,7 @@ impl Graph {
         };
         self.index(id);
         self.dirty_links.insert(id / pages::LINKS);
-        self.set_stale(NodeId(id), true);
+        self.dirty_stale |= self.stale.set(NodeId(id), true);
         self.touch(NodeId(id));
         NodeId(id)
     }
@@ -311,6 +313,7 @@ impl Graph {
         *self.record_mut(id) = Record::default();
         self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);
+        self.state_changes.has_removed = true;
         self.lookups.set(id, None);
         self.set_stale(id, false);
         self.touch(id);
@@ -323,6 +326,7 @@ impl Graph {
         let previous = node.result.replace(result);
         if previous != Some(result) {
             self.touch(id);
+            self.state_changes.results.insert(id);
         }
         if previous.is_none() {
             self.briefs[id.index()].has_result = true;
@@ -336,6 +340,7 @@ impl Graph {
     pub fn forget_result(&mut self, id: NodeId) {
         if self.has_result(id) {
             self.node_mut(id).result = None;
+            self.state_changes.results.insert(id);
             self.briefs[id.index()].has_result = false;
             self.dirty_links.insert(id.0 / pages::LINKS);
             self.touch(id);
@@ -403,6 +408,20 @@ impl Graph {
     /// Sets or clears a node's stale mark.
     pub fn set_stale(&mut self, id: NodeId, stale: bool) {
         self.dirty_stale |= self.stale.set(id, stale);
+        self.state_changes.had_stale |= stale;
+    }
+
+    /// Returns what may have changed the states of nodes.
+    pub fn state_changes(&self) -> &state_changes::StateChanges {
+        &self.state_changes
+    }
+
+    /// Forgets [`Self::state_changes`]: whatever shows states shows the present ones.
+    pub fn forget_state_changes(&mut self) {
+        self.state_changes = state_changes::StateChanges {
+            had_stale: !self.stale.is_empty(),
+            ..Default::default()
+        };
     }
 
     /// Returns the set of stale nodes.

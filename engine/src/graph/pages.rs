@@ -9,6 +9,7 @@
 //! in `Part::State`.
 
 use super::lookups::LookupTable;
+use super::state_changes::StateChanges;
 use super::{Brief, Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest, Skeleton, StoredReads};
 use crate::values::digest::{ActionKey, Digest};
 use std::ops::Range;
@@ -42,6 +43,7 @@ impl Graph {
             source: Some(source),
             ..Self::default()
         };
+        graph.state_changes.had_stale = !graph.stale.is_empty();
         graph
             .pages
             .resize_with(graph.briefs.len().div_ceil(RECORDS as usize), std::cell::OnceCell::new);
@@ -58,6 +60,10 @@ impl Graph {
             dirty_pages: records.into_iter().collect(),
             dirty_links: links.into_iter().collect(),
             dirty_stale: true,
+            state_changes: StateChanges {
+                had_stale: true,
+                ..StateChanges::default()
+            },
             lookups: LookupTable::instead(lookups),
             ..Self::default()
         }
@@ -120,6 +126,11 @@ impl Graph {
             self.damaged.set(true);
         }
         label.map(visit)
+    }
+
+    /// Whether nodes came, went or read others than when the graph was loaded.
+    pub fn has_changed_links(&self) -> bool {
+        !self.dirty_links.is_empty()
     }
 
     /// Estimates how many nodes changed since loading: all of the pages to write.

@@ -29,12 +29,17 @@ impl StaleSet {
         true
     }
 
+    /// Whether it has no member.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
     /// Returns all members, sorted.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> {
         (0u32..).zip(&self.words).flat_map(|(at, &word)| {
-            (0..64)
-                .filter(move |bit| word >> bit & 1 == 1)
-                .map(move |bit| NodeId(at * 64 + bit))
+            let without_lowest_bit = |rest: &u64| Some(rest & (rest - 1)).filter(|&rest| rest != 0);
+            std::iter::successors(Some(word).filter(|&word| word != 0), without_lowest_bit)
+                .map(move |rest| NodeId(at * 64 + rest.trailing_zeros()))
         })
     }
 
@@ -115,6 +120,7 @@ mod tests {
                 let changed = if stale { model.insert(id) } else { model.remove(&id) };
                 prop_assert_eq!(set.set(NodeId(id), stale), changed);
             }
+            prop_assert_eq!(set.is_empty(), model.is_empty());
             prop_assert!(set.iter().map(|id| id.0).eq(model.iter().copied()));
             let stored = StaleSet::from_bytes(&set.to_bytes());
             prop_assert_eq!(stored, Some(set));

@@ -74,6 +74,11 @@ impl Links {
         walk.discovered
     }
 
+    /// Whether these are the same links in memory, not only equal ones.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.starts, &other.starts)
+    }
+
     /// Returns the number of direct readers of `id`.
     pub fn reader_count(&self, id: NodeId) -> usize {
         self.readers(id).len()

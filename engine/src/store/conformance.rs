@@ -5,7 +5,7 @@ use super::disk::{DiskOptions, DiskStore};
 use super::memory::MemoryStore;
 use super::records::{ActionRecord, HistoryRecord, NewResult};
 use super::views::ViewRecord;
-use super::{Commit, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
+use super::{BlobBytes, Commit, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -251,13 +251,12 @@ fn what_is_there_is_counted(store: &dyn Inventory) {
         Usage {
             file_bytes: 0,
             blobs: 2,
-            blob_raw_bytes: 8,
-            blob_stored_bytes: 8,
             actions: 3,
             history_versions: 1,
             ..Usage::default()
         }
     );
+    assert_eq!(store.blob_bytes().unwrap(), BlobBytes { raw: 8, stored: 8 });
 }
 
 fn uses_and_checkouts_are_remembered(store: &dyn Inventory) {

@@ -4,7 +4,7 @@
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::{VIEW_KEY, ViewRecord};
-use super::{Commit, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId, pins};
+use super::{BlobBytes, Commit, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId, pins};
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -138,15 +138,17 @@ impl Store for MemoryStore {
 impl Inventory for MemoryStore {
     fn usage(&self) -> Result<Usage, StoreError> {
         let tables = self.tables();
-        let bytes = tables.blobs.values().map(|blob| blob.len() as u64).sum();
         Ok(Usage {
             blobs: tables.blobs.len() as u64,
-            blob_raw_bytes: bytes,
-            blob_stored_bytes: bytes,
             actions: tables.actions.len() as u64,
             history_versions: tables.history.values().map(|versions| versions.len() as u64).sum(),
             ..Usage::default()
         })
+    }
+
+    fn blob_bytes(&self) -> Result<BlobBytes, StoreError> {
+        let bytes = self.tables().blobs.values().map(|blob| blob.len() as u64).sum();
+        Ok(BlobBytes { raw: bytes, stored: bytes })
     }
 
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {

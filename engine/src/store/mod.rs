@@ -339,10 +339,6 @@ pub struct Usage {
     pub file_bytes: u64,
     /// Number of blobs recorded.
     pub blobs: u64,
-    /// Their total length.
-    pub blob_raw_bytes: u64,
-    /// Their total length as stored.
-    pub blob_stored_bytes: u64,
     /// Number of action records.
     pub actions: u64,
     /// Number of versions in History, of all views.
@@ -353,13 +349,28 @@ pub struct Usage {
     pub set_aside_bytes: u64,
 }
 
-/// Counts of a store's contents, for `status` and `gc`. Damaged records are not counted.
+/// Total length of a store's blobs. Damaged records are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlobBytes {
+    /// As readers get them.
+    pub raw: u64,
+    /// As stored.
+    pub stored: u64,
+}
+
+/// Counts of a store's contents, for `status` and `gc`.
 pub trait Inventory: Store {
-    /// Counts the store's contents.
+    /// Counts the store's contents by the lengths of its tables: reads no record.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn usage(&self) -> Result<Usage, StoreError>;
+
+    /// Sums up the lengths of all blobs: reads every record about one.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn blob_bytes(&self) -> Result<BlobBytes, StoreError>;
 
     /// Returns when an earlier result was last found again (seconds since 1970); `None` if never.
     ///

@@ -1,7 +1,7 @@
 //! The searchable data of a type: the weighted words of its names, declarations, code and documentation, and the types that it uses. It is built from
 //! `:structure`, `:impl`, `:xmldoc` and `:deps`, so it lacks comments inside bodies.
 
-use super::words::for_each_word;
+use super::words::{Part, for_each_part, for_each_word_of};
 use crate::other_languages::files::outlined;
 use crate::symbols::index::{namespace, simple_name};
 use engine::values::digest::Digest;
@@ -99,20 +99,44 @@ impl Default for Body<'_> {
     }
 }
 
-/// Words with their weights.
+/// Weights, each with whether it names the type or a member.
 #[derive(Default)]
-struct Tally(FxHashMap<Arc<str>, (u32, bool)>);
+struct Weights(FxHashMap<Arc<str>, (u32, bool)>);
+
+impl Weights {
+    fn add(&mut self, word: &str, (counts, named): (u32, bool)) {
+        match self.0.get_mut(word) {
+            Some(known) => *known = (known.0 + counts, known.1 | named),
+            None => drop(self.0.insert(word.into(), (counts, named))),
+        }
+    }
+}
+
+/// Identifiers and words with their weights. Code names few things many times: an identifier is taken apart once.
+#[derive(Default)]
+struct Tally {
+    identifiers: Weights,
+    words: Weights,
+}
 
 impl Tally {
     fn add(&mut self, text: &str, counts: u32) {
-        for_each_word(text, |word| {
-            if !self.0.contains_key(word) {
-                self.0.insert(word.into(), (0, false));
-            }
-            let entry = self.0.get_mut(word).expect("invariant: it was just put there");
-            entry.0 += counts;
-            entry.1 |= counts > ELSEWHERE;
+        let weight = (counts, counts > ELSEWHERE);
+        for_each_part(text, |part| match part {
+            Part::Identifier(name) => self.identifiers.add(name, weight),
+            Part::Word(word) => self.words.add(word, weight),
         });
+    }
+
+    /// Returns the words, sorted.
+    fn into_words(mut self) -> Vec<(Arc<str>, u32, bool)> {
+        for (name, weight) in self.identifiers.0 {
+            for_each_word_of(&name, |word| self.words.add(word, weight));
+        }
+        let words = self.words.0.into_iter();
+        let mut words: Vec<_> = words.map(|(word, (counts, named))| (word, counts, named)).collect();
+        words.sort_unstable();
+        words
     }
 
     /// Adds the words of lines, and returns the bytes of their code.
@@ -155,8 +179,7 @@ impl Document {
             tally.add(&prose(xml), ELSEWHERE);
             bytes += xml.len();
         }
-        let mut words: Vec<_> = tally.0.into_iter().map(|(word, (counts, named))| (word, counts, named)).collect();
-        words.sort_unstable();
+        let words = tally.into_words();
         Self {
             key: key.to_owned(),
             files: files.to_vec(),
@@ -180,8 +203,7 @@ impl Document {
         tally.add(file, ELSEWHERE);
         symbols.definitions.iter().for_each(|one| tally.add(&one.name, IN_MEMBER));
         tally.add(text, ELSEWHERE);
-        let mut words: Vec<_> = tally.0.into_iter().map(|(word, (counts, named))| (word, counts, named)).collect();
-        words.sort_unstable();
+        let words = tally.into_words();
         let first = symbols.definitions.iter().filter(|one| one.path == one.name);
         Self {
             key: file.to_owned(),

@@ -4,6 +4,8 @@
 //! case, an English plural to its singular. Chinese, Japanese and Korean, which have no spaces, count by pairs of neighbouring characters. Words that
 //! say nothing about a program are left out, and in code also the keywords of C#.
 
+use std::borrow::Cow;
+
 /// Limit of bytes of a word; longer ones are data.
 const LONGEST: usize = 64;
 
@@ -62,28 +64,53 @@ enum Place {
     Query,
 }
 
+/// A part of a text that has words.
+pub enum Part<'t> {
+    /// An identifier, a word of prose or a number: see [`for_each_word_of`].
+    Identifier(&'t str),
+    /// A word of a script without spaces.
+    Word(&'t str),
+}
+
 /// Calls `each` for every word of code or documentation, in order.
 pub fn for_each_word(text: &str, each: impl FnMut(&str)) {
     split(text, Place::Code, each);
 }
 
+/// Calls `each` for every word of an identifier in code or documentation.
+pub fn for_each_word_of(identifier: &str, mut each: impl FnMut(&str)) {
+    Humps::default().words(identifier, Place::Code, &mut each);
+}
+
 fn split(text: &str, place: Place, mut each: impl FnMut(&str)) {
-    let mut run = String::new();
+    let mut humps = Humps::default();
+    for_each_part(text, |part| match part {
+        Part::Identifier(name) => humps.words(name, place, &mut each),
+        Part::Word(word) => each(word),
+    });
+}
+
+/// Calls `each` for every identifier and every word of a script without spaces, in order.
+pub fn for_each_part(text: &str, mut each: impl FnMut(Part<'_>)) {
     let mut wide: Vec<char> = Vec::new();
-    for c in text.chars().chain([' ']) {
-        if is_wide(c) {
-            identifier(&std::mem::take(&mut run), place, &mut each);
+    let mut start: Option<usize> = None;
+    for (at, c) in text.char_indices() {
+        let (is_wide, is_first) = (is_wide(c), start.is_none());
+        let is_of_identifier = c == '_' || c.is_alphanumeric();
+        if is_wide || !is_of_identifier {
+            start.take().into_iter().for_each(|start| each(Part::Identifier(&text[start..at])));
+        }
+        if is_wide {
             wide.push(c);
             continue;
         }
         pairs(&mut wide, &mut each);
-        if c.is_alphanumeric() || c == '_' {
-            run.push(c);
-        } else if !run.is_empty() {
-            identifier(&run, place, &mut each);
-            run.clear();
+        if is_of_identifier && is_first {
+            start = Some(at);
         }
     }
+    start.into_iter().for_each(|start| each(Part::Identifier(&text[start..])));
+    pairs(&mut wide, &mut each);
 }
 
 /// Returns the words of a query, in order.
@@ -105,75 +132,89 @@ pub fn distinct(text: &str) -> Vec<String> {
     found
 }
 
-/// Passes on the words of one identifier.
-fn identifier(name: &str, place: Place, each: &mut impl FnMut(&str)) {
-    let mut humps = humps(name);
-    if humps.len() > 1 {
-        let whole: String = humps.concat();
-        if whole.len() <= LONGEST {
-            each(&whole);
-        }
-    }
-    let is_alone = humps.len() == 1;
-    humps.retain(|hump| hump.len() <= LONGEST);
-    for hump in humps {
-        // A single letter is a variable, a type parameter or the end of "it's".
-        let is_letter = hump.chars().count() == 1 && !hump.starts_with(|c: char| c.is_ascii_digit());
-        let says_nothing = |words: &[&str]| words.binary_search(&hump.as_str()).is_ok();
-        if is_letter || says_nothing(STOP) || place == Place::Code && is_alone && says_nothing(KEYWORDS) {
-            continue;
-        }
-        each(singular(&hump).as_str());
-    }
+/// The humps of an identifier in lower case, one after the other.
+#[derive(Default)]
+struct Humps {
+    letters: String,
+    /// Where each hump ends in `letters`.
+    ends: Vec<usize>,
 }
 
-/// Returns the humps of an identifier in lower case: they begin at capitals, after `_`, and between letters and digits; of several capitals before a
-/// small letter the last one begins a hump (`XMLReader`).
-fn humps(name: &str) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
-    let mut humps: Vec<String> = Vec::new();
-    let mut hump = String::new();
-    for (at, &c) in chars.iter().enumerate() {
-        let before = at.checked_sub(1).map(|at| chars[at]);
-        let begins = before.is_some_and(|before| {
-            let small_follows = chars.get(at + 1).is_some_and(|next| next.is_lowercase());
-            c.is_uppercase() && (!before.is_uppercase() || small_follows) || c.is_numeric() != before.is_numeric()
-        });
-        if (begins || c == '_') && !hump.is_empty() {
-            humps.push(std::mem::take(&mut hump));
+impl Humps {
+    /// Passes on the words of one identifier.
+    fn words(&mut self, name: &str, place: Place, each: &mut impl FnMut(&str)) {
+        self.read(name);
+        let is_alone = self.ends.len() == 1;
+        if self.ends.len() > 1 && self.letters.len() <= LONGEST {
+            each(&self.letters);
         }
-        if c != '_' {
-            hump.extend(c.to_lowercase());
+        let mut start = 0;
+        for &end in &self.ends {
+            let hump = &self.letters[std::mem::replace(&mut start, end)..end];
+            // A single letter is a variable, a type parameter or the end of "it's".
+            let is_letter = hump.len() <= 4 && hump.chars().nth(1).is_none() && !hump.starts_with(|c: char| c.is_ascii_digit());
+            let says_nothing = |words: &[&str]| words.binary_search(&hump).is_ok();
+            let is_left_out = is_letter || says_nothing(STOP) || place == Place::Code && is_alone && says_nothing(KEYWORDS);
+            if !is_left_out && hump.len() <= LONGEST {
+                each(&singular(hump));
+            }
         }
     }
-    if !hump.is_empty() {
-        humps.push(hump);
+
+    /// Reads the humps of an identifier: they begin at capitals, after `_`, and between letters and digits; of several capitals before a small letter
+    /// the last one begins a hump (`XMLReader`).
+    fn read(&mut self, name: &str) {
+        self.letters.clear();
+        self.ends.clear();
+        let mut before: Option<char> = None;
+        let mut chars = name.chars().peekable();
+        while let Some(c) = chars.next() {
+            let begins = before.is_some_and(|before| {
+                let small_follows = chars.peek().is_some_and(|next| next.is_lowercase());
+                c.is_uppercase() && (!before.is_uppercase() || small_follows) || c.is_numeric() != before.is_numeric()
+            });
+            before = Some(c);
+            if begins || c == '_' {
+                self.end_hump();
+            }
+            match c {
+                '_' => {}
+                _ if c.is_ascii() => self.letters.push(c.to_ascii_lowercase()),
+                _ => self.letters.extend(c.to_lowercase()),
+            }
+        }
+        self.end_hump();
     }
-    humps
+
+    fn end_hump(&mut self) {
+        if self.letters.len() > self.ends.last().copied().unwrap_or(0) {
+            self.ends.push(self.letters.len());
+        }
+    }
 }
 
 /// Returns an English word without its plural ending.
-fn singular(word: &str) -> String {
+fn singular(word: &str) -> Cow<'_, str> {
     let ends = |ending: &str, least: usize| word.len() >= least && word.ends_with(ending);
     if ends("ies", 5) {
-        return format!("{}y", &word[..word.len() - 3]);
+        return format!("{}y", &word[..word.len() - 3]).into();
     }
     if ["xes", "sses", "shes", "tches"].iter().any(|ending| ends(ending, 5)) {
-        return word[..word.len() - 2].to_owned();
+        return word[..word.len() - 2].into();
     }
     if ends("s", 4) && !["ss", "us", "is"].iter().any(|ending| word.ends_with(ending)) {
-        return word[..word.len() - 1].to_owned();
+        return word[..word.len() - 1].into();
     }
-    word.to_owned()
+    word.into()
 }
 
 /// Passes on pairs of neighbours of a run of characters without spaces; a single one is passed on alone.
-fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(&str)) {
+fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(Part<'_>)) {
     if let [one] = run.as_slice() {
-        each(one.encode_utf8(&mut [0; 4]));
+        each(Part::Word(one.encode_utf8(&mut [0; 4])));
     }
     for two in run.windows(2) {
-        each(&two.iter().collect::<String>());
+        each(Part::Word(&two.iter().collect::<String>()));
     }
     run.clear();
 }

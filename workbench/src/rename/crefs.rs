@@ -4,11 +4,13 @@
 use super::Planning;
 use super::family::Family;
 use crate::edit::lines::line_and_column;
-use crate::symbols::index::Symbols;
+use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::source::enclosing_lines;
+use engine::values::label::halves;
 use producers::csharp::lexer::lex;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Changes the references that mean one of the family.
@@ -23,8 +25,9 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         ..
     } = planning;
     let outputs = &mut **outputs;
-    for file in request.sources.iter().filter(|file| file.ends_with(".cs")) {
-        let Some(text) = texts.read(file).filter(|text| text.contains("cref") && text.contains(&family.old)) else {
+    let carriers = Carriers::of(symbols, family);
+    for file in &texts.read_naming(request.sources, &family.old) {
+        let Some(text) = texts.of(file).filter(|text| text.contains("cref")) else {
             continue;
         };
         let text = text.to_owned();
@@ -32,7 +35,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
             for at in offsets_of_name(&text, &reference, family) {
                 let line = u32::try_from(line_and_column(&text, at).0).unwrap_or(u32::MAX);
                 let written = &text[reference.clone()];
-                match means(outputs, symbols, family, (file, line), written, at - reference.start)? {
+                match means(outputs, symbols, (family, &carriers), (file, line), written, at - reference.start)? {
                     Some(true) => change.add(file, at, false),
                     Some(false) => {}
                     None => change.left.push(format!("{file}:{line}: documentation may mean it: {written}")),
@@ -81,11 +84,35 @@ fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec
     found.last().copied().into_iter().collect()
 }
 
+/// The types that have a member of a family, declared or inherited: a name of any other type never means one.
+#[derive(Default)]
+struct Carriers {
+    /// Their keys without the marks of projects.
+    keys: BTreeSet<String>,
+    /// Their names without type parameters.
+    names: BTreeSet<String>,
+}
+
+impl Carriers {
+    fn of(symbols: &Symbols, family: &Family) -> Self {
+        let owners = family.paths.iter().filter_map(|path| halves(path)).map(|(owner, _)| owner);
+        let mut todo: Vec<&str> = owners.collect();
+        let mut seen: BTreeSet<&str> = todo.iter().copied().collect();
+        while let Some(key) = todo.pop() {
+            todo.extend(symbols.heirs(key).filter(|heir| seen.insert(heir)));
+        }
+        Self {
+            keys: seen.iter().map(|key| key.split('@').next().unwrap_or(key).to_owned()).collect(),
+            names: seen.iter().map(|key| simple_name(key).to_owned()).collect(),
+        }
+    }
+}
+
 /// Whether a reference means one of the family by the word at `at`; `None` where it may.
 fn means<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
-    family: &Family,
+    (family, carriers): (&Family, &Carriers),
     (file, line): (&String, u32),
     reference: &str,
     at: usize,
@@ -100,7 +127,12 @@ fn means<O: Outputs>(
     let mut wanted = vec![plain.clone()];
     if !family.is_type && !plain.contains('.') {
         let around = enclosing_lines(outputs, file, line)?;
-        wanted = around.into_iter().map(|key| format!("{key}#{plain}")).collect();
+        let may = around
+            .into_iter()
+            .filter(|key| symbols.find(key).is_none() || carriers.keys.contains(key));
+        wanted = may.map(|key| format!("{key}#{plain}")).collect();
+    } else if let (false, Some((of, _))) = (family.is_type, plain.rsplit_once('.')) {
+        wanted.retain(|_| carriers.names.contains(simple_name(of)));
     }
     let mut may = false;
     for name in wanted {

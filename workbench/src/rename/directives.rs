@@ -15,14 +15,9 @@ use producers::csharp::types::symbol_of;
 
 /// Refuses files that name the symbol and could not be read as a whole: they may hold uses that cortex does not see.
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut Texts<'_>, way: &mut InTheWay) {
-    let flawed = request
-        .sources
-        .iter()
-        .filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
-    for file in flawed {
-        if texts.read(file).is_some_and(|text| text.contains(name)) {
-            way.add(format!("{file}: it names {name} and could not be read as a whole"));
-        }
+    let naming = texts.read_naming(request.sources, name).into_iter();
+    for file in naming.filter(|file| request.flawed.contains(file)) {
+        way.add(format!("{file}: it names {name} and could not be read as a whole"));
     }
 }
 
@@ -38,19 +33,14 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         way,
     } = planning;
     let outputs = &mut **outputs;
-    let mut naming: Vec<&String> = Vec::new();
     let mut possible: Vec<String> = Vec::new();
-    for file in request.sources.iter().filter(|file| file.ends_with(".cs")) {
-        if texts.read(file).is_some_and(|text| text.contains(&family.old)) {
-            naming.push(file);
-        }
-    }
+    let naming = texts.read_naming(request.sources, &family.old);
     if naming.is_empty() {
         return Ok(());
     }
     refuse_flawed(*request, &family.old, texts, way);
     let labels: Vec<String> = naming.iter().map(|file| file_label(file, "syntax")).collect();
-    for (file, output) in naming.into_iter().zip(outputs.read(&labels)?) {
+    for (file, output) in naming.iter().zip(outputs.read(&labels)?) {
         let Some(bytes) = output.bytes else { continue };
         let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
         let text = texts.of(file).unwrap_or_default().to_owned();

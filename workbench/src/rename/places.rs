@@ -13,12 +13,15 @@ use crate::symbols::usages::{Subject, Why, usages};
 use engine::seams::world::World;
 use engine::values::label::halves;
 use producers::csharp::usages::Place;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The texts of files, each read once.
 pub(super) struct Texts<'w> {
     world: &'w dyn World,
     read: BTreeMap<String, Option<String>>,
+    /// By name: the files that contain it.
+    naming: BTreeMap<String, Vec<String>>,
 }
 
 impl<'w> Texts<'w> {
@@ -26,14 +29,35 @@ impl<'w> Texts<'w> {
         Self {
             world,
             read: BTreeMap::new(),
+            naming: BTreeMap::new(),
         }
     }
 
     /// Reads a file.
     pub(super) fn read(&mut self, file: &str) -> Option<&str> {
         let world = self.world;
-        let read = || decode(&world.read_at_most(file, LARGEST).ok()?).ok().map(|(text, _)| text);
-        self.read.entry(file.to_owned()).or_insert_with(read).as_deref()
+        self.read.entry(file.to_owned()).or_insert_with(|| text_of(world, file)).as_deref()
+    }
+
+    /// Reads the C# files among all `sources` that contain a name, and returns them in order.
+    pub(super) fn read_naming(&mut self, sources: &[String], name: &str) -> Vec<String> {
+        if let Some(naming) = self.naming.get(name) {
+            return naming.clone();
+        }
+        let (world, known) = (self.world, &self.read);
+        let read = |file: &String| {
+            let text = match known.get(file) {
+                Some(text) => text.clone(),
+                None => text_of(world, file),
+            };
+            text.filter(|text| text.contains(name)).map(|text| (file.clone(), text))
+        };
+        let of_language = sources.par_iter().filter(|file| file.ends_with(".cs"));
+        let naming: Vec<(String, String)> = of_language.filter_map(read).collect();
+        let files: Vec<String> = naming.iter().map(|(file, _)| file.clone()).collect();
+        self.read.extend(naming.into_iter().map(|(file, text)| (file, Some(text))));
+        self.naming.insert(name.to_owned(), files.clone());
+        files
     }
 
     /// A file that was read.
@@ -51,6 +75,10 @@ impl<'w> Texts<'w> {
         let word: String = rest[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         Some((start + at, word))
     }
+}
+
+fn text_of(world: &dyn World, file: &str) -> Option<String> {
+    decode(&world.read_at_most(file, LARGEST).ok()?).ok().map(|(text, _)| text)
 }
 
 /// Where a line begins, in bytes; a byte order mark is no part of a text here.

@@ -33,6 +33,8 @@ pub struct Symbols {
     generated: OnceLock<BTreeSet<String>>,
     /// Positions of the types that name each type among their bases.
     heirs: OnceLock<FxHashMap<String, Vec<usize>>>,
+    /// Positions of the types that are declared in each file.
+    of_files: OnceLock<FxHashMap<String, Vec<usize>>>,
 }
 
 /// A member of the index; each overload of a type is a line of its own.
@@ -74,6 +76,7 @@ impl Symbols {
             namespaces: OnceLock::new(),
             generated: OnceLock::new(),
             heirs: OnceLock::new(),
+            of_files: OnceLock::new(),
         })
     }
 
@@ -136,6 +139,20 @@ impl Symbols {
             heirs
         });
         all.get(key).into_iter().flatten().map(|at| self.key(*at))
+    }
+
+    /// Returns the keys of the types that are declared in a file, wholly or in part, in order.
+    pub fn types_of_file(&self, file: &str) -> impl Iterator<Item = &str> {
+        let all = self.of_files.get_or_init(|| {
+            let mut of_files: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+            for at in 0..self.len() {
+                for file in self.row(at).into_iter().flat_map(|row| row.files) {
+                    of_files.entry(file).or_default().push(at);
+                }
+            }
+            of_files
+        });
+        all.get(file).into_iter().flatten().map(|at| self.key(*at))
     }
 
     fn table(&self) -> Table<'_> {

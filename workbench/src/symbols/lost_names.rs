@@ -107,14 +107,11 @@ impl Gone {
 /// # Errors
 /// When outputs cannot be read.
 pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn World, files: &[EditedFile]) -> Result<LostNames, O::Error> {
-    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let mut touched: BTreeSet<String> = BTreeSet::new();
-    for key in symbols.keys() {
-        let is_touched = |at| Ok::<_, SymbolError>(symbols.row(at)?.files.iter().any(|file| paths.contains(file.as_str())));
-        if symbols.find(key).map(is_touched).transpose()?.unwrap_or(false) {
-            touched.insert(key.to_owned());
-        }
-    }
+    let touched: BTreeSet<String> = files
+        .iter()
+        .flat_map(|file| symbols.types_of_file(&file.path))
+        .map(str::to_owned)
+        .collect();
     let gone = Gone::of(files);
     let mut found = LostNames::default();
     let mut looked: BTreeSet<String> = touched.clone();

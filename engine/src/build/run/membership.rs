@@ -25,7 +25,7 @@ pub(super) enum Member {
 }
 
 /// Whether a table has a row.
-enum Row {
+pub(super) enum Row {
     Present,
     Absent,
     /// The page that would decide it is missing.
@@ -78,7 +78,7 @@ impl Run<'_> {
     }
 
     /// Whether the whole output of a settled node is in memory or the store.
-    fn is_at_hand(&self, node: NodeId) -> Result<bool, RunError> {
+    pub(super) fn is_at_hand(&self, node: NodeId) -> Result<bool, RunError> {
         match self.output(node) {
             Some(digest) => Ok(self.shared.blobs.has_whole(&digest)?),
             None => Ok(false),
@@ -87,16 +87,11 @@ impl Run<'_> {
 
     /// Returns an output as its readers see it; `None` if a blob of it is missing.
     pub(super) fn readable(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, RunError> {
-        let blobs = &self.shared.blobs;
-        match blobs.get(digest)?.map(|blob| blobs.readable(&blob)).transpose() {
-            Ok(blob) => Ok(blob),
-            Err(Lack::Piece) => Ok(None),
-            Err(Lack::Broken(error)) => Err(error.into()),
-        }
+        Ok(self.shared.blobs.readable_output(digest)?)
     }
 
     /// Whether the table of a settled node has a row of that key.
-    fn has_row(&mut self, node: NodeId, key: &str) -> Result<Row, RunError> {
+    pub(super) fn has_row(&mut self, node: NodeId, key: &str) -> Result<Row, RunError> {
         let Some(digest) = self.output(node) else { return Ok(Row::NoTable) };
         let blobs = &self.shared.blobs;
         let reader = match self.tables.entry(digest) {

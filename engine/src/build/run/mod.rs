@@ -17,6 +17,7 @@ mod member_patterns;
 mod membership;
 pub(super) mod money;
 mod options;
+mod outputs;
 mod reservations;
 mod roots;
 mod source_nodes;
@@ -476,39 +477,6 @@ impl<'a> Run<'a> {
             Some(Slot::Settled { .. }) => !self.moved.contains(id),
             Some(Slot::Idle) | None => !self.tainted.contains(id) && self.graph.has_result(id),
             _ => false,
-        }
-    }
-
-    /// Returns the output of a settled node as its readers see it; runs its producer again if a blob is missing.
-    ///
-    /// # Errors
-    /// When the store breaks.
-    pub fn blob(&mut self, id: NodeId) -> Result<Option<Arc<[u8]>>, RunError> {
-        let Some(digest) = self.output(id) else { return Ok(None) };
-        let label = self.graph.node(id).label.clone();
-        if let Some(source_nodes::Leaf::File(path)) = source_nodes::leaf(&label) {
-            return Ok(self
-                .shared
-                .world
-                .read(&path)
-                .ok()
-                .filter(|bytes| Digest::of(bytes) == digest)
-                .map(Into::into));
-        }
-        if let Some(blob) = self.readable(&digest)? {
-            return Ok(Some(blob));
-        }
-        if source_nodes::leaf(&label).is_some() {
-            return Ok(self.leaves.set(&label));
-        }
-        if self.options.dry_run || self.is_stopped() {
-            return Ok(None);
-        }
-        self.begin_again(id)?;
-        self.work()?;
-        match self.output(id) {
-            Some(digest) => self.readable(&digest),
-            None => Ok(None),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Roots: resolves patterns to nodes and builds sets on the way.
 
+use super::membership::Row;
 use super::{How, Run, RunError, source_nodes};
 use crate::build::redefinition::template_text as rule_text;
 use crate::build::state::KnownSet;
@@ -195,6 +196,10 @@ impl Run<'_> {
             };
             if rule.inner.is_some() {
                 self.joined(number, pattern, &mut meaning)?;
+                continue;
+            }
+            if let Some(label) = self.label_of_row(number, set, pattern)? {
+                meaning.nodes.push(self.graph.intern(&label));
                 continue;
             }
             let Some(items) = self.set_items(set)? else {
@@ -400,6 +405,42 @@ impl Run<'_> {
         }
     }
 
+    /// Returns the label that a pattern without wildcards spells out, if the rule's set is a table, now built, with a row of exactly that key: then
+    /// the pattern means nothing else, and the other items are not read.
+    fn label_of_row(&mut self, number: u32, set: &SetSpec, pattern: &Pattern) -> Result<Option<String>, RunError> {
+        let (
+            rules,
+            SetSpec::Node {
+                row: None, field: None, ..
+            },
+        ) = (self.rules, set)
+        else {
+            return Ok(None);
+        };
+        let Some(label) = pattern.literal() else { return Ok(None) };
+        let value = rules.rule(number).target.capture(label.as_str()).map(unescape);
+        let (Some(value), Ok(Some(table))) = (value, expand::set_node(set, &Default::default())) else {
+            return Ok(None);
+        };
+        if source_nodes::leaf(table.as_str()).is_some() {
+            return Ok(None);
+        }
+        let table = self.settled_set(table.as_str())?;
+        let is_row = matches!(self.has_row(table, &value)?, Row::Present);
+        let named = is_row.then(|| rules.label(number, &value)).flatten();
+        Ok(named
+            .filter(|named| named.as_str() == label.as_str())
+            .map(|named| named.to_string()))
+    }
+
+    /// Builds the node that gives a set of roots.
+    fn settled_set(&mut self, label: &str) -> Result<NodeId, RunError> {
+        let id = self.graph.intern(label);
+        self.root_sets.insert(id);
+        self.settle_all(&[id])?;
+        Ok(id)
+    }
+
     /// Returns the sorted items of a rule's set, after building it; `None` if it has no output. A dry run falls back on the last known set.
     pub(super) fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
@@ -409,11 +450,11 @@ impl Run<'_> {
         let Some(label) = node else {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
-        let id = self.graph.intern(label.as_str());
-        self.root_sets.insert(id);
-        self.settle_all(&[id])?;
-        // Rebuilds the set's blob if the store has lost it.
-        self.blob(id)?;
+        let id = self.settled_set(label.as_str())?;
+        if !self.is_at_hand(id)? {
+            // Rebuilds the set's blob, which the store has lost.
+            self.blob(id)?;
+        }
         self.read_set(id, set)
     }
 

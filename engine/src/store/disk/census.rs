@@ -4,7 +4,7 @@ use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
 use super::{DiskStore, frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{ActionRecord, HistoryRecord};
-use crate::store::{Part, StoreError, Usage, ViewId};
+use crate::store::{BlobBytes, Part, StoreError, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,21 +29,26 @@ fn each_blob(txn: &ReadTransaction, mut visit: impl FnMut(Digest, BlobRecord)) -
     })
 }
 
-/// Counts the store's contents and adds them to the figures of its folder.
+/// Counts the rows of the store's tables and adds them to the figures of its folder.
 pub(super) fn usage(database: &dyn ReadableDatabase, folder: Usage) -> Result<Usage, redb::Error> {
     let txn = database.begin_read()?;
     let rows = |table| schema::table(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
-    let mut usage = Usage {
+    Ok(Usage {
+        blobs: rows(BLOBS)?,
         actions: rows(ACTIONS)?,
         history_versions: rows(HISTORY)?,
         ..folder
-    };
-    each_blob(&txn, |_, record| {
-        usage.blobs += 1;
-        usage.blob_raw_bytes = usage.blob_raw_bytes.saturating_add(record.raw_len);
-        usage.blob_stored_bytes = usage.blob_stored_bytes.saturating_add(record.stored_len);
+    })
+}
+
+/// Sums up the lengths of all sound blobs.
+pub(super) fn blob_bytes(database: &dyn ReadableDatabase) -> Result<BlobBytes, redb::Error> {
+    let mut bytes = BlobBytes::default();
+    each_blob(&database.begin_read()?, |_, record| {
+        bytes.raw = bytes.raw.saturating_add(record.raw_len);
+        bytes.stored = bytes.stored.saturating_add(record.stored_len);
     })?;
-    Ok(usage)
+    Ok(bytes)
 }
 
 /// Returns the views with versions or rows other than those of their ledger, sorted.

@@ -34,7 +34,7 @@ pub use session::is_panic_expected;
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::ViewRecord;
-use super::{Commit, Flight, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::{BlobBytes, Commit, Flight, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
@@ -335,6 +335,10 @@ impl Inventory for DiskStore {
             ..Usage::default()
         };
         self.read(|database| census::usage(database, usage))
+    }
+
+    fn blob_bytes(&self) -> Result<BlobBytes, StoreError> {
+        self.read(census::blob_bytes)
     }
 
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {

@@ -1,0 +1,15 @@
+//! What may have changed the states of nodes: read by files that show states, which need no look where nothing of theirs changed.
+
+use super::NodeId;
+use rustc_hash::FxHashSet;
+
+/// Changes since the graph was loaded, or since they were last forgotten.
+#[derive(Clone, Debug, Default)]
+pub struct StateChanges {
+    /// Nodes whose output was replaced, came or went.
+    pub results: FxHashSet<NodeId>,
+    /// Whether a node was removed.
+    pub has_removed: bool,
+    /// Whether a node other than a new one was stale at any time: then its readers may have been, too.
+    pub had_stale: bool,
+}
