@@ -2,11 +2,11 @@
 //! may mean others stays and is said.
 
 use super::Planning;
+use super::cref_overloads::{overloads_of, parameters_behind};
 use super::family::Family;
 use crate::edit::lines::line_and_column;
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::Outputs;
-use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::source::enclosing_lines;
 use engine::values::label::halves;
 use producers::csharp::lexer::lex;
@@ -134,9 +134,14 @@ fn means<O: Outputs>(
     } else if let (false, Some((of, _))) = (family.is_type, plain.rsplit_once('.')) {
         wanted.retain(|_| carriers.names.contains(simple_name(of)));
     }
+    let parameters = if family.is_type {
+        String::new()
+    } else {
+        parameters_behind(&reference[end..])
+    };
     let mut may = false;
     for name in wanted {
-        let found = resolve(symbols, outputs, &name, &Options::default())?;
+        let found = overloads_of(outputs, symbols, &name, &parameters)?;
         let paths: Vec<&str> = found.candidates.iter().map(|one| one.path.as_str()).collect();
         let own = |path: &&&str| family.paths.contains(**path);
         match paths.iter().filter(own).count() {

@@ -3,6 +3,7 @@
 //! A plan is made of what is known of the workspace, and refused where anything is in the way. Before it is saved it is looked at in an overlay:
 //! every place that used the symbol has to use it still, and no other place may.
 
+mod cref_overloads;
 mod crefs;
 mod deletion;
 mod directives;

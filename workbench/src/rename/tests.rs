@@ -284,3 +284,25 @@ fn named_arguments_of_a_record_are_in_the_way() {
         assert_eq!(refused(use_of), [""; 0], "{use_of}");
     }
 }
+
+#[test]
+fn references_of_documentation_follow_the_overload_whose_parameters_they_write() {
+    let text = "using System.Collections.Generic; using System.IO; using System.Threading;
+/// <see cref=\"Copy(Stream, CancellationToken)\"/> <see cref=\"Copy(string)\"/> <see cref=\"A.Copy(Stream, CancellationToken)\"/>
+public abstract class A {
+    /// <see cref=\"Copy(System.IO.Stream,CancellationToken)\"/> <see cref=\"Copy{T}(Dictionary{T, List{T}}, ref T)\"/>
+    public abstract void Copy(Stream to, CancellationToken cancel = default);
+    public static A Copy(string text) => null;
+    public void Copy<T>(Dictionary<T, List<T>> all, ref T one) { }
+}
+/// <see cref=\"A.Copy(Stream, CancellationToken)\"/> <see cref=\"Copy(Stream, CancellationToken)\"/>
+public class B : A { public override void Copy(Stream to, CancellationToken cancel = default) { } }
+";
+    let after = renamed(&[("a.cs", text)], "A#Copy(Stream,CancellationToken)", "Move").expect("renamed");
+    let expected = text.replace("Copy(Stream", "Move(Stream").replace("Copy(System", "Move(System");
+    assert_eq!(after[0].1, expected);
+    let after = renamed(&[("a.cs", text)], "A#Copy(string)", "Move").expect("renamed");
+    assert_eq!(after[0].1, text.replace("Copy(string", "Move(string"));
+    let after = renamed(&[("a.cs", text)], "A#Copy`1(Dictionary<T, List<T>>,ref T)", "Move").expect("renamed");
+    assert_eq!(after[0].1, text.replace("Copy<", "Move<").replace("Copy{", "Move{"));
+}
