@@ -1,5 +1,6 @@
 //! Shared parts of the methods about symbols: the symbol index of the workspace, and resolution in it.
 
+use super::uncompiled::explain_unknown;
 use crate::commands::last_good;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -118,13 +119,16 @@ pub fn symbol_or_error<T>(
     command: Option<&str>,
     symbol: &str,
     target: &str,
-    result: Result<T, SymbolError>,
+    mut result: Result<T, SymbolError>,
 ) -> Result<T, Failed> {
-    if let Err(SymbolError {
-        trouble: Trouble::NotFound,
-        ..
-    }) = &result
+    if let Err(
+        error @ SymbolError {
+            trouble: Trouble::NotFound,
+            ..
+        },
+    ) = &mut result
     {
+        explain_unknown(desk, symbol, error)?;
         let context = desk.context;
         let (workspace, session) = desk.open()?;
         // A dot may precede the member.
