@@ -353,12 +353,17 @@ impl Expression {
                 Self::Chain(root, links) if links.is_empty() => root.first_place()?.checked_sub(1),
                 first => first.first_place(),
             },
+            // The bracket stands before the first part and its name: `(name: value`.
+            Self::Tuple(parts) => {
+                let first = parts.first()?;
+                let name = first.name.as_ref().map_or(0, |name| name.len() + ": ".len());
+                first.value.first_place()?.checked_sub(u32::try_from(name).ok()? + 1)
+            }
             // The sign stands before its operand or behind it.
             Self::Unary(sign, inner) => Some(inner.first_place()?.min(sign.place)),
             Self::Unknown
             | Self::Anonymous(_)
             | Self::Lambda(..)
-            | Self::Tuple(_)
             | Self::Collection(_)
             | Self::Declaration(..)
             | Self::Query(_)

@@ -153,8 +153,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         let (from_own, to_own) = (is_own(from), is_own(to));
         // Of `null` it is not certain that a declaration takes part.
         let is_null = *from == Shape::Null && self.world.kind(to.key().unwrap_or_default()) == 's';
-        let is_value = is_null || matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Unknown);
-        if from == to || !is_value || !(from_own || to_own) || !matches!(to, Shape::Named(..) | Shape::Array(_)) {
+        let is_value = is_null || matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_) | Shape::Unknown);
+        if from == to || !is_value || !(from_own || to_own) || !matches!(to, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_)) {
             return None;
         }
         let mut found: Vec<Candidate<'a>> = Vec::new();
