@@ -37,6 +37,7 @@ pub mod mcp_clients;
 mod naming;
 pub mod nearby;
 pub mod neighbours;
+mod open_store;
 pub mod other_languages;
 pub mod overlay;
 pub mod packs;

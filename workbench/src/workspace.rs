@@ -5,7 +5,8 @@ use crate::edit::disk::Disk as Files;
 use crate::finish::States;
 use crate::git::Notes;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
-use crate::locks::{ClaimTerms, Hold, claim_checkout, turn_of};
+use crate::locks::{Hold, turn_of};
+use crate::open_store::{OpenStore, StoreUse, open_disk, open_memory};
 use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
@@ -16,6 +17,7 @@ use engine::build::graph_memory::GraphMemory;
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
 use engine::files::disk::Disk;
+use engine::files::overlaid::Documents;
 use engine::manifest::compiled;
 use engine::manifest::model::{Manifest, StoreLimits};
 use engine::manifest::read::{Loaded, MAX_BYTES, ManifestSource, load, too_large};
@@ -23,9 +25,8 @@ use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
 use engine::seams::remote::RemoteCache;
 use engine::seams::world::World;
-use engine::store::disk::{Claim, DiskOptions, DiskStore};
-use engine::store::memory::MemoryStore;
-use engine::store::{Part, RowChange, Store, StoreError};
+use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::{Part, RowChange, StoreError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -156,6 +157,48 @@ struct Read {
     rows: Vec<RowChange>,
 }
 
+fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> WorkbenchError {
+    let path = path.to_path_buf();
+    move |error| WorkbenchError::Path {
+        path,
+        reason: error.to_string(),
+    }
+}
+
+/// Returns the canonical root of the workspace that a folder is in.
+fn root_above(folder: &Path) -> Result<PathBuf, WorkbenchError> {
+    let folder = folder.canonicalize().map_err(unreadable(folder))?;
+    find_root(&folder).ok_or(WorkbenchError::NoManifest(folder))
+}
+
+/// Reads the manifest below a root; checks its size and encoding.
+fn checked_manifest_text(root: &Path) -> Result<String, WorkbenchError> {
+    let manifest = root.join(MANIFEST);
+    let text = manifest_text(&manifest).map_err(unreadable(&manifest))?;
+    if text.len() > MAX_BYTES {
+        return Err(WorkbenchError::Manifest(vec![too_large(MANIFEST)]));
+    }
+    String::from_utf8(text).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        let why =
+            Diagnostic::error(ErrorCode::E_ENCODING, "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
+        WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
+    })
+}
+
+/// Lays the documents of an overlay over an engine, if there are any. Returns it with the engine beneath.
+fn with_documents(engine: Engine, documents: Option<(&str, Documents)>, root: &Path, is_beside: bool) -> (Engine, Option<Engine>) {
+    match documents {
+        None if is_beside => (overlay::build::reading(engine), None),
+        None => (engine, None),
+        Some((name, documents)) => (overlay::build::over(engine.clone(), documents, root, name), Some(engine)),
+    }
+}
+
 /// Returns the registry of all producers of this program; `ask` answers questions to models, `trust` decides which programs may run.
 pub fn registry(ask: Arc<dyn Ask>, trust: Arc<dyn Trust>) -> Registry {
     let mut registry = Registry::default();
@@ -169,33 +212,8 @@ impl Workspace {
     /// # Errors
     /// When there is no manifest or the store cannot be used.
     pub fn open(opening: Opening<'_>) -> Result<Self, WorkbenchError> {
-        let unreadable = |path: &Path| {
-            let path = path.to_path_buf();
-            move |error: std::io::Error| WorkbenchError::Path {
-                path,
-                reason: error.to_string(),
-            }
-        };
-        let from = opening.from.canonicalize().map_err(unreadable(opening.from))?;
-        let root = find_root(&from).ok_or(WorkbenchError::NoManifest(from))?;
-        let manifest = root.join(MANIFEST);
-        let text = manifest_text(&manifest).map_err(unreadable(&manifest))?;
-        if text.len() > MAX_BYTES {
-            return Err(WorkbenchError::Manifest(vec![too_large(MANIFEST)]));
-        }
-        let text = String::from_utf8(text).map_err(|error| {
-            let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1;
-            let why = Diagnostic::error(ErrorCode::E_ENCODING, "the manifest is not UTF-8 text").at(
-                MANIFEST,
-                u32::try_from(line).unwrap_or(0),
-                0,
-            );
-            WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
-        })?;
+        let root = root_above(opening.from)?;
+        let text = checked_manifest_text(&root)?;
         let packs = packs::read(&root)?;
         let now = Disk::new(root.clone()).now_secs();
         let documents = |name| overlay::build::documents(&Files::new(&root), name, now);
@@ -204,45 +222,16 @@ impl Workspace {
         let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.folder(&root);
         let view = view(&root);
-        let builds = opening.access != Access::Look;
-        let mut is_beside = opening.overlay.is_some() || opening.access == Access::Beside;
-        let (store, disk, hold, notices): (Arc<dyn Store>, _, _, _) = match &store_folder {
-            Some(folder) => {
-                let mut options = DiskOptions {
-                    gives_way: builds,
-                    ..opening.options
-                };
-                if builds && opening.interrupts {
-                    let watch = WatcherAnswer::at(crate::watch::socket(folder, view));
-                    watch.make_way();
-                    // Repeat it for a build ahead that started just after the first call.
-                    let announce = options.on_wait_view.take();
-                    options.on_wait_view = Some(Arc::new(move |holder: &str| {
-                        watch.make_way();
-                        announce.iter().for_each(|announce| announce(holder));
-                    }));
-                }
-                let mut claim = None;
-                if builds && !is_beside {
-                    claim = claim_checkout(folder, view, &options, opening.access)?;
-                    is_beside = claim.is_none();
-                }
-                if builds && is_beside {
-                    // This command writes no rows of the checkout, so another process may build it meanwhile.
-                    claim = Some(Claim::beside(folder, view, &options)?);
-                }
-                let terms = (builds && !is_beside).then(|| ClaimTerms {
-                    folder: folder.clone(),
-                    view,
-                    options: options.clone(),
-                });
-                let (disk, mut notices) = DiskStore::open(folder, options)?;
-                let disk = Arc::new(disk);
-                let (hold, notice) = Hold::new(&root, folder, disk.clone(), (claim, terms));
-                notices.extend(notice);
-                (disk.clone(), Some(disk), Some(Arc::new(hold)), notices)
-            }
-            None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
+        let use_of_store = StoreUse::of_command(&opening);
+        let OpenStore {
+            store,
+            disk,
+            hold,
+            notices,
+            is_beside,
+        } = match &store_folder {
+            Some(folder) => open_disk(&root, folder, view, use_of_store, opening.options)?,
+            None => open_memory(use_of_store),
         };
         let store = match is_beside {
             true => overlay::build::beside(store, view),
@@ -273,13 +262,12 @@ impl Workspace {
             }),
             sharing: None,
             graphs: opening.graphs,
-            turn: turn_of(hold.as_ref().filter(|_| builds && !is_beside), opening.turn.filter(|_| builds)),
+            turn: turn_of(
+                hold.as_ref().filter(|_| use_of_store.builds() && !is_beside),
+                opening.turn.filter(|_| use_of_store.builds()),
+            ),
         };
-        let (engine, beneath) = match opening.overlay.zip(documents) {
-            None if is_beside => (overlay::build::reading(engine), None),
-            None => (engine, None),
-            Some((name, documents)) => (overlay::build::over(engine.clone(), documents, &root, name), Some(engine)),
-        };
+        let (engine, beneath) = with_documents(engine, opening.overlay.zip(documents), &root, is_beside);
         Ok(Self {
             engine,
             beneath,

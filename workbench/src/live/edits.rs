@@ -9,8 +9,8 @@ use super::order::{self, Did};
 use crate::checkout::Held;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
-use crate::edit::session::{self, Content, NoSession, Session};
-use crate::edit::trail;
+use crate::edit::session::{self, Content, Failed, NoSession, Session};
+use crate::edit::trail::{self, Step};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -251,73 +251,83 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(text) = document.now.text.as_ref().and_then(|_| known(&document.now.text)) else {
         return Ok(None);
     };
-    let number = |id: &str| operation(id).1;
-    let of_operation = |operation: &str, id: &str, at: u64| Version {
-        number: number(id),
+    let (steps, is_cut) = trail::of(&session, path);
+    let first = steps
+        .first()
+        .filter(|_| is_cut)
+        .map_or(0, |step| operation(&step.id).1.saturating_sub(1));
+    let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
+    let mut versions: Vec<(Version, Option<String>)> = steps.iter().map(|step| version_of_step(step, &known)).collect();
+    let failed = session
+        .failed
+        .iter()
+        .filter(|failed| failed.path == path && operation(&failed.id).1 > first);
+    versions.extend(failed.map(|failed| (version_of_failure(failed), None)));
+    versions.sort_by_key(|(version, _)| version.number);
+    let base = document.now.base.as_ref().and_then(|_| known(&document.now.base));
+    let (versions, texts) = with_digests(versions, &begun_with);
+    Ok(Some(Buffer {
+        path: path.to_owned(),
+        versions,
+        texts,
+        first: (first, begun_with),
+        base: base.map(|base| digest(&base)),
+        text,
+    }))
+}
+
+/// Returns the version that an operation of a session made, without digest and change.
+fn version_of_operation(operation_name: &str, id: &str, at: u64) -> Version {
+    Version {
+        number: operation(id).1,
         at,
         author: AGENT.to_owned(),
-        what: Some(operation.to_owned()),
+        what: Some(operation_name.to_owned()),
         failed: None,
         edit: Some(id.to_owned()),
         same: false,
         digest: String::new(),
         change: Difference::default(),
-    };
-    let (steps, is_cut) = trail::of(&session, path);
-    let first = steps
-        .first()
-        .filter(|_| is_cut)
-        .map_or(0, |step| number(&step.id).saturating_sub(1));
-    let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
-    let mut texts: Vec<(Version, Option<String>)> = Vec::new();
-    for step in steps {
-        let mut version = of_operation(&step.operation, &step.id, step.at);
-        let after = known(&step.to);
-        if let (Some(before), Some(after)) = (known(&step.from), &after) {
-            version.change = Difference::of(&before, after).with_line_limit(PATCH);
-        }
-        version.same = step.from == step.to;
-        if step.foreign {
-            (version.author, version.what) = (SOMEBODY.to_owned(), None);
-        }
-        texts.push((version, after));
     }
-    let failed = session
-        .failed
-        .iter()
-        .filter(|failed| failed.path == path && number(&failed.id) > first);
-    texts.extend(failed.map(|failed| {
-        let version = of_operation(&failed.operation, &failed.id, failed.at);
-        let failed = Some(failed.why.clone());
-        (Version { failed, ..version }, None)
-    }));
-    texts.sort_by_key(|(version, _)| version.number);
-    let mut buffer = Buffer {
-        path: path.to_owned(),
-        versions: Vec::new(),
-        texts: Vec::new(),
-        first: (first, begun_with),
-        base: document
-            .now
-            .base
-            .as_ref()
-            .and_then(|_| known(&document.now.base))
-            .map(|base| digest(&base)),
-        text,
-    };
-    for (version, text) in texts {
-        // A failed step left the text unchanged.
+}
+
+/// Returns the version after a step of a session with its text, where that is stored.
+fn version_of_step(step: &Step, known: impl Fn(&Content) -> Option<String>) -> (Version, Option<String>) {
+    let mut version = version_of_operation(&step.operation, &step.id, step.at);
+    let after = known(&step.to);
+    if let (Some(before), Some(after)) = (known(&step.from), &after) {
+        version.change = Difference::of(&before, after).with_line_limit(PATCH);
+    }
+    version.same = step.from == step.to;
+    if step.foreign {
+        (version.author, version.what) = (SOMEBODY.to_owned(), None);
+    }
+    (version, after)
+}
+
+fn version_of_failure(failed: &Failed) -> Version {
+    Version {
+        failed: Some(failed.why.clone()),
+        ..version_of_operation(&failed.operation, &failed.id, failed.at)
+    }
+}
+
+/// Fills in the digests of versions. A failed step left the text unchanged, so it gets the text before it.
+fn with_digests(versions: Vec<(Version, Option<String>)>, begun_with: &Option<String>) -> (Vec<Version>, Vec<Option<String>>) {
+    let mut texts: Vec<Option<String>> = Vec::new();
+    let mut filled = Vec::new();
+    for (version, text) in versions {
         let text = match version.failed {
-            Some(_) => buffer.texts.last().unwrap_or(&buffer.first.1).clone(),
+            Some(_) => texts.last().unwrap_or(begun_with).clone(),
             None => text,
         };
-        buffer.versions.push(Version {
+        filled.push(Version {
             digest: text.as_deref().map(digest).unwrap_or_default(),
             ..version
         });
-        buffer.texts.push(text);
+        texts.push(text);
     }
-    Ok(Some(buffer))
+    (filled, texts)
 }
 
 /// The reason why a session has no text under a path.

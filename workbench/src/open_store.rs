@@ -1,0 +1,114 @@
+//! Opening the store of a workspace with the locks that a command needs.
+
+use crate::locks::{ClaimTerms, Hold, claim_checkout};
+use crate::workspace::{Access, Opening, WorkbenchError};
+use engine::store::disk::{Claim, DiskOptions, DiskStore};
+use engine::store::memory::MemoryStore;
+use engine::store::{Store, ViewId};
+use engine::values::diagnostic::Diagnostic;
+use engine::watch::ask::WatcherAnswer;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The use that a command makes of the store.
+#[derive(Clone, Copy)]
+pub(crate) struct StoreUse {
+    access: Access,
+    in_overlay: bool,
+    /// Whether a watch's build ahead stops for this command.
+    interrupts: bool,
+}
+
+impl StoreUse {
+    pub(crate) fn of_command(opening: &Opening<'_>) -> Self {
+        Self {
+            access: opening.access,
+            in_overlay: opening.overlay.is_some(),
+            interrupts: opening.interrupts,
+        }
+    }
+
+    pub(crate) fn builds(self) -> bool {
+        self.access != Access::Look
+    }
+
+    /// Whether the command writes no rows of the checkout, whoever builds it.
+    fn is_beside(self) -> bool {
+        self.in_overlay || self.access == Access::Beside
+    }
+}
+
+/// A store with its locks.
+pub(crate) struct OpenStore {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) disk: Option<Arc<DiskStore>>,
+    pub(crate) hold: Option<Arc<Hold>>,
+    pub(crate) notices: Vec<Diagnostic>,
+    /// Whether the command writes no rows of the checkout.
+    pub(crate) is_beside: bool,
+}
+
+pub(crate) fn open_memory(used: StoreUse) -> OpenStore {
+    OpenStore {
+        store: Arc::new(MemoryStore::default()),
+        disk: None,
+        hold: None,
+        notices: Vec::new(),
+        is_beside: used.is_beside(),
+    }
+}
+
+/// Claims the checkout as far as the command needs it, then opens the store.
+pub(crate) fn open_disk(
+    root: &Path,
+    folder: &Path,
+    view: ViewId,
+    used: StoreUse,
+    options: DiskOptions,
+) -> Result<OpenStore, WorkbenchError> {
+    let builds = used.builds();
+    let mut options = DiskOptions {
+        gives_way: builds,
+        ..options
+    };
+    if builds && used.interrupts {
+        stop_builds_ahead(folder, view, &mut options);
+    }
+    let mut is_beside = used.is_beside();
+    let mut claim = None;
+    if builds && !is_beside {
+        claim = claim_checkout(folder, view, &options, used.access)?;
+        is_beside = claim.is_none();
+    }
+    if builds && is_beside {
+        // This command writes no rows of the checkout, so another process may build it meanwhile.
+        claim = Some(Claim::beside(folder, view, &options)?);
+    }
+    let terms = (builds && !is_beside).then(|| ClaimTerms {
+        folder: folder.to_owned(),
+        view,
+        options: options.clone(),
+    });
+    let (disk, mut notices) = DiskStore::open(folder, options)?;
+    let disk = Arc::new(disk);
+    let (hold, notice) = Hold::new(root, folder, disk.clone(), (claim, terms));
+    notices.extend(notice);
+    Ok(OpenStore {
+        store: disk.clone(),
+        disk: Some(disk),
+        hold: Some(Arc::new(hold)),
+        notices,
+        is_beside,
+    })
+}
+
+/// Stops a watch's build ahead, and again when the command starts to wait: one may have started just after the first call.
+fn stop_builds_ahead(folder: &Path, view: ViewId, options: &mut DiskOptions) {
+    let watch = WatcherAnswer::at(crate::watch::socket(folder, view));
+    watch.make_way();
+    let announce = options.on_wait_view.take();
+    options.on_wait_view = Some(Arc::new(move |holder: &str| {
+        watch.make_way();
+        announce.iter().for_each(|announce| announce(holder));
+    }));
+}
