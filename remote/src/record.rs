@@ -81,10 +81,10 @@ fn to_wire(result: &SharedResult) -> Written {
 /// # Errors
 /// When the record cannot be decoded to its last byte.
 pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
-    read(bytes).map(shared_result)
+    decode_record(bytes).map(shared_result)
 }
 
-fn read(bytes: &[u8]) -> Result<Written, Lie> {
+fn decode_record(bytes: &[u8]) -> Result<Written, Lie> {
     let mut decoder = minicbor::Decoder::new(bytes);
     let written: Written = decoder.decode().map_err(|_| Lie::Undecodable)?;
     let is_whole = decoder.position() == bytes.len() && written.schema == SCHEMA;
@@ -116,7 +116,7 @@ fn shared_result(written: Written) -> SharedResult {
 /// # Errors
 /// The flaw of the record.
 pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, Lie> {
-    let mut written = read(bytes)?;
+    let mut written = decode_record(bytes)?;
     let signature = written.signature.take();
     if !is_trusted(&self::bytes(&written), signature.as_ref().map(|signature| &signature[..]), trusted) {
         return Err(Lie::Untrusted);

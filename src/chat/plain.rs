@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 << 10;
 pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcome {
     let question = match question {
         Some(question) => question.to_owned(),
-        None => read()?,
+        None => read_line()?,
     };
     let question = question.trim();
     if question.is_empty() {
@@ -78,7 +78,7 @@ pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcom
     Ok(code)
 }
 
-fn read() -> Result<String, Failed> {
+fn read_line() -> Result<String, Failed> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_READ, format!("standard input cannot be read: {error}"));

@@ -190,7 +190,7 @@ fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, Kind, St
 }
 
 fn read_keys(news: Sender<News>) {
-    let read = move || terminal::read(|key| news.send(key.map_or(News::Gone, News::Key)).is_ok());
+    let read = move || terminal::pass_keys(|key| news.send(key.map_or(News::Gone, News::Key)).is_ok());
     let _ = std::thread::Builder::new().name("keys".to_owned()).spawn(read);
 }
 
@@ -422,7 +422,7 @@ impl Screen {
     }
 
     fn send(&self, bytes: &str) -> Result<(), Failed> {
-        terminal::write(bytes).map_err(|error| {
+        terminal::write_to_terminal(bytes).map_err(|error| {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("the terminal cannot be written to: {error}"));
             Failed::new(Code::Io, why.hint("go on with `cortex chat --continue`"))
         })

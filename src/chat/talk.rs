@@ -95,7 +95,7 @@ impl Talk {
             tell(Event::Note("nothing was asked yet".to_owned()));
             return Code::Ok;
         };
-        let turns = last.steps.iter().map(|step| calls::read(&step.said).text);
+        let turns = last.steps.iter().map(|step| calls::parse_tool_calls(&step.said).text);
         last.answer = turns.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
         last.state = State::Open;
         let question = last.question.clone();
@@ -204,7 +204,7 @@ impl Talk {
                 self.used.add(cost);
                 self.transcript.spent.add(cost);
             }
-            let read = calls::read(&turned.text);
+            let read = calls::parse_tool_calls(&turned.text);
             if !read.text.is_empty() {
                 tell(Event::Said(read.text.clone()));
             }

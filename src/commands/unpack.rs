@@ -28,7 +28,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
     let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
     // Release the store while files are written.
     context.let_go();
-    write(folder, &files).map_err(|error| {
+    write_folder(folder, &files).map_err(|error| {
         let code = match error.kind() {
             io::ErrorKind::StorageFull => ErrorCode::E_NO_SPACE,
             _ => ErrorCode::E_WRITE,
@@ -68,7 +68,7 @@ fn files_of_tree(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<S
 }
 
 /// Writes files to a new folder, through a temporary folder beside it.
-fn write(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
+fn write_folder(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
     let above = folder
         .parent()
         .filter(|above| !above.as_os_str().is_empty())

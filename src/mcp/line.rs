@@ -34,7 +34,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Line<W> {
     pub fn new(from: impl AsyncRead + Send + Unpin + 'static, to: W) -> Self {
         let to = Arc::new(Mutex::new(to));
         let (tell, heard) = mpsc::channel(1);
-        tokio::spawn(read(Reader::of_lines(from, LONGEST), to.clone(), tell));
+        tokio::spawn(pass_messages(Reader::of_lines(from, LONGEST), to.clone(), tell));
         Self { heard, to }
     }
 }
@@ -44,7 +44,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Line<W> {
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let to = self.to.clone();
-        async move { write(&to, &serde_json::to_vec(&message)?).await }
+        async move { write_line(&to, &serde_json::to_vec(&message)?).await }
     }
 
     async fn receive(&mut self) -> Option<Heard> {
@@ -57,12 +57,12 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Line<W> {
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(to: &Mutex<W>, message: &[u8]) -> io::Result<()> {
-    frame::write(&mut *to.lock().await, Framing::Lines, message).await
+async fn write_line<W: AsyncWrite + Unpin>(to: &Mutex<W>, message: &[u8]) -> io::Result<()> {
+    frame::write_message(&mut *to.lock().await, Framing::Lines, message).await
 }
 
 /// Passes messages on until the stream ends or the transport is closed.
-async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, to: Arc<Mutex<W>>, tell: mpsc::Sender<Heard>) {
+async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, to: Arc<Mutex<W>>, tell: mpsc::Sender<Heard>) {
     while let Ok(true) = from.ready().await {
         let understood = match from.next().await {
             Ok(Frame::Message(bytes)) => understood(&bytes),
@@ -75,7 +75,9 @@ async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, 
         let is_handled = match understood {
             Ok(None) => true,
             Ok(Some(message)) => tell.send(*message).await.is_ok(),
-            Err((id, code, why)) => write(&to, message::error(&id, code, &why).to_string().as_bytes()).await.is_ok(),
+            Err((id, code, why)) => write_line(&to, message::error(&id, code, &why).to_string().as_bytes())
+                .await
+                .is_ok(),
         };
         if !is_handled {
             return;

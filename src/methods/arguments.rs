@@ -14,7 +14,7 @@ use std::fmt;
 ///
 /// # Errors
 /// When an argument is invalid, with its name.
-pub fn read<'de, M: Deserialize<'de>>(arguments: Value) -> Result<M, Failed> {
+pub fn read_arguments<'de, M: Deserialize<'de>>(arguments: Value) -> Result<M, Failed> {
     serde_path_to_error::deserialize(arguments).map_err(|error| invalid_arguments(&error))
 }
 
@@ -143,7 +143,7 @@ mod tests {
 
     /// Returns the message of a method with a list argument.
     fn said(arguments: Value) -> String {
-        match read::<SourceOf>(arguments) {
+        match read_arguments::<SourceOf>(arguments) {
             Ok(read) => read.symbols.join(" "),
             Err(failed) => failure_text(&failed),
         }
@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(said(arguments.clone()), expected, "{arguments}");
         }
         let hint = |arguments: Value| {
-            let failed = read::<Search>(arguments).map(|_| ()).expect_err("it is wrong");
+            let failed = read_arguments::<Search>(arguments).map(|_| ()).expect_err("it is wrong");
             failed.diagnostics[0].hint.clone().expect("a hint")
         };
         assert_eq!(hint(json!({"limt": 5})), "did you mean 'limit'?");

@@ -95,7 +95,7 @@ impl Place {
         let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
         let path = below.to_str().filter(|_| is_plain)?.to_owned();
         let has_it = |session| edits::buffer(&self.files, session, &path, self.now).is_ok_and(|buffer| buffer.is_some());
-        let is_remembered = || kept::read(&self.root, &path).is_ok_and(|journal| journal.current().is_some());
+        let is_remembered = || kept::read_journal(&self.root, &path).is_ok_and(|journal| journal.current().is_some());
         (session.is_some_and(has_it) || is_remembered()).then_some(path)
     }
 
@@ -106,7 +106,7 @@ impl Place {
 
     /// Reads the document's history.
     pub(super) fn journal(&self) -> Result<Journal, Failed> {
-        kept::read(&self.root, &self.path).map_err(|error| unread(&error))
+        kept::read_journal(&self.root, &self.path).map_err(|error| unread(&error))
     }
 
     /// Reads the document and records its state and the call's arguments, under the lock of the histories.
@@ -265,7 +265,7 @@ impl Place {
 
     /// Extends the failure of a missing file by the session's and the stored versions, which can still be shown.
     fn elsewhere(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
-        let journal = kept::read(&self.root, &self.path).unwrap_or_default();
+        let journal = kept::read_journal(&self.root, &self.path).unwrap_or_default();
         let last = journal.current().map(|version| version.number);
         let last = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
         let session = unsaved

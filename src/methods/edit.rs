@@ -232,7 +232,7 @@ impl Method for Edit {
     }
 
     fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        edit_line::read(matches)
+        edit_line::edit_from_line(matches)
     }
 
     type Answer = Response;

@@ -312,7 +312,7 @@ pub(super) fn command(command: Command) -> Command {
 }
 
 /// What stands on a command line.
-pub(super) fn read(matches: &ArgMatches) -> Result<Edit, clap::Error> {
+pub(super) fn edit_from_line(matches: &ArgMatches) -> Result<Edit, clap::Error> {
     let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
     let (name, own) = matches.subcommand().ok_or_else(missing)?;
     let op = Op::from_str(name, false).map_err(|_| missing())?;
@@ -399,7 +399,7 @@ mod tests {
     fn parse_edit(words: &str) -> Result<Edit, String> {
         let given = words.split(' ').filter(|word| !word.is_empty());
         let matches = command(Command::new("edit")).try_get_matches_from(["edit"].into_iter().chain(given));
-        read(&matches.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+        edit_from_line(&matches.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
     }
 
     #[test]

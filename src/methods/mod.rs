@@ -300,7 +300,7 @@ pub const fn entry<M: Method>() -> Entry {
         depends_on: |arguments| match M::EFFECT {
             Effect::Looks => Some(&[]),
             _ if arguments.get("overlay").is_some() => None,
-            _ => M::DEPENDS_ON.filter(|_| arguments::read(arguments.clone()).is_ok_and(|method: M| method.reads())),
+            _ => M::DEPENDS_ON.filter(|_| arguments::read_arguments(arguments.clone()).is_ok_and(|method: M| method.reads())),
         },
         from_file: match M::FROM_FILE {
             Some(argument) => Some((argument, M::FILE)),
@@ -321,7 +321,7 @@ pub const fn entry<M: Method>() -> Entry {
             if M::WITHIN {
                 within::take_overlay_argument(desk, &mut arguments)?;
             }
-            let method: M = arguments::read(arguments)?;
+            let method: M = arguments::read_arguments(arguments)?;
             if method.reads() {
                 desk.read_only();
             }

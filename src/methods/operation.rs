@@ -58,7 +58,7 @@ impl Method for OperationOf {
             Failed::new(Code::Usage, why.hint("`investigate` gives the identifier"))
         };
         let root = desk.context.root().ok_or_else(unknown)?;
-        let operation = investigation::read(&root, &self.op_id).ok_or_else(unknown)?;
+        let operation = investigation::read_operation(&root, &self.op_id).ok_or_else(unknown)?;
         let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
         let events = operation["events"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let state = text("state");

@@ -9,7 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::fold::same;
 use producers::languages::model::FileSymbols;
 use std::collections::BTreeMap;
-use workbench::other_languages::files::{definitions, outlined, provenance, read};
+use workbench::other_languages::files::{definitions, outlined, provenance, symbols_of_file};
 use workbench::other_languages::names::{OtherNames, OtherSymbol};
 use workbench::other_languages::search::{hit, search};
 use workbench::symbols::file::FileRequest;
@@ -66,7 +66,7 @@ fn is_of_csharp(desk: &mut Desk<'_>, text: &str) -> Result<bool, Failed> {
 impl Meant {
     /// Returns the definitions and uses of its file.
     pub fn file(&self, desk: &mut Desk<'_>) -> Result<FileSymbols, Failed> {
-        Ok(read(desk, &self.names, &self.symbol.file)?.unwrap_or_default())
+        Ok(symbols_of_file(desk, &self.names, &self.symbol.file)?.unwrap_or_default())
     }
 
     /// Returns its form in answers.
@@ -111,7 +111,7 @@ impl Meant {
 pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
     let names = desk.other_names()?;
     if let Some(file) = names.file(text) {
-        let symbols = read(desk, &names, file)?.unwrap_or_default();
+        let symbols = symbols_of_file(desk, &names, file)?.unwrap_or_default();
         let mut state = State::default().unread(&names.unread);
         state.notes.extend(provenance(file, &symbols));
         let shown = outlined(file, &symbols, None) + &notes(&state);

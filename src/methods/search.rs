@@ -90,7 +90,7 @@ impl Method for Search {
         }
         let names = desk.names()?;
         let mut page = loop {
-            let aliases = workbench::aliases::read(&desk.context.root().unwrap_or_default());
+            let aliases = workbench::aliases::read_aliases(&desk.context.root().unwrap_or_default());
             let page = search(&names.symbols, &self.query(Some(&aliases)))?;
             let known = page.filtered > 0 || page.hits.iter().any(|hit| hit.matched != Matched::Fuzzy);
             if known || !learns(desk)? {

@@ -43,7 +43,7 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
     }
     let root = desk.context.root().unwrap_or_default();
     loop {
-        let aliases = aliases::read(&root);
+        let aliases = aliases::read_aliases(&root);
         let options = Options {
             most,
             aliases: Some(&aliases),

@@ -178,7 +178,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
         return Ok(KnownTypes::default());
     }
     let labels: Vec<String> = keys.iter().map(|key| type_label(key, "outline")).collect();
-    let outlines: BTreeMap<String, Arc<[u8]>> = read(desk, &labels)?;
+    let outlines: BTreeMap<String, Arc<[u8]>> = read_outputs(desk, &labels)?;
     let mut summaries = BTreeMap::new();
     let mut free = Vec::new();
     let mut remarks = BTreeMap::new();
@@ -202,7 +202,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
         }
     }
     if !free.is_empty() {
-        summaries.extend(read(desk, &free)?);
+        summaries.extend(read_outputs(desk, &free)?);
     }
     let text = |bytes: &Arc<[u8]>| String::from_utf8_lossy(bytes).into_owned();
     let card = |key: &String| {
@@ -234,7 +234,7 @@ fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, Stri
         return Ok(BTreeMap::new());
     }
     learns(desk)?;
-    let aliases = aliases::read(&root(desk)?);
+    let aliases = aliases::read_aliases(&root(desk)?);
     let now = |path: String| {
         let [id] = aliases.renamed(&path)[..] else { return None };
         let at = symbols.with_id(id)?;
@@ -243,7 +243,7 @@ fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, Stri
     Ok(gone.into_iter().filter_map(now).collect())
 }
 
-fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[u8]>>, Failed> {
+fn read_outputs(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[u8]>>, Failed> {
     let outputs = Outputs::read(desk, labels)?;
     Ok(outputs
         .into_iter()

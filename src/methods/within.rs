@@ -29,7 +29,7 @@ pub fn take_overlay_argument(desk: &Desk<'_>, arguments: &mut Value) -> Result<(
         overlay: Option<String>,
     }
     if let Some(named) = arguments.as_object_mut().and_then(|arguments| arguments.remove(ARGUMENT)) {
-        let named: Named = arguments::read(json!({ ARGUMENT: named }))?;
+        let named: Named = arguments::read_arguments(json!({ ARGUMENT: named }))?;
         named.overlay.iter().for_each(|name| desk.context.use_overlay(name));
     }
     Ok(())

@@ -224,7 +224,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 ///
 /// # Errors
 /// When the stream breaks.
-pub async fn write<W: AsyncWrite + Unpin>(to: &mut W, framing: Framing, message: &[u8]) -> io::Result<()> {
+pub async fn write_message<W: AsyncWrite + Unpin>(to: &mut W, framing: Framing, message: &[u8]) -> io::Result<()> {
     match framing {
         Framing::Lines => {
             to.write_all(message).await?;

@@ -84,7 +84,7 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
         .answer_about_service(&id, &method)
         .unwrap_or_else(|| message::error(&id, code::BUSY, FULL));
     let answer = answer.to_string();
-    let written = frame::write(&mut to, reader.framing(), answer.as_bytes());
+    let written = frame::write_message(&mut to, reader.framing(), answer.as_bytes());
     // The client may have stopped reading.
     let _ = tokio::time::timeout(HEARING, written).await;
     if method == STOP {
@@ -150,7 +150,7 @@ where
 async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: Queue, headers: Arc<AtomicBool>) {
     while let Some((bytes, _room)) = queue.take().await {
         let framing = if headers.load(Relaxed) { Framing::Headers } else { Framing::Lines };
-        match tokio::time::timeout(PATIENCE, frame::write(&mut to, framing, &bytes)).await {
+        match tokio::time::timeout(PATIENCE, frame::write_message(&mut to, framing, &bytes)).await {
             Ok(Ok(())) => {}
             _ => return,
         }

@@ -109,7 +109,7 @@ fn without_arities(name: &str) -> String {
 }
 
 /// Reads the file of a workspace; empty when there is none or it is invalid.
-pub fn read(root: &Path) -> Aliases {
+pub fn read_aliases(root: &Path) -> Aliases {
     let bytes = std::fs::read(file(root)).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
@@ -138,7 +138,7 @@ fn behind(root: &Path, session: &Session, before: &Aliases) -> Option<Digest> {
 /// # Errors
 /// When the store cannot be read or the file not written.
 pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
-    let before = read(root);
+    let before = read_aliases(root);
     if behind(root, session, &before).is_none() {
         return Ok(false);
     }
@@ -146,7 +146,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     if after == before {
         return Ok(false);
     }
-    write(root, &after).map_err(|error| WorkbenchError::Path {
+    write_aliases(root, &after).map_err(|error| WorkbenchError::Path {
         path: file(root),
         reason: error.to_string(),
     })?;
@@ -158,7 +158,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
 /// # Errors
 /// When the store cannot be read.
 pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, StoreError> {
-    let before = read(root);
+    let before = read_aliases(root);
     if behind(root, session, &before).is_none() {
         return Ok(Vec::new());
     }
@@ -186,7 +186,7 @@ impl Lineage for FormerTypes {
         let types = (present.output)(TYPES).and_then(|digest| (present.bytes)(&digest));
         let types = types.map(|blob| types_in(&blob)).unwrap_or_default();
         let keys: BTreeMap<String, String> = types.into_iter().map(|(key, row)| (row.id, key)).collect();
-        let before = read(&self.root);
+        let before = read_aliases(&self.root);
         let known = updated_aliases(&states, &before).unwrap_or(before);
         let mut former = FormerNames::new();
         for (old, id) in &known.aliases {
@@ -372,7 +372,7 @@ pub struct Past {
 /// When the store cannot be read.
 pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, StoreError> {
     let Some((key, rest)) = parts(of) else { return Ok(Vec::new()) };
-    let known = read(root);
+    let known = read_aliases(root);
     if known.aliases.is_empty() {
         return Ok(Vec::new());
     }
@@ -407,7 +407,7 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
 /// # Errors
 /// When the store cannot be read.
 pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
-    let known = read(root);
+    let known = read_aliases(root);
     let [id] = known.renamed(name)[..] else { return Ok(None) };
     Ok(present(session)?.into_iter().find(|(_, present)| present == id).map(|(key, _)| key))
 }
@@ -420,7 +420,7 @@ fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
     Ok(types.into_iter().map(|(key, row)| (key, row.id)).collect())
 }
 
-fn write(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
+fn write_aliases(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
     let mut bytes = serde_json::to_vec_pretty(aliases).map_err(std::io::Error::other)?;
     bytes.push(b'\n');
     crate::checkout::write(root, FILE, &bytes)
@@ -467,13 +467,13 @@ mod tests {
     fn what_is_not_ours_reads_as_empty() {
         let folder = tempfile::tempdir().expect("folder");
         std::fs::create_dir_all(folder.path().join(".cortex/out")).expect("folders");
-        assert_eq!(read(folder.path()), Aliases::default());
+        assert_eq!(read_aliases(folder.path()), Aliases::default());
         std::fs::write(file(folder.path()), "[1]").expect("file");
-        assert_eq!(read(folder.path()), Aliases::default());
+        assert_eq!(read_aliases(folder.path()), Aliases::default());
         let mut some = Aliases::default();
         some.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
-        write(folder.path(), &some).expect("written");
-        write(folder.path(), &some).expect("written again");
-        assert_eq!(read(folder.path()), some);
+        write_aliases(folder.path(), &some).expect("written");
+        write_aliases(folder.path(), &some).expect("written again");
+        assert_eq!(read_aliases(folder.path()), some);
     }
 }

@@ -51,7 +51,7 @@ struct Checkout {
 pub fn revision(root: &Path) -> Option<Revision> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
-    let dirty = read(&checkout.own.join("index"), LARGEST)
+    let dirty = read_git_file(&checkout.own.join("index"), LARGEST)
         .and_then(|index| Index::parse(&index, commit.len() / 2))
         .map(|index| index.differs(&checkout.top, root));
     Some(Revision { commit, dirty })
@@ -98,7 +98,7 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
 pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
-    let index = read(&checkout.own.join("index"), LARGEST).and_then(|index| Index::parse(&index, commit.len() / 2))?;
+    let index = read_git_file(&checkout.own.join("index"), LARGEST).and_then(|index| Index::parse(&index, commit.len() / 2))?;
     let committed = if index.staged {
         tree(&checkout.top, &commit)?
     } else {
@@ -134,13 +134,13 @@ fn tree(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
     Some(listed.split(|byte| *byte == 0).filter_map(line).collect())
 }
 
-fn read(path: &Path, largest: u64) -> Option<Vec<u8>> {
+fn read_git_file(path: &Path, largest: u64) -> Option<Vec<u8>> {
     let found = fs::metadata(path).ok()?;
     (found.is_file() && found.len() <= largest).then(|| fs::read(path).ok()).flatten()
 }
 
 fn line(path: &Path) -> Option<String> {
-    let text = String::from_utf8(read(path, LONGEST_REF)?).ok()?;
+    let text = String::from_utf8(read_git_file(path, LONGEST_REF)?).ok()?;
     Some(text.trim_end().to_owned())
 }
 
@@ -177,7 +177,7 @@ fn commit(checkout: &Checkout) -> Option<String> {
 }
 
 fn packed(checkout: &Checkout, reference: &str) -> Option<String> {
-    let text = read(&checkout.common.join("packed-refs"), LARGEST)?;
+    let text = read_git_file(&checkout.common.join("packed-refs"), LARGEST)?;
     let text = String::from_utf8_lossy(&text);
     let named = |line: &str| {
         line.split_once(' ')

@@ -110,7 +110,7 @@ pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result
         };
         store.commit(ViewId(0), commit)
     };
-    parcel::read::<HandingError>(parcel, now, |result| {
+    parcel::unpack_results::<HandingError>(parcel, now, |result| {
         if store.action(&result.key)?.is_some() {
             imported.known += 1;
             return Ok(());

@@ -214,7 +214,7 @@ fn file_of(id: &str) -> String {
 }
 
 /// Reads an operation's file; `None` when there is none of that identifier.
-pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
+pub fn read_operation(root: &Path, id: &str) -> Option<serde_json::Value> {
     if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
@@ -225,7 +225,7 @@ pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
 /// Returns the rejected answer of the last try of an investigation, from the operation's file.
 pub fn rejected(root: &Path, label: &str) -> Option<String> {
     let id = label.strip_prefix("//investigations/")?.strip_suffix(":answer")?;
-    read(root, id)?.get("rejected")?.as_str().map(str::to_owned)
+    read_operation(root, id)?.get("rejected")?.as_str().map(str::to_owned)
 }
 
 impl Operation {

@@ -214,7 +214,7 @@ impl Workspace {
     pub fn open(opening: Opening<'_>) -> Result<Self, WorkbenchError> {
         let root = root_above(opening.from)?;
         let text = checked_manifest_text(&root)?;
-        let packs = packs::read(&root)?;
+        let packs = packs::read_packs(&root)?;
         let now = Disk::new(root.clone()).now_secs();
         let documents = |name| overlay::build::documents(&Files::new(&root), name, now);
         let documents = opening.overlay.map(documents).transpose()?;

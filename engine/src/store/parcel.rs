@@ -156,7 +156,7 @@ pub fn open(path: &Path) -> Result<Parcel, ParcelError> {
 ///
 /// # Errors
 /// When the parcel is incomplete, or `take` fails. Results passed before stay.
-pub fn read<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
+pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
     let mut from = zstd::Decoder::with_buffer(parcel.0).map_err(ParcelError::from)?;
     let mut count = 0;
     loop {
@@ -289,7 +289,7 @@ mod tests {
             prop_assert_eq!(write_parcel(&results, &path), len);
             prop_assert_eq!(&std::fs::read(&path).unwrap(), &whole, "the same results, the same bytes");
             let mut back = Vec::new();
-            let count = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |result| { back.push(result); Ok(()) })).unwrap();
+            let count = open(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |result| { back.push(result); Ok(()) })).unwrap();
             prop_assert_eq!(count, results.len() as u64);
             for (result, (key, (record, output))) in back.iter().zip(&results) {
                 prop_assert_eq!(&result.key.0.0, key);
@@ -299,13 +299,13 @@ mod tests {
             // A cut or flipped file is refused at its end at the latest.
             let at = at.index(whole.len());
             std::fs::write(&path, &whole[..at]).unwrap();
-            let cut = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |_| Ok(())));
+            let cut = open(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |_| Ok(())));
             prop_assert!(matches!(cut, Err(ParcelError::Form(_))), "{:?}", cut);
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << bit;
             std::fs::write(&path, &flipped).unwrap();
             let mut other = Vec::new();
-            let done = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |result| { other.push(result); Ok(()) }));
+            let done = open(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |result| { other.push(result); Ok(()) }));
             prop_assert!(other.iter().all(|result| result.blob.as_ref().is_none_or(|blob| Digest::of(blob) == result.record.output)));
             // Some bits of a frame have no meaning; flips of all others are detected.
             let pair = |result: &NewResult| (result.key, result.record.clone(), result.blob.clone());

@@ -41,7 +41,7 @@ const SPANS: [(&str, u64); 17] = [
 /// # Errors
 /// A hint with examples.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    read(text, &BYTES).ok_or_else(|| "write a size such as 500 MB, 2 GB or 1 GiB".to_owned())
+    parse_quantity(text, &BYTES).ok_or_else(|| "write a size such as 500 MB, 2 GB or 1 GiB".to_owned())
 }
 
 /// Parses a span to a number of seconds; `0` needs no unit.
@@ -52,11 +52,11 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     if text.trim() == "0" {
         return Ok(0);
     }
-    read(text, &SPANS).ok_or_else(|| "write a span such as 12h, 7d or 4w".to_owned())
+    parse_quantity(text, &SPANS).ok_or_else(|| "write a span such as 12h, 7d or 4w".to_owned())
 }
 
 /// Parses a number with at most three decimals, and a unit.
-fn read(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+fn parse_quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')

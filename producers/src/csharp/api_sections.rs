@@ -109,7 +109,7 @@ impl<'a> Section<'a> {
 
 /// Returns the row of one type if other assemblies can see the type.
 fn type_row(input: &Input) -> Result<Option<(String, String)>, Failure> {
-    let info = outline_info::read(input)?;
+    let info = outline_info::decode_info(input)?;
     let is_visible = matches!(info.accessibility.as_str(), "public" | "protected" | "protected internal");
     Ok(is_visible.then(|| {
         let row = lines(&info);

@@ -24,7 +24,7 @@ enum Role {
 }
 
 /// Appends the canonical text of `tokens`.
-pub fn write(source: &str, tokens: &[Token], out: &mut String) {
+pub fn append_canonical(source: &str, tokens: &[Token], out: &mut String) {
     let roles = roles(source, tokens);
     let mut previous: Option<(usize, bool)> = None;
     for (index, token) in tokens.iter().enumerate() {
@@ -65,7 +65,7 @@ fn names_operator(source: &str, tokens: &[Token], index: usize) -> bool {
 /// Returns the canonical text of `tokens`.
 pub fn text(source: &str, tokens: &[Token]) -> String {
     let mut out = String::with_capacity(tokens.len() * 5);
-    write(source, tokens, &mut out);
+    append_canonical(source, tokens, &mut out);
     out
 }
 

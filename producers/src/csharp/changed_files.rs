@@ -29,10 +29,10 @@ impl<'m> ChangedFiles<'m> {
         };
         for moved in moves.changed_inputs("names")? {
             if let Some(digest) = moved.before {
-                changed.before.insert(moved.item.to_string(), read(moves, &digest)?);
+                changed.before.insert(moved.item.to_string(), read_names(moves, &digest)?);
             }
             if let Some(digest) = moved.now {
-                changed.now.insert(moved.item.to_string(), read(moves, &digest)?);
+                changed.now.insert(moved.item.to_string(), read_names(moves, &digest)?);
             }
         }
         for table in moves.changed_inputs("files")? {
@@ -114,12 +114,12 @@ impl<'m> ChangedFiles<'m> {
 /// Returns the present names of a file; `Some(None)` if it is no source file.
 fn names_of(moves: &dyn Moves, file: &str) -> Option<Option<Names>> {
     match moves.digest("names", file) {
-        Some(digest) => read(moves, &digest).map(Some),
+        Some(digest) => read_names(moves, &digest).map(Some),
         None => Some(None),
     }
 }
 
-fn read(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Names> {
+fn read_names(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Names> {
     names::decode(&moves.bytes(digest)?).ok()
 }
 

@@ -167,7 +167,7 @@ impl Producer for CompleteType {
 ///
 /// # Errors
 /// If the blob is no output of [`CompleteType`].
-pub fn read(input: &Input) -> Result<Complete, Failure> {
+pub fn decode_complete(input: &Input) -> Result<Complete, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("a merged type cannot be decoded: {error}")))
 }
 

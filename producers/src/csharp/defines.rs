@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
 }
 
 /// Serializes `own`, and for each further set of symbols the paths of its projects.
-pub fn write(own: &[String], others: &BTreeMap<Vec<String>, Vec<String>>) -> Vec<u8> {
+pub fn serialize_symbols(own: &[String], others: &BTreeMap<Vec<String>, Vec<String>>) -> Vec<u8> {
     let text = |text: &String| Value::from(text.as_str());
     let of_projects = |(symbols, projects): (&Vec<String>, &Vec<String>)| -> Value {
         let list = projects.iter().map(text).chain([Value::Null]);

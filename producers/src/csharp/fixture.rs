@@ -227,7 +227,7 @@ impl World {
 
     /// Returns the documentation of the types from which a type may inherit.
     pub(crate) fn inherited(&self, deps: &Input) -> Vec<Input> {
-        let deps = super::deps::read(deps).expect("dependencies");
+        let deps = super::deps::decode_dependencies(deps).expect("dependencies");
         let docs = |base: &String| blob(base, self.output("xmldoc", base).bytes);
         deps.doc_bases.iter().map(docs).collect()
     }

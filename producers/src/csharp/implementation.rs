@@ -65,12 +65,14 @@ impl Producer for Implementation {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        Ok(Output::new(write(&complete::read(inputs.single("complete")?)?)))
+        Ok(Output::new(encode_implementation(&complete::decode_complete(
+            inputs.single("complete")?,
+        )?)))
     }
 }
 
 /// Returns the blob of [`Implementation`]; its digest is implHash (seed 000 §3.3).
-pub fn write(whole: &Complete) -> Vec<u8> {
+pub fn encode_implementation(whole: &Complete) -> Vec<u8> {
     let mut written = Vec::new();
     let mut sorted = Vec::new();
     let mut last_value: (String, usize) = (String::new(), 0);
@@ -136,7 +138,7 @@ fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)
 ///
 /// # Errors
 /// If the blob is no output of [`Implementation`].
-pub fn read(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
+pub fn decode_implementation(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
     parse(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
 }
 

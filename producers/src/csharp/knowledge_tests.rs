@@ -171,7 +171,7 @@ fn visibility_does_not_move_identifiers() {
     edited.types[0].members[4].modifiers = vec!["protected".into()];
     let ids = [store(), edited].map(|syntax| {
         let structure = World::new(&[("a.cs", syntax)], &[]).output("structure", "Tree.Store");
-        let structure = super::structure::read(&blob("", structure.bytes)).expect("a structure");
+        let structure = super::structure::decode_structure(&blob("", structure.bytes)).expect("a structure");
         structure
             .members
             .into_iter()

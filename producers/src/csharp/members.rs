@@ -134,7 +134,7 @@ impl Producer for Members {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let whole = complete::read(inputs.single("complete")?)?;
+        let whole = complete::decode_complete(inputs.single("complete")?)?;
         let rows: BTreeMap<String, Vec<u8>> = rows(&whole).iter().map(|(key, row)| (key.clone(), json(row))).collect();
         Ok(Output::new(write_table(&rows)))
     }
@@ -260,7 +260,7 @@ fn member_row(whole: &Complete, member: &Member, files: &[&str], (id, ordinal): 
         &super::hashes::api_modifiers(modifiers.iter().map(String::as_str)),
     );
     let xml = normal(&member.doc);
-    let reading = doc::read(&xml);
+    let reading = doc::parse_doc_comment(&xml);
     let is_value = matches!(member.kind, MemberKind::Field | MemberKind::Constant | MemberKind::EnumMember)
         || member.kind == MemberKind::Event && member.has_value;
     let code = match (member.body.is_empty(), member.body.starts_with(['{', '=', ':'])) {

@@ -173,7 +173,7 @@ impl Producer for MentionsOf {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let whole = complete::read(inputs.single("complete")?)?;
+        let whole = complete::decode_complete(inputs.single("complete")?)?;
         let scope = inputs.var("type").and_then(scope_of).unwrap_or_default();
         Ok(Output::new(json(&mentions(&whole, scope, flag(inputs.params, "bodies", true)))))
     }

@@ -30,9 +30,9 @@ impl Producer for Outline {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let facts = Facts::read(inputs)?;
         let internal = Audience::of(inputs.params) > Audience::Public;
-        let structure = Digest::of(&structure::write(&structure::structure(&facts.whole, internal)));
-        let implementation = Digest::of(&implementation::write(&facts.whole));
-        let xmldoc = Digest::of(&xmldoc::write(&facts.docs));
+        let structure = Digest::of(&structure::encode_structure(&structure::structure(&facts.whole, internal)));
+        let implementation = Digest::of(&implementation::encode_implementation(&facts.whole));
+        let xmldoc = Digest::of(&xmldoc::encode_docs(&facts.docs));
         let docs = flag(inputs.params, "docs", true);
         Ok(Output::new(markdown(&facts.info()?, &structure, &implementation, &xmldoc, docs)))
     }

@@ -205,7 +205,7 @@ impl<'i> Facts<'i> {
     /// # Errors
     /// If a blob is invalid.
     pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
-        let whole = complete::read(inputs.single("complete")?)?;
+        let whole = complete::decode_complete(inputs.single("complete")?)?;
         Ok(Self {
             docs: xmldoc::docs(&whole),
             whole,
@@ -219,13 +219,13 @@ impl<'i> Facts<'i> {
     /// If a blob is invalid.
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
-        let deps = deps::read(self.inputs.single("deps")?)?;
+        let deps = deps::decode_dependencies(self.inputs.single("deps")?)?;
         let mut bases = Vec::new();
         for base in &deps.doc_bases {
             if let Some(input) = self.inputs.all("inherited").iter().find(|input| *input.item == **base) {
                 bases.push(Base {
                     key: base,
-                    docs: xmldoc::read(input)?,
+                    docs: xmldoc::decode_docs(input)?,
                 });
             }
         }
@@ -295,7 +295,7 @@ pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
 ///
 /// # Errors
 /// If the blob is no output of [`OutlineInfo`].
-pub fn read(input: &Input) -> Result<Info, Failure> {
+pub fn decode_info(input: &Input) -> Result<Info, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("an outline's facts cannot be read: {error}")))
 }
 
@@ -308,7 +308,7 @@ fn info(
     deps: &Dependencies,
     bases: &[Base<'_>],
 ) -> Info {
-    let own = doc::read(&docs.own);
+    let own = doc::parse_doc_comment(&docs.own);
     let header = structure::header(whole);
     let (mut summary, mut doc) = (own.first_sentence(), own.full_text());
     if let Some(base) = inherited_type(&own, bases) {
@@ -360,7 +360,7 @@ fn with_attributes(attributed: String, signature: String) -> String {
 
 /// Returns the first sentence and, if longer, the full text of a member's documentation, own or inherited.
 fn member_doc(docs: &Docs, key: &str, name: &str, bases: &[Base<'_>]) -> (String, String) {
-    let own = docs.members.get(key).map(|xml| doc::read(xml)).unwrap_or_default();
+    let own = docs.members.get(key).map(|xml| doc::parse_doc_comment(xml)).unwrap_or_default();
     let (mut summary, mut full) = (own.first_sentence(), own.full_text());
     if let Some(base) = inherited_member(&own, key, name, bases) {
         (summary, full) = (base.first_sentence(), joined(&base.full_text(), &own));
@@ -378,7 +378,7 @@ fn hands_over(own: &Reading) -> bool {
 
 /// Reads a comment with a summary of its own.
 fn read_comment(xml: &str) -> Option<Reading> {
-    let reading = doc::read(xml);
+    let reading = doc::parse_doc_comment(xml);
     (!reading.summary.is_empty()).then_some(reading)
 }
 

@@ -71,7 +71,7 @@ fn info(world: &World, key: &str, params: &str) -> Input {
 }
 
 fn outline(world: &World, key: &str, params: &str) -> String {
-    let info = super::outline_info::read(&info(world, key, params)).expect("facts");
+    let info = super::outline_info::decode_info(&info(world, key, params)).expect("facts");
     let digest = engine::values::digest::Digest::of(b"");
     let text = super::outline::markdown(&info, &digest, &digest, &digest, true);
     text.lines().skip(3).collect::<Vec<_>>().join("\n")

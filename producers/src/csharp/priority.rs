@@ -5,10 +5,10 @@ const NAME: &str = "OverloadResolutionPriority";
 
 /// Returns the priority that attributes give a member, 0 without one. A number that is not written out counts as 0.
 pub fn priority(attributes: &[String]) -> i32 {
-    attributes.iter().find_map(|text| read(text)).unwrap_or_default()
+    attributes.iter().find_map(|text| parse_reference_count(text)).unwrap_or_default()
 }
 
-fn read(text: &str) -> Option<i32> {
+fn parse_reference_count(text: &str) -> Option<i32> {
     let (name, rest) = text.split_once('(')?;
     let name = name.rsplit(['.', ':']).next()?.trim();
     let number = rest.split(')').next()?.rsplit(':').next()?;

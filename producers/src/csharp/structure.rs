@@ -115,7 +115,7 @@ impl Producer for Structure {
         if inputs.roles.is_empty() {
             return Ok(Output::new(json(&config)));
         }
-        let whole = complete::read(inputs.single("complete")?)?;
+        let whole = complete::decode_complete(inputs.single("complete")?)?;
         let mut structure = structure(&whole, config.include_internal);
         if config.include_xml_doc {
             let mut docs = docs(&whole);
@@ -123,7 +123,7 @@ impl Producer for Structure {
                 .retain(|key, _| structure.members.iter().any(|member| member.key == *key));
             structure.header.docs = Some(docs);
         }
-        Ok(Output::new(write(&structure)))
+        Ok(Output::new(encode_structure(&structure)))
     }
 }
 
@@ -202,7 +202,7 @@ pub(super) fn header(whole: &Complete) -> Header {
 }
 
 /// Returns the blob of [`Structure`]; its digest is structureHash (seed 000 §3.3).
-pub fn write(structure: &TypeStructure) -> Vec<u8> {
+pub fn encode_structure(structure: &TypeStructure) -> Vec<u8> {
     let mut lines = json(&structure.header);
     for member in &structure.members {
         lines.push(b'\n');
@@ -280,7 +280,7 @@ pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMem
 ///
 /// # Errors
 /// If the blob is no output of [`Structure`].
-pub fn read(input: &Input) -> Result<TypeStructure, Failure> {
+pub fn decode_structure(input: &Input) -> Result<TypeStructure, Failure> {
     let broken = |error: serde_json::Error| Failure::permanent(format!("a structure cannot be read: {error}"));
     let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let header = serde_json::from_slice(lines.next().unwrap_or_default()).map_err(broken)?;

@@ -154,7 +154,7 @@ fn foreign(error: impl std::fmt::Display) -> Failure {
     Failure::permanent(format!("the input is no output of csharp/syntax: {error}"))
 }
 
-fn read<'b, T: Decode<'b, ()>>(table: &Table<'b>, key: &str) -> Result<Option<T>, Failure> {
+fn decode_row_of<'b, T: Decode<'b, ()>>(table: &Table<'b>, key: &str) -> Result<Option<T>, Failure> {
     table.get(key).map(|row| minicbor::decode(row).map_err(foreign)).transpose()
 }
 
@@ -166,8 +166,8 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     let table = Table::open(bytes).ok_or_else(|| foreign("it is no table"))?;
     let lacks = |what: &str| foreign(format!("it has no row {what}"));
     type Of = (Tier, bool, bool, bool, Vec<String>);
-    let (tier, top_level, is_app, is_generated, friends): Of = read(&table, FILE)?.ok_or_else(|| lacks(FILE))?;
-    let starts: Vec<Start> = read(&table, PLACES)?.ok_or_else(|| lacks(PLACES))?;
+    let (tier, top_level, is_app, is_generated, friends): Of = decode_row_of(&table, FILE)?.ok_or_else(|| lacks(FILE))?;
+    let starts: Vec<Start> = decode_row_of(&table, PLACES)?.ok_or_else(|| lacks(PLACES))?;
     let mut parts: FxHashMap<&str, std::vec::IntoIter<TypeDecl>> = FxHashMap::default();
     for (key, row) in table.rows().filter(|(key, _)| !key.starts_with(':')) {
         let row: Declared = minicbor::decode(row).map_err(foreign)?;
@@ -182,13 +182,13 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     }
     Ok(Syntax {
         tier,
-        usings: read(&table, USINGS)?.unwrap_or_default(),
+        usings: decode_row_of(&table, USINGS)?.unwrap_or_default(),
         types,
         top_level,
         is_app,
         is_generated,
         friends,
-        excluded: read(&table, EXCLUDED)?.unwrap_or_default(),
+        excluded: decode_row_of(&table, EXCLUDED)?.unwrap_or_default(),
     })
 }
 
@@ -198,7 +198,7 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
 /// A permanent failure if the input is no such table.
 pub fn declared(input: &Input, symbol: &str) -> Result<Option<Declared>, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| foreign("it is no table"))?;
-    read(&table, symbol)
+    decode_row_of(&table, symbol)
 }
 
 /// Returns the using directives in a table or a slice of it.
@@ -207,7 +207,7 @@ pub fn declared(input: &Input, symbol: &str) -> Result<Option<Declared>, Failure
 /// A permanent failure if the input is no such table.
 pub fn usings(input: &Input) -> Result<Vec<Using>, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| foreign("it is no table"))?;
-    Ok(read(&table, USINGS)?.unwrap_or_default())
+    Ok(decode_row_of(&table, USINGS)?.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ fn declared_variants(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, Stri
             kind: kind_word(decl.kind).to_owned(),
             signature: header_text(decl),
             condition: or([&decl.condition, &decl.condition]),
-            summary: doc::read(&decl.doc).first_sentence(),
+            summary: doc::parse_doc_comment(&decl.doc).first_sentence(),
         });
         for member in &decl.members {
             add(Variant {
@@ -185,7 +185,7 @@ fn declared_variants(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, Stri
                 kind: member_kind_word(member.kind).to_owned(),
                 signature: member.signature.clone(),
                 condition: or([&member.condition, &decl.condition]),
-                summary: doc::read(&member.doc).first_sentence(),
+                summary: doc::parse_doc_comment(&member.doc).first_sentence(),
             });
         }
     }

@@ -36,7 +36,9 @@ impl Producer for XmlDoc {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        Ok(Output::new(write(&docs(&complete::read(inputs.single("complete")?)?))))
+        Ok(Output::new(encode_docs(&docs(&complete::decode_complete(
+            inputs.single("complete")?,
+        )?))))
     }
 }
 
@@ -56,7 +58,7 @@ pub fn docs(whole: &Complete) -> Docs {
 }
 
 /// Returns the blob of [`XmlDoc`]; its digest is xmlDocHash (seed 000 §3.3).
-pub fn write(docs: &Docs) -> Vec<u8> {
+pub fn encode_docs(docs: &Docs) -> Vec<u8> {
     json(docs)
 }
 
@@ -64,7 +66,7 @@ pub fn write(docs: &Docs) -> Vec<u8> {
 ///
 /// # Errors
 /// If the blob is no output of [`XmlDoc`].
-pub fn read(input: &Input) -> Result<Docs, Failure> {
+pub fn decode_docs(input: &Input) -> Result<Docs, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("documentation cannot be read: {error}")))
 }
 

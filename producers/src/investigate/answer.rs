@@ -55,7 +55,7 @@ const MOST: usize = 60;
 ///
 /// # Errors
 /// When a section is missing.
-pub(super) fn read(text: &str, question: &str, source: &str, shown: &WordsByType<'_>) -> Result<Findings, Unanswered> {
+pub(super) fn parse_findings(text: &str, question: &str, source: &str, shown: &WordsByType<'_>) -> Result<Findings, Unanswered> {
     let sections = split(text);
     let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());
     let conclusion = section("CONCLUSION").map(str::trim).filter(|text| !text.is_empty());
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn members_and_paths_of_nothing_are_dropped() {
         let text = "CONCLUSION: yes\nEVIDENCE:\n- [N.Store.Nope] x\n- [Store.Get] y\n- [N.Store.ctor] z\nPATHS:\n- /etc/passwd\n- Store.Get -> File.Read\n- Store.Nope → Codec.Decode\n- Only words\n- Gone.Type → Other\n";
-        let found = read(text, "q", "m", &case_of_two_types()).expect("an answer");
+        let found = parse_findings(text, "q", "m", &case_of_two_types()).expect("an answer");
         let members: Vec<Option<&str>> = found.evidence.iter().map(|one| one.member.as_deref()).collect();
         assert_eq!(members, [Some("Get"), Some("ctor")]);
         assert_eq!((found.paths, found.dropped), (vec!["Store.Get -> File.Read".to_owned()], 5));
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn an_answer_is_read_and_evidence_that_names_nothing_is_dropped() {
         let text = "Sure!\n## CONCLUSION:\nIt is cached.\nTwice.\n**EVIDENCE**:\n- [N.Store.Get(int)] looks into the cache\n- [Store+Entry]: holds it\n- [Gone.Type] nothing\n- no brackets\nPATHS:\n- Store.Get → Codec.Decode\n";
-        let found = read(text, "q?", "m", &case_of_two_types()).expect("an answer");
+        let found = parse_findings(text, "q?", "m", &case_of_two_types()).expect("an answer");
         assert_eq!(found.conclusion, "It is cached.\nTwice.");
         let evidence: Vec<(&str, Option<&str>)> = found.evidence.iter().map(|one| (one.key.as_str(), one.member.as_deref())).collect();
         assert_eq!(evidence, [("N.Store", Some("Get(int)")), ("N.Store+Entry", None)]);
@@ -218,21 +218,21 @@ mod tests {
     #[test]
     fn what_lacks_a_section_is_no_answer() {
         assert_eq!(
-            read("EVIDENCE:\n- x", "q", "m", &case_of_two_types()),
+            parse_findings("EVIDENCE:\n- x", "q", "m", &case_of_two_types()),
             Err(Unanswered::Missing("CONCLUSION"))
         );
         assert_eq!(
-            read("CONCLUSION: yes", "q", "m", &case_of_two_types()),
+            parse_findings("CONCLUSION: yes", "q", "m", &case_of_two_types()),
             Err(Unanswered::Missing("EVIDENCE"))
         );
-        let empty = read("CONCLUSION: yes\nEVIDENCE:\nPATHS:\nNone.", "q", "m", &case_of_two_types()).expect("an answer");
+        let empty = parse_findings("CONCLUSION: yes\nEVIDENCE:\nPATHS:\nNone.", "q", "m", &case_of_two_types()).expect("an answer");
         assert_eq!((empty.conclusion.as_str(), empty.evidence.len(), empty.paths.len()), ("yes", 0, 0));
     }
 
     proptest::proptest! {
         #[test]
         fn nothing_makes_it_panic(text in "[\\PC\n:#*\\[\\]-]{0,200}") {
-            let _ = read(&text, "q", "m", &case_of_two_types());
+            let _ = parse_findings(&text, "q", "m", &case_of_two_types());
         }
     }
 }

@@ -149,7 +149,7 @@ impl Producer for Investigate {
                 .map_err(|failure| failure.after_spending(spent.as_ref(), &raw))?;
             spent.get_or_insert_with(Spent::default).add(&answer.spent);
             diagnostics.extend(answer.remarks);
-            let why = match answer::read(&answer.text, case.question, model::name(model), &case.types_and_words()) {
+            let why = match answer::parse_findings(&answer.text, case.question, model::name(model), &case.types_and_words()) {
                 _ if answer.cut => format!("it was cut off at {} tokens, be briefer", question.max_tokens),
                 Ok(findings) => {
                     let mut notes = Notes::from([

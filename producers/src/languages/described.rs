@@ -54,12 +54,12 @@ impl Producer for Described {
         let symbols =
             FileSymbols::read(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
         Ok(Output::new(match form(inputs.params) {
-            Some("structure") => structure::write(&structure_of(file, &symbols)),
+            Some("structure") => structure::encode_structure(&structure_of(file, &symbols)),
             Some("impl") => {
                 let text = crate::text::decode(&inputs.single("bytes")?.bytes, file).0.into_owned();
                 code_of(&symbols, &text)
             }
-            Some("xmldoc") => xmldoc::write(&docs_of(&symbols)),
+            Some("xmldoc") => xmldoc::encode_docs(&docs_of(&symbols)),
             Some("deps") => json(&Dependencies {
                 own: file.to_owned(),
                 ..Dependencies::default()
@@ -176,7 +176,7 @@ fn row_of(file: &str, symbols: &FileSymbols) -> TypeRow {
 #[cfg(test)]
 mod tests {
     use super::super::grammar::language;
-    use super::super::tags::read;
+    use super::super::tags::parse_tags;
     use super::*;
     use crate::csharp::fixture::{blob, run_with};
     use crate::llm::Refusing;
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_file_is_summarised_as_a_type_is() {
         let text = "/** Keeps notes. */\nexport class Store {\n  get(id: string) {\n    if (id === \"\") throw new RangeError(\"no id\");\n    return null;\n  }\n}\n";
-        let tags = read(language("typescript").expect("it"), "a.ts", text)
+        let tags = parse_tags(language("typescript").expect("it"), "a.ts", text)
             .expect("read")
             .symbols
             .write();
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn what_a_file_says_of_itself_comes_before_what_its_first_class_says() {
         let text = "\"\"\"Keeps <notes>.\"\"\"\nclass Store:\n    \"\"\"One store.\"\"\"\n";
-        let symbols = read(language("python").expect("it"), "a.py", text).expect("read").symbols;
+        let symbols = parse_tags(language("python").expect("it"), "a.py", text).expect("read").symbols;
         assert_eq!(
             docs_of(&symbols).own,
             "<summary>Defines class Store. Keeps &lt;notes&gt;.</summary>"

@@ -133,12 +133,12 @@ fn replace<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part
 #[cfg(test)]
 mod tests {
     use super::super::grammar::language;
-    use super::super::tags::read;
+    use super::super::tags::parse_tags;
     use super::*;
     use proptest::prelude::*;
 
     fn input(file: &str, text: &str) -> Input {
-        let read = read(language("typescript").expect("it"), file, text).expect("read");
+        let read = parse_tags(language("typescript").expect("it"), file, text).expect("read");
         Input::of(file, read.symbols.write())
     }
 

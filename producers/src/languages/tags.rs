@@ -86,7 +86,7 @@ impl Producer for Tags {
             .map(|why| why.message.clone())
             .unwrap_or_default();
         let mut diagnostics: Vec<Diagnostic> = undecoded.into_iter().collect();
-        let Some(mut read) = read(language, file, &text) else {
+        let Some(mut read) = parse_tags(language, file, &text) else {
             let why = partial("the file took too long to parse".to_owned(), 0, "leave it out of the source set");
             return unread(diagnostics, why);
         };
@@ -129,7 +129,7 @@ pub struct Read {
 }
 
 /// Reads a text; `None` when it could not be parsed within its budget.
-pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
+pub fn parse_tags(language: &Language, file: &str, text: &str) -> Option<Read> {
     let dialect = language.dialect(file);
     let tree = dialect.parse(text)?;
     let query = language.query(dialect);

@@ -58,13 +58,13 @@ impl Producer for FileOf {
             .collect();
         Ok(Output {
             diagnostics: unread.into_iter().collect(),
-            ..Output::new(read(&document, file, &source.join(" "), &text).write())
+            ..Output::new(facts_of_document(&document, file, &source.join(" "), &text).write())
         })
     }
 }
 
 /// Reads the facts of a document that match a text.
-fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbols {
+fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) -> FileSymbols {
     let renamed = Renamed::of(text);
     let text = Text {
         lines: text.split('\n').collect(),

@@ -26,7 +26,7 @@ pub(super) struct Read {
 }
 
 /// Parses an answer about the types `about` (key and identifier) for the wanted sections.
-pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Read {
+pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Read {
     let text = clean(text);
     let text = unwrapped(&text);
     let mut read = Read::default();
@@ -324,7 +324,7 @@ mod tests {
             "# TYPE: N.A\nROLE: x\nLIFECYCLE: y\nEDGE_CASES: z\nLIMITATIONS: l\nRECOMMENDATIONS: r\nTHREADING: t",
         ] {
             let text = text.replace("1. LIMITATIONS\n", "").replace("### RECOMMENDATIONS ###\n", "");
-            let read = read(&text, &ABOUT, &sample_sections());
+            let read = parse_summary_answer(&text, &ABOUT, &sample_sections());
             assert_eq!(read.faults, Vec::<String>::new(), "{text}");
             let all: Vec<&str> = read.summaries["N.A"].values().map(String::as_str).collect();
             assert_eq!(all, ["z", "y", "l", "r", "x", "t"], "{text}");
@@ -335,14 +335,14 @@ mod tests {
     #[test]
     fn what_is_missing_twice_or_too_long_is_told() {
         let text = format!("ROLE:\na\nROLE:\nb\nLIFECYCLE:\n\nEDGE_CASES:\n{}\n", "x".repeat(9000));
-        let read = read(&text, &ABOUT, &sample_sections());
+        let read = parse_summary_answer(&text, &ABOUT, &sample_sections());
         assert_eq!(
             read.faults,
             ["ROLE of N.A stands twice", "EDGE_CASES of N.A has 9000 bytes; 8000 are the most"]
         );
         let faults = missing_sections(&read.summaries, &ABOUT, &sample_sections());
         assert_eq!(faults.len(), 4, "{faults:?}");
-        let nothing = super::read("", &ABOUT, &sample_sections());
+        let nothing = super::parse_summary_answer("", &ABOUT, &sample_sections());
         assert_eq!(
             missing_sections(&nothing.summaries, &ABOUT, &sample_sections()),
             ["there is no summary of N.A"]
@@ -356,7 +356,7 @@ mod tests {
             "**Type: `A`**\nROLE: a\n## Type: T_2\nROLE: b",
             "TYPE: N.A T_1\nROLE: a\nTYPE: B\nROLE: b",
         ] {
-            let read = read(text, &TWO, &sample_sections());
+            let read = parse_summary_answer(text, &TWO, &sample_sections());
             assert_eq!(
                 (read.summaries["N.A"]["ROLE"].as_str(), read.summaries["N.B`1"]["ROLE"].as_str()),
                 ("a", "b"),
@@ -364,7 +364,7 @@ mod tests {
             );
         }
         assert_eq!(
-            read("ROLE: a", &TWO, &sample_sections()).faults,
+            parse_summary_answer("ROLE: a", &TWO, &sample_sections()).faults,
             ["ROLE stands before any line '# TYPE: …'"]
         );
     }
@@ -379,7 +379,7 @@ mod tests {
             ("# Semantic: N.Other T_9", false),
             ("Semantic: it means", true),
         ] {
-            let read = super::read(&format!("{heading}\nROLE:\n- x\n"), &[("N.A", "T_1")], &sample_sections());
+            let read = super::parse_summary_answer(&format!("{heading}\nROLE:\n- x\n"), &[("N.A", "T_1")], &sample_sections());
             assert_eq!(
                 (read.faults.is_empty(), !read.summaries.is_empty()),
                 (is_own, is_own),
@@ -439,18 +439,18 @@ mod tests {
         fn what_was_read_is_read_again(bodies in proptest::collection::vec(body(), 6), order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle()) {
             let wanted = sample_sections();
             let text: String = wanted.iter().zip(&bodies).map(|(section, body)| format!("{}:\n{body}\n", section.name)).collect();
-            let first = read(&text, &ABOUT, &wanted).summaries;
+            let first = parse_summary_answer(&text, &ABOUT, &wanted).summaries;
             let Some(sections) = first.get("N.A") else { return Ok(()) };
             let again: String = order.iter().filter_map(|at| {
                 let name = &wanted[*at].name;
                 Some(format!("{name}:\n{}\n\n", sections.get(name)?))
             }).collect();
-            prop_assert_eq!(&read(&again, &ABOUT, &wanted).summaries, &first, "{}", again);
+            prop_assert_eq!(&parse_summary_answer(&again, &ABOUT, &wanted).summaries, &first, "{}", again);
         }
 
         #[test]
         fn any_text_is_read(text in any::<String>()) {
-            read(&text, &TWO, &sample_sections());
+            parse_summary_answer(&text, &TWO, &sample_sections());
         }
     }
 }

@@ -80,7 +80,7 @@ fn article(word: &str) -> &'static str {
 
 fn role(known: &TypeFacts<'_>, sections: &mut Sections) {
     if let Some(docs) = known.docs {
-        let summary = doc::read(&docs.own).summary;
+        let summary = doc::parse_doc_comment(&docs.own).summary;
         if !summary.is_empty() {
             sections.role.push(crate::csharp::hashes::one_line(&summary));
         }
@@ -373,7 +373,7 @@ fn remarks(known: &TypeFacts<'_>, sections: &mut Sections) {
         .iter()
         .map(|(key, xml)| (key.split(['(', '`']).next().unwrap_or(key), xml.as_str()));
     for (whose, xml) in own.chain(members) {
-        let reading = doc::read(xml);
+        let reading = doc::parse_doc_comment(xml);
         let whose = called(whose, known.name());
         for sentence in [&reading.summary, &reading.remarks]
             .into_iter()

@@ -274,7 +274,7 @@ impl<'a> Talk<'a> {
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let name = Digest::of(prompt::text(&self.material(&part.heads, &part.slots).full()).as_bytes());
         if let Some((answer, spent)) = self.inputs.parts.find(&name) {
-            let read = answer::read(&String::from_utf8_lossy(&answer), &about, &self.wishes.sections);
+            let read = answer::parse_summary_answer(&String::from_utf8_lossy(&answer), &about, &self.wishes.sections);
             if read.faults.is_empty() && answer::missing_sections(&read.summaries, &about, &self.wishes.sections).is_empty() {
                 self.spent.get_or_insert_default().add(&spent);
                 self.filed.add(&spent);
@@ -322,7 +322,7 @@ impl<'a> Talk<'a> {
     }
 
     fn check(&self, answer: &Answer, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
-        let read = answer::read(&answer.text, about, &self.wishes.sections);
+        let read = answer::parse_summary_answer(&answer.text, about, &self.wishes.sections);
         let mut faults = read.faults;
         faults.extend(answer::missing_sections(&read.summaries, about, &self.wishes.sections));
         if answer.cut {
@@ -496,7 +496,7 @@ fn patch_of(answer: &Answer, about: &[(&str, &str)], wanted: &[Section], most: u
     if answer::is_no_change(&answer.text) {
         return Ok(None);
     }
-    let read = answer::read(&answer.text, about, wanted);
+    let read = answer::parse_summary_answer(&answer.text, about, wanted);
     if !read.faults.is_empty() {
         return Err(read.faults);
     }

@@ -33,7 +33,7 @@ impl Base {
         notes.get("mode").filter(|mode| *mode != "withheld")?;
         let text = std::str::from_utf8(&previous.output).ok()?;
         let heads = document::heads_then(text, &subject.heads, |key| renames.key(key));
-        let mut summaries = document::read(text, &heads, &material.wishes.sections);
+        let mut summaries = document::parse_sections(text, &heads, &material.wishes.sections);
         subject.theirs.put_into(&mut summaries);
         Some(Self {
             corrected: subject.theirs.places(),
@@ -153,7 +153,7 @@ fn patch_reason(moved: &Moved) -> String {
 /// Returns the texts that the earlier answer was based on, under present keys: as stored with it, else from its inputs.
 fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renames: &Renames) -> Result<Option<Vec<Slot>>, Failure> {
     let now = |key: &str| renames.key(key);
-    let mut then = match shown::read(&previous.memo, now, &subject.unseen(), &subject.hidden) {
+    let mut then = match shown::decode_slots(&previous.memo, now, &subject.unseen(), &subject.hidden) {
         Some(then) => then,
         None => match past(previous, now) {
             Some(blobs) => subject.slots(&blobs)?,

@@ -23,7 +23,7 @@ pub(super) struct Head {
 }
 
 /// Returns the summary of one type.
-pub(super) fn write(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
+pub(super) fn write_summary(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
     format!("# Semantic: {}", part(head, source, sections, wanted))
 }
 
@@ -93,7 +93,7 @@ pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> Strin
 }
 
 /// Returns the sections of a summary, or of every type of a group's, by key; missing ones are left out.
-pub(super) fn read(text: &str, heads: &[Head], wanted: &[Section]) -> Summaries {
+pub(super) fn parse_sections(text: &str, heads: &[Head], wanted: &[Section]) -> Summaries {
     let mut summaries = Summaries::new();
     let mut own: Option<&str> = None;
     let mut at: Option<&str> = None;
@@ -158,7 +158,7 @@ mod tests {
             let heads = [head("N.A", "T_1"), head("N.B", "T_2")];
             let about = [("N.A", "T_1"), ("N.B", "T_2")];
             let wanted = sample_sections();
-            let mut summaries = answer::read(&format!("# TYPE: N.A\n{text}"), &about, &wanted).summaries;
+            let mut summaries = answer::parse_summary_answer(&format!("# TYPE: N.A\n{text}"), &about, &wanted).summaries;
             for head in &heads {
                 let sections = summaries.entry(head.key.clone()).or_default();
                 for section in &wanted {
@@ -166,10 +166,10 @@ mod tests {
                 }
             }
             let group = write_group("G_1", &heads, "m", &summaries, &wanted);
-            prop_assert_eq!(&read(&group, &heads, &wanted), &summaries, "{}", group);
+            prop_assert_eq!(&parse_sections(&group, &heads, &wanted), &summaries, "{}", group);
             for head in &heads {
                 let part = part_of(&group, &head.id).expect("a part");
-                prop_assert_eq!(&part, &write(head, "m", &summaries[&head.key], &wanted).trim_end().to_owned().add("\n"));
+                prop_assert_eq!(&part, &write_summary(head, "m", &summaries[&head.key], &wanted).trim_end().to_owned().add("\n"));
             }
         }
     }

@@ -21,10 +21,10 @@ const NOTHING: &str = "None found in the code.";
 pub(super) fn produce(inputs: &Inputs<'_>) -> Result<Output, Failure> {
     let (key, row) = type_row(inputs)?;
     let (structure_input, impl_input) = (inputs.single("structure")?, inputs.single("impl")?);
-    let structure = structure::read(structure_input)?;
-    let (header, members) = implementation::read(impl_input)?;
-    let docs = inputs.maybe("xmldoc").map(xmldoc::read).transpose()?;
-    let deps = deps::read(inputs.single("deps")?)?;
+    let structure = structure::decode_structure(structure_input)?;
+    let (header, members) = implementation::decode_implementation(impl_input)?;
+    let docs = inputs.maybe("xmldoc").map(xmldoc::decode_docs).transpose()?;
+    let deps = deps::decode_dependencies(inputs.single("deps")?)?;
     let dependencies: Vec<&str> = deps
         .structure
         .iter()

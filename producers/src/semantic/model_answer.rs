@@ -77,7 +77,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics
             .push(Diagnostic::warning(ErrorCode::W_CONTEXT, message).hint("raise context_tokens of the model, or use a model with more"));
     }
-    let text = write(subject, &made.summaries, wishes);
+    let text = write_model_answer(subject, &made.summaries, wishes);
     let whole_tokens = [&prompt, &text].map(|text| ask.count(&wishes.model, text).tokens).iter().sum();
     let spent = talk.spent.unwrap_or_else(|| Spent {
         model: wishes.model_name().to_owned(),
@@ -87,7 +87,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics,
         spent: Some(Spent { whole_tokens, ..spent }),
         notes,
-        memo: shown::write(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
+        memo: shown::encode_slots(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
         ..Output::new(text)
     })
 }
@@ -161,14 +161,14 @@ fn finish(
     notes
 }
 
-fn write(subject: &Subject, summaries: &Summaries, wishes: &Wishes) -> String {
+fn write_model_answer(subject: &Subject, summaries: &Summaries, wishes: &Wishes) -> String {
     let source = wishes.model_name().replace(|c: char| c.is_control(), " ");
     match &subject.group {
         Some(id) => document::write_group(id, &subject.heads, &source, summaries, &wishes.sections),
         None => {
             let none = Sections::new();
             let head = &subject.heads[0];
-            document::write(head, &source, summaries.get(&head.key).unwrap_or(&none), &wishes.sections)
+            document::write_summary(head, &source, summaries.get(&head.key).unwrap_or(&none), &wishes.sections)
         }
     }
 }
@@ -187,7 +187,7 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     let summaries: Summaries = all.map(|(head, withholding)| (head.key.clone(), sections(withholding))).collect();
     let text = match &subject.group {
         Some(id) => document::write_group(id, &subject.heads, "withheld", &summaries, &wishes.sections),
-        None => document::write(&subject.heads[0], "withheld", &summaries[&subject.heads[0].key], &wishes.sections),
+        None => document::write_summary(&subject.heads[0], "withheld", &summaries[&subject.heads[0].key], &wishes.sections),
     };
     let why = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
     let mut diagnostics = Vec::new();
@@ -238,15 +238,15 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
             slots: &[],
         };
         output.notes.insert("rules".to_owned(), material.rules());
-        output.memo = shown::write(&slots);
+        output.memo = shown::encode_slots(&slots);
     }
     // A person may have corrected the part; the group does not contain that.
     if !subject.theirs.is_empty() {
         let heads = std::slice::from_ref(head);
-        let mut summaries = document::read(&part, heads, &wishes.sections);
+        let mut summaries = document::parse_sections(&part, heads, &wishes.sections);
         subject.theirs.put_into(&mut summaries);
         let sections = summaries.remove(&head.key).unwrap_or_default();
-        output.bytes = document::write(head, wishes.model_name(), &sections, &wishes.sections).into_bytes();
+        output.bytes = document::write_summary(head, wishes.model_name(), &sections, &wishes.sections).into_bytes();
     }
     subject.theirs.report_sections(true, &mut output.notes, &mut output.diagnostics);
     Ok(output)

@@ -11,7 +11,7 @@ const LONGEST: usize = 512 * 1024;
 type Stored = Vec<(Kind, String, Vec<(String, String)>)>;
 
 /// Encodes the texts; empty above the limit.
-pub(super) fn write(slots: &[Slot]) -> Arc<[u8]> {
+pub(super) fn encode_slots(slots: &[Slot]) -> Arc<[u8]> {
     let all: Stored = slots
         .iter()
         .map(|slot| (slot.kind, slot.key.clone(), slot.pieces.clone()))
@@ -22,7 +22,12 @@ pub(super) fn write(slots: &[Slot]) -> Arc<[u8]> {
 
 /// Decodes texts, without those of the types `withheld` and the declarations of `hidden` ones. They may come from another machine, and from a version
 /// with other rules for secrets: they are cleaned again. `None` when there are none.
-pub(super) fn read(bytes: &[u8], key: impl Fn(&str) -> String, withheld: &BTreeSet<&str>, hidden: &BTreeSet<String>) -> Option<Vec<Slot>> {
+pub(super) fn decode_slots(
+    bytes: &[u8],
+    key: impl Fn(&str) -> String,
+    withheld: &BTreeSet<&str>,
+    hidden: &BTreeSet<String>,
+) -> Option<Vec<Slot>> {
     let stored: Stored = serde_json::from_slice(bytes).ok()?;
     let slots = stored.into_iter().map(|(kind, old, pieces)| Slot::new(kind, &key(&old), pieces));
     let may_be_shown = |slot: &Slot| match slot.kind {
@@ -46,13 +51,13 @@ mod tests {
         #[test]
         fn what_was_written_is_read(texts in proptest::collection::vec("[a-z {};\n]{1,40}", 1..5)) {
             let slots: Vec<Slot> = texts.iter().enumerate().map(|(at, text)| slot(Kind::Code, &format!("N.T{at}"), text)).collect();
-            let read = read(&write(&slots), str::to_owned, &BTreeSet::new(), &BTreeSet::new());
+            let read = decode_slots(&encode_slots(&slots), str::to_owned, &BTreeSet::new(), &BTreeSet::new());
             prop_assert_eq!(read, Some(slots));
         }
 
         #[test]
         fn any_bytes_are_read_or_not(bytes: Vec<u8>) {
-            read(&bytes, str::to_owned, &BTreeSet::new(), &BTreeSet::new());
+            decode_slots(&bytes, str::to_owned, &BTreeSet::new(), &BTreeSet::new());
         }
     }
 
@@ -66,7 +71,7 @@ mod tests {
         let key = |key: &str| key.replace("Old", "New");
         let read = |withheld: &[&str], hidden: &[&str]| {
             let hidden = hidden.iter().map(|key| (*key).to_owned()).collect();
-            let slots = read(&write(&slots), key, &withheld.iter().copied().collect(), &hidden).expect("ours");
+            let slots = decode_slots(&encode_slots(&slots), key, &withheld.iter().copied().collect(), &hidden).expect("ours");
             slots.into_iter().map(|slot| (slot.kind, slot.key)).collect::<Vec<_>>()
         };
         let role = (Kind::Role, "N.New".to_owned());
@@ -74,12 +79,12 @@ mod tests {
         assert_eq!(read(&[], &["N.New"]), [role, (Kind::Code, "N.Mine".to_owned())]);
         let text = "password = \"hunter2hunter2\"";
         let leaked = serde_json::to_vec(&vec![(Kind::Code, "N.A", vec![("", text)])]).expect("json");
-        let read = super::read(&leaked, str::to_owned, &BTreeSet::new(), &BTreeSet::new()).expect("ours");
+        let read = super::decode_slots(&leaked, str::to_owned, &BTreeSet::new(), &BTreeSet::new()).expect("ours");
         assert!(!read[0].text().contains("hunter2"), "{}", read[0].text());
     }
 
     #[test]
     fn too_much_is_not_filed() {
-        assert!(write(&[slot(Kind::Code, "N.A", &"x ".repeat(LONGEST))]).is_empty());
+        assert!(encode_slots(&[slot(Kind::Code, "N.A", &"x ".repeat(LONGEST))]).is_empty());
     }
 }

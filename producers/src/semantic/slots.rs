@@ -178,7 +178,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     let mut words = BTreeSet::new();
     for key in about {
         let Some(input) = role("structure").get(*key) else { continue };
-        let whole = structure::read(input)?;
+        let whole = structure::decode_structure(input)?;
         if let Some(input) = role("code").get(*key) {
             let text = text_of(input)?;
             let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
@@ -191,16 +191,16 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
         collect_words(&own.text(), &mut words);
         slots.push(own);
         if let Some(input) = role("impl").get(*key) {
-            let (header, members) = implementation::read(input)?;
+            let (header, members) = implementation::decode_implementation(input)?;
             let code = Slot::new(Kind::Code, key, code_of(&whole, &header, &members));
             collect_words(&code.text(), &mut words);
             slots.push(code);
         }
         if let Some(input) = role("xmldoc").get(*key) {
-            let docs = xmldoc::read(input)?;
-            let own = (String::new(), doc::read(&docs.own).full_text());
+            let docs = xmldoc::decode_docs(input)?;
+            let own = (String::new(), doc::parse_doc_comment(&docs.own).full_text());
             let members = docs.members.iter().map(|(member, xml)| {
-                let text = doc::read(xml).full_text().replace('\n', " ");
+                let text = doc::parse_doc_comment(xml).full_text().replace('\n', " ");
                 (member.clone(), if text.is_empty() { text } else { format!("{member}: {text}") })
             });
             slots.push(Slot::new(Kind::Docs, key, std::iter::once(own).chain(members).collect()));
@@ -220,7 +220,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     }
     let shown = |key: &String| !withheld.contains(key) && !hidden.contains(key);
     for (key, input) in role("dependencies").iter().filter(|(key, _)| shown(key)) {
-        let whole = structure::read(input)?;
+        let whole = structure::decode_structure(input)?;
         slots.push(Slot::new(Kind::Signatures, key, used(&whole, &words)));
     }
     slots.retain(|slot| !slot.pieces.is_empty());

@@ -232,7 +232,7 @@ fn hidden(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<BTreeSet<String>, Fail
 
 fn dependencies(input: Option<&Input>) -> Result<Vec<String>, Failure> {
     let Some(input) = input else { return Ok(Vec::new()) };
-    let deps = deps::read(input)?;
+    let deps = deps::decode_dependencies(input)?;
     Ok(deps.structure.iter().filter_map(|key| deps.ids.get(key)).cloned().collect())
 }
 

@@ -35,7 +35,7 @@ impl Theirs {
             let text = String::from_utf8_lossy(&previous.output);
             let renames = Renames::of(inputs.former);
             let heads_then = document::heads_then(&text, heads, |key| renames.key(key));
-            let then = document::read(&text, &heads_then, wanted);
+            let then = document::parse_sections(&text, &heads_then, wanted);
             for name in section_names(&previous.notes) {
                 let text = type_and_section(name, &heads_then).and_then(|(key, section)| then.get(key)?.get(section).cloned());
                 theirs.set_section(&name_now(name, &heads_then, heads), text, heads, wanted);

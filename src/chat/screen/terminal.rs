@@ -20,7 +20,7 @@ impl Terminal {
     pub fn enter_raw_mode() -> io::Result<Self> {
         enable_raw_mode()?;
         let terminal = Self(());
-        write(BEGIN)?;
+        write_to_terminal(BEGIN)?;
         Ok(terminal)
     }
 
@@ -41,7 +41,7 @@ impl Drop for Terminal {
 /// Restores the terminal.
 pub fn restore() {
     // The terminal may be gone.
-    let _ = write(END);
+    let _ = write_to_terminal(END);
     let _ = disable_raw_mode();
 }
 
@@ -49,14 +49,14 @@ pub fn restore() {
 ///
 /// # Errors
 /// When the terminal is gone.
-pub fn write(text: &str) -> io::Result<()> {
+pub fn write_to_terminal(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
 /// Passes each key to `take` until it returns false; `None` if the terminal is gone.
-pub fn read(mut take: impl FnMut(Option<Key>) -> bool) {
+pub fn pass_keys(mut take: impl FnMut(Option<Key>) -> bool) {
     loop {
         let Ok(event) = event::read() else {
             take(None);

@@ -37,7 +37,7 @@ pub struct Read {
 }
 
 /// Parses an answer.
-pub fn read(answer: &str) -> Read {
+pub fn parse_tool_calls(answer: &str) -> Read {
     let (mut read, mut block) = (Read::default(), None::<String>);
     for line in answer.split_inclusive('\n') {
         let bare = line.trim();
@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn tools(answer: &str) -> Vec<Result<String, String>> {
-        let read = read(answer).calls.into_iter();
+        let read = parse_tool_calls(answer).calls.into_iter();
         read.map(|call| call.map(|call| format!("{} {}", call.tool, Value::from(call.arguments))))
             .collect()
     }
@@ -119,13 +119,16 @@ mod tests {
     #[test]
     fn calls_are_taken_out_of_the_text() {
         let answer = "Let me look.\n```cortex\n{\"tool\": \"outline\", \"symbol\": \"A\"}\n{\"tool\": \"status\"}\n```\n";
-        assert_eq!(read(answer).text, "Let me look.");
+        assert_eq!(parse_tool_calls(answer).text, "Let me look.");
         assert_eq!(
             tools(answer),
             [Ok("outline {\"symbol\":\"A\"}".to_owned()), Ok("status {}".to_owned())]
         );
         let plain = "Use this:\n```csharp\nvar a = 1;\n```";
-        assert_eq!((read(plain).text.as_str(), read(plain).calls.len()), (plain, 0));
+        assert_eq!(
+            (parse_tool_calls(plain).text.as_str(), parse_tool_calls(plain).calls.len()),
+            (plain, 0)
+        );
         assert_eq!(tools("```cortex\n[{\"tool\": \"a\"}, {\"tool\": \"b\"}]").len(), 2);
         assert!(tools("```cortex\n{\"tool\": \"a\"} nonsense\n```")[1].is_err());
         assert!(tools("```cortex\n```")[0].is_err());
@@ -139,7 +142,7 @@ mod tests {
             while !answer.is_char_boundary(at) {
                 at -= 1;
             }
-            let whole = read(&answer).text;
+            let whole = parse_tool_calls(&answer).text;
             let shown = shown_so_far(&answer[..at]).trim_end();
             prop_assert!(whole.starts_with(shown), "{whole:?} {shown:?}");
         }

@@ -124,11 +124,11 @@ impl Outputs {
                 self.defines.insert(name, symbols.own);
             }
             "complete" => {
-                let whole = complete::read(&input).map_err(failure_message)?;
+                let whole = complete::decode_complete(&input).map_err(failure_message)?;
                 self.complete.insert(name, whole);
             }
             "deps" => {
-                let dependencies = deps::read(&input).map_err(failure_message)?;
+                let dependencies = deps::decode_dependencies(&input).map_err(failure_message)?;
                 self.deps.insert(name, dependencies);
             }
             "usages" => _ = self.uses.insert(name, input.bytes.clone()),

@@ -150,7 +150,7 @@ proptest! {
             world.act(act);
         }
         // When a session ends, no change of it is lost.
-        let known = kept::read(world.root, FILE).expect("readable").versions;
+        let known = kept::read_journal(world.root, FILE).expect("readable").versions;
         let dies = acts.iter().any(|act| matches!(act, Act::Once(_, true)));
         if !dies {
             for (name, _) in world.files.notes("sessions").expect("listed") {
@@ -158,7 +158,7 @@ proptest! {
             }
         }
         world.read_changes();
-        let journal = kept::read(world.root, FILE).expect("readable");
+        let journal = kept::read_journal(world.root, FILE).expect("readable");
         prop_assert_eq!(&journal.versions[..known.len().min(journal.versions.len())], &known[..]);
         for version in &journal.versions {
             for author in authors(version) {
@@ -212,7 +212,7 @@ fn quick_edits_are_told_once() {
     }
     for _ in 0..3 {
         world.read_changes();
-        let journal = kept::read(world.root, FILE).expect("readable");
+        let journal = kept::read_journal(world.root, FILE).expect("readable");
         assert_eq!((journal.given, &patches(&journal)[1..]), (17, &wanted(24..40)[..]));
     }
     for number in 40..140 {
@@ -221,7 +221,7 @@ fn quick_edits_are_told_once() {
     }
     for _ in 0..3 {
         world.read_changes();
-        let journal = kept::read(world.root, FILE).expect("readable");
+        let journal = kept::read_journal(world.root, FILE).expect("readable");
         assert_eq!((journal.given, patches(&journal)), (117, wanted(76..140)));
     }
     // The processes of these edits were killed before reporting them.
@@ -230,6 +230,6 @@ fn quick_edits_are_told_once() {
     }
     world.now += 1;
     world.read_changes();
-    let journal = kept::read(world.root, FILE).expect("readable");
+    let journal = kept::read_journal(world.root, FILE).expect("readable");
     assert_eq!((journal.given, patches(&journal)), (127, wanted(86..150)));
 }

@@ -38,7 +38,7 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
     let lasting = lasting
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
-    if kept::read(root, path)?.has_ended(&lasting) {
+    if kept::read_journal(root, path)?.has_ended(&lasting) {
         kept::change(root, held, path, &[], |journal| journal.forget(&lasting))?;
     }
     let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has(path) && one.is_edited());
@@ -59,7 +59,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
     for path in paths {
         let path = Names::of(files, root, &path)?.path;
-        if kept::read(root, &path)?.current().is_some() {
+        if kept::read_journal(root, &path)?.current().is_some() {
             take_over(files, root, &kept::lock_journal(root)?, &path)?;
         }
     }
@@ -68,7 +68,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 
 /// Records new steps of sessions.
 fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
-    let mut journal = kept::read(root, path)?;
+    let mut journal = kept::read_journal(root, path)?;
     let digest_of = |content: &Content| text_of(files, content).map(|text| digest(&text));
     let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
     if journal.versions.is_empty() && steps.len() > STEPS {
@@ -112,7 +112,7 @@ fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, 
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
 fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, said: &Said) -> io::Result<Journal> {
-    let journal = kept::read(root, path)?;
+    let journal = kept::read_journal(root, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
         return kept::change(root, held, path, &[after], |journal| journal.claim(said));
@@ -134,7 +134,7 @@ fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2
 /// When stored data of the document cannot be read or written.
 pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
     let path = &Names::of(files, root, path)?.path;
-    if kept::read(root, path)?.current().is_none() {
+    if kept::read_journal(root, path)?.current().is_none() {
         return Ok(());
     }
     let held = kept::lock_journal(root)?;
@@ -155,7 +155,7 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
 pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let path = &Names::of(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
-    let Some((text, _)) = text.filter(|_| kept::read(root, path).is_ok_and(|journal| journal.current().is_some())) else {
+    let Some((text, _)) = text.filter(|_| kept::read_journal(root, path).is_ok_and(|journal| journal.current().is_some())) else {
         return Ok(());
     };
     let held = kept::lock_journal(root)?;

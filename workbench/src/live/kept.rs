@@ -27,7 +27,7 @@ fn folder(path: &str) -> String {
 ///
 /// # Errors
 /// When the file is not a valid journal.
-pub fn read(root: &Path, path: &str) -> io::Result<Journal> {
+pub fn read_journal(root: &Path, path: &str) -> io::Result<Journal> {
     parse(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
 }
 
@@ -70,7 +70,7 @@ pub fn lock_journal(root: &Path) -> io::Result<Held> {
 /// When it cannot be written; then it is unchanged.
 pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
     let folder = folder(path);
-    let before = read(root, path)?;
+    let before = read_journal(root, path)?;
     for now in texts {
         let digest = super::journal::digest(now);
         if !before.digests().contains(digest.as_str()) {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn journal_of_text(root: &Path, text: &str, at: u64) -> Journal {
-        let last = read(root, "a.cs").expect("readable");
+        let last = read_journal(root, "a.cs").expect("readable");
         let before = last.current().and_then(|current| super::text(root, "a.cs", &current.digest));
         let held = lock_journal(root).expect("held");
         change(root, &held, "a.cs", &[text], |journal| {
@@ -130,14 +130,14 @@ mod tests {
             let journal = journal_of_text(root, &number.to_string(), number);
             assert_eq!(journal.given, number + 1);
         }
-        let journal = read(root, "a.cs").expect("readable");
+        let journal = read_journal(root, "a.cs").expect("readable");
         for digest in journal.digests() {
             assert!(text(root, "a.cs", digest).is_some(), "{digest}");
         }
         let place = root.join(super::folder("a.cs"));
         let files = std::fs::read_dir(&place).expect("folder").count();
         assert_eq!(files, journal.digests().len() + 1);
-        assert_eq!(read(root, "b.cs").expect("readable").given, 0, "another document");
+        assert_eq!(read_journal(root, "b.cs").expect("readable").given, 0, "another document");
         // A damaged file is not returned as the text.
         let digest = journal.current().expect("a version").digest.clone();
         std::fs::write(place.join(&digest), "other").expect("file");

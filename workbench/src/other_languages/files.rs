@@ -9,7 +9,7 @@ use producers::languages::{outline, tags};
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub fn read<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
+pub fn symbols_of_file<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
     let Some(target) = names.teller(file) else { return Ok(None) };
     let label = file_label(file, target);
     let Some(bytes) = read_one(outputs, label.clone())? else {

@@ -20,7 +20,7 @@ const TABLES: &str = "//index/...:uses";
 /// When the outputs cannot be read or are malformed.
 pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSymbol) -> Result<Usages, O::Error> {
     let mut found = Usages::default();
-    let own = files::read(outputs, names, &symbol.file)?.unwrap_or_default();
+    let own = files::symbols_of_file(outputs, names, &symbol.file)?.unwrap_or_default();
     // Overloads and accessors of one path are separate symbols.
     let all = files::definitions(&own, symbol).map(|one| one.symbol.as_str());
     let bound: BTreeSet<&str> = all.filter(|symbol| !symbol.is_empty()).collect();

@@ -140,7 +140,7 @@ fn over(name: &str, overlay: &Overlay) -> OverlayError {
     OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }
 
-fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
+fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
     let bytes = files.note(&note(name))?;
     let sound = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok().filter(Overlay::is_sound);
     Ok(bytes.map(sound))
@@ -152,7 +152,7 @@ fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> 
 /// When there is none, or it has expired, or it cannot be read.
 pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     check_name(name)?;
-    match read(files, name)? {
+    match read_overlay_record(files, name)? {
         None => Err(no_such_overlay(files, name, now)),
         Some(None) => {
             let why = format!("the record of the overlay {name} is damaged");
@@ -188,7 +188,7 @@ pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay,
 /// # Errors
 /// When the record cannot be read.
 pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, OverlayError> {
-    Ok(match read(files, name)? {
+    Ok(match read_overlay_record(files, name)? {
         Some(overlay) => overlay.is_none_or(|overlay| !overlay.is_over(now)),
         None => edited::overlay(files, name, now).is_ok_and(|session| session.is_some()),
     })
@@ -219,7 +219,7 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
         return Err(edited::no_overlay(name));
     }
     collect(files, now)?;
-    let known = match read(files, name)? {
+    let known = match read_overlay_record(files, name)? {
         None => None,
         Some(_) => Some(find(files, name, now)?),
     };
@@ -279,7 +279,7 @@ pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
             continue;
         };
         // Skip an overlay that was removed meanwhile.
-        if let Some(overlay) = read(files, name)? {
+        if let Some(overlay) = read_overlay_record(files, name)? {
             let name = name.to_owned();
             listed.push(Listed { name, overlay });
         }
@@ -294,7 +294,7 @@ pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
 pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, OverlayError> {
     check_name(name)?;
     let _alone = files.lock_for_editing()?;
-    let overlay = read(files, name)?.ok_or_else(|| no_such_overlay(files, name, now))?;
+    let overlay = read_overlay_record(files, name)?.ok_or_else(|| no_such_overlay(files, name, now))?;
     let merging = overlay.iter().flat_map(|overlay| overlay.merging.keys());
     // Remove the temporary files of an interrupted merge.
     merging

@@ -75,7 +75,7 @@ impl From<io::Error> for PackError {
 ///
 /// # Errors
 /// When it is a link, too large, not UTF-8 or cannot be read.
-pub(crate) fn read(root: &Path) -> Result<String, WorkbenchError> {
+pub(crate) fn read_packs(root: &Path) -> Result<String, WorkbenchError> {
     let bytes = checkout::read(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
     text(bytes)
 }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn made_packs_text(root: &Path) -> String {
-        read(root).expect("readable")
+        read_packs(root).expect("readable")
     }
 
     #[test]

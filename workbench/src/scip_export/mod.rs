@@ -50,7 +50,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
     let mut unread = Vec::new();
     let mut documents = Vec::new();
     if !symbols.is_empty() {
-        let names = names::read(outputs, symbols, &mut unread)?;
+        let names = names::name_all_symbols(outputs, symbols, &mut unread)?;
         let files: BTreeSet<&String> = names.values().flat_map(|named| &named.row.files).collect();
         let mut open = Documents::read(outputs, &files, &mut unread)?;
         define(outputs, &names, &mut open)?;

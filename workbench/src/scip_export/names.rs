@@ -67,7 +67,7 @@ impl NamedType {
 ///
 /// # Errors
 /// When the outputs cannot be read or are malformed.
-pub(super) fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<Names, O::Error> {
+pub(super) fn name_all_symbols<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<Names, O::Error> {
     let mut names = Names::new();
     for (at, key) in symbols.keys().enumerate() {
         let row = symbols.row(at)?;

@@ -121,7 +121,7 @@ pub fn load(
     let (mut documents, data) = parse_all(&mut report, main, data, rulesets, ruleset_names);
     // Rulesets first: the manifest is merged over them.
     documents.rotate_left(1);
-    let manifest = read(&mut report, &documents, data.as_ref(), registry);
+    let manifest = merge_documents(&mut report, &documents, data.as_ref(), registry);
     report.finish().map(|warnings| Loaded { manifest, warnings })
 }
 
@@ -217,7 +217,7 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
 }
 
 /// Merges all parsed files into one manifest; reports errors.
-fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
+fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
     let mut tables = Tables::declared(report, documents);
     let mut about = workspace::About::default();
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -225,15 +225,15 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
     for document in documents {
         top_level(report, document, &tables);
         tables.rows(report, document, true);
-        about = workspace::read(report, document).over(about);
+        about = workspace::read_about(report, document).over(about);
         if let Some(fields) = document.table(report, "sources", "'sources'") {
-            sources::read(report, fields, &mut sources);
+            sources::read_sources(report, fields, &mut sources);
         }
         if let Some(fields) = document.table(report, "producer", "'producer'") {
-            producers::read(report, fields, registry, &mut producers);
+            producers::read_producers(report, fields, registry, &mut producers);
         }
         if let Some(fields) = document.table(report, "model", "'model'") {
-            models::read(report, fields, &mut models);
+            models::read_models(report, fields, &mut models);
         }
         if let Some(fields) = document.table(report, "edit", "'edit'") {
             edit::check(report, fields);
@@ -244,12 +244,12 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
         if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::of(report, table, "'store'")
         {
-            store::read(report, fields, &mut store);
+            store::read_store_limits(report, fields, &mut store);
         }
         if let Some(table) = document.root().get("remote").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::of(report, table, "'remote'")
         {
-            remote = remote::read(report, fields);
+            remote = remote::read_remote(report, fields);
         }
     }
     if let Some(data) = data {

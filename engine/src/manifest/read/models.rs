@@ -143,7 +143,7 @@ pub(super) fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
 }
 
 /// Reads the `[model]` table of one file over those of earlier files.
-pub(super) fn read(report: &mut Report<'_>, models: Fields<'_, '_>, found: &mut BTreeMap<String, Params>) {
+pub(super) fn read_models(report: &mut Report<'_>, models: Fields<'_, '_>, found: &mut BTreeMap<String, Params>) {
     for (name, item) in models.entries() {
         let Some(fields) = Fields::of(report, item, "a model") else {
             continue;

@@ -87,7 +87,12 @@ impl Producers {
 }
 
 /// Reads the `[producer]` table of one file over those of earlier files.
-pub(super) fn read(report: &mut Report<'_>, producers: Fields<'_, '_>, registry: &Registry, drafts: &mut BTreeMap<String, Draft>) {
+pub(super) fn read_producers(
+    report: &mut Report<'_>,
+    producers: Fields<'_, '_>,
+    registry: &Registry,
+    drafts: &mut BTreeMap<String, Draft>,
+) {
     for (name, item) in producers.entries() {
         let Some(fields) = Fields::of(report, item, "a producer") else {
             continue;

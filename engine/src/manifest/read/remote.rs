@@ -78,7 +78,7 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
 }
 
 /// Reads the table; `None` without an endpoint.
-pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<RemoteDef> {
+pub(super) fn read_remote(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<RemoteDef> {
     for (key, item) in fields.entries() {
         if is_secret(key.text, item) {
             refuse_secret(report, item.span);
@@ -98,7 +98,7 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         endpoint: endpoint.map(|text| text.text.to_owned()).unwrap_or_default(),
         instance: instance(report, fields).unwrap_or_default(),
         read: fields.boolean(report, "read").unwrap_or(true),
-        write: write(report, fields).unwrap_or_default(),
+        write: read_write_policy(report, fields).unwrap_or_default(),
         prefer: prefer(report, fields).unwrap_or_default(),
         required: fields.boolean(report, "required").unwrap_or_default(),
         salt: short_text(report, fields, "salt").unwrap_or_default(),
@@ -163,7 +163,7 @@ fn instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     Some(text)
 }
 
-fn write(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Write> {
+fn read_write_policy(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Write> {
     let text = fields.text(report, "write")?;
     match text.text {
         "never" => Some(Write::Never),

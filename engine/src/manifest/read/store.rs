@@ -14,7 +14,7 @@ const MOST_VERSIONS: i64 = crate::store::KEEP_VERSIONS as i64;
 const PERSONAL: [&str; 7] = ["path", "dir", "folder", "url", "remote", "token", "key"];
 
 /// Reads the table over earlier values.
-pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>, store: &mut StoreLimits) {
+pub(super) fn read_store_limits(report: &mut Report<'_>, fields: Fields<'_, '_>, store: &mut StoreLimits) {
     for (key, item) in fields.entries() {
         match key.text {
             "max_size" => store.max_size = quantity(report, item, "max_size", quantity::bytes).or(store.max_size),

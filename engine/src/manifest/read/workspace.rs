@@ -25,7 +25,7 @@ impl About {
 }
 
 /// Reads and checks the table.
-pub(super) fn read(report: &mut Report<'_>, document: &Document<'_>) -> About {
+pub(super) fn read_about(report: &mut Report<'_>, document: &Document<'_>) -> About {
     let Some(fields) = document.table(report, "workspace", "'workspace'") else {
         return About::default();
     };

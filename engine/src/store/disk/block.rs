@@ -215,7 +215,7 @@ impl<'t> BlobTables<'t> {
             next = seq.checked_add(1);
             for (chunk, bytes) in (0_u32..).zip(row.stored.chunks(CHUNK)) {
                 let key = schema::chunk_key(seq, chunk);
-                frame::write(&mut value, BLOB_DATA.name, &key, bytes);
+                frame::write_frame(&mut value, BLOB_DATA.name, &key, bytes);
                 self.data.insert(&key[..], &value[..])?;
             }
             if row.is_block() {
@@ -228,7 +228,7 @@ impl<'t> BlobTables<'t> {
             }
             for (digest, record) in wanted {
                 let record = BlobRecord { seq, ..*record };
-                frame::write(&mut value, BLOBS.name, &digest.0, &codec::encode_blob(&record));
+                frame::write_frame(&mut value, BLOBS.name, &digest.0, &codec::encode_blob(&record));
                 self.blobs.insert(&digest.0[..], &value[..])?;
             }
         }

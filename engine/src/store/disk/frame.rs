@@ -49,7 +49,7 @@ fn check_after(mut hasher: Hasher, table: &str, key: &[u8], version: u8, len: us
 }
 
 /// Writes the framed body into `out`, replacing its contents.
-pub(super) fn write(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8]) {
+pub(super) fn write_frame(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8]) {
     out.clear();
     out.reserve_exact(HEAD + body.len());
     out.push(RECORD_VERSION);
@@ -60,7 +60,7 @@ pub(super) fn write(out: &mut Vec<u8>, table: &str, key: &[u8], body: &[u8]) {
 /// Returns the framed body.
 pub(super) fn framed(table: &str, key: &[u8], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    write(&mut out, table, key, body);
+    write_frame(&mut out, table, key, body);
     out
 }
 

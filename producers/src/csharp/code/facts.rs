@@ -64,7 +64,7 @@ impl Producer for FactsOf {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let facts = facts(&complete::read(inputs.single("complete")?)?, false);
+        let facts = facts(&complete::decode_complete(inputs.single("complete")?)?, false);
         Ok(Output::new(
             minicbor::to_vec(&facts).expect("invariant: writing to memory cannot fail"),
         ))
@@ -75,7 +75,7 @@ impl Producer for FactsOf {
 ///
 /// # Errors
 /// When the blob is not of our making.
-pub fn read(input: &Input) -> Result<Facts, Failure> {
+pub fn decode_facts(input: &Input) -> Result<Facts, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("the facts of a type cannot be decoded: {error}")))
 }
 

@@ -122,7 +122,7 @@ impl Producer for Deps {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let reached = reach::read(inputs.single("reach")?)?;
+        let reached = reach::decode_reached(inputs.single("reach")?)?;
         Ok(Output::new(json(&dependencies(own, &mentions, &index, &reached))))
     }
 }
@@ -131,7 +131,7 @@ impl Producer for Deps {
 ///
 /// # Errors
 /// If the blob is no output of [`Deps`].
-pub fn read(input: &Input) -> Result<Dependencies, Failure> {
+pub fn decode_dependencies(input: &Input) -> Result<Dependencies, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("dependencies cannot be read: {error}")))
 }
 

@@ -34,7 +34,7 @@ pub struct Reached {
 ///
 /// # Errors
 /// When the blob is not of our making.
-pub fn read(input: &Input) -> Result<Reached, Failure> {
+pub fn decode_reached(input: &Input) -> Result<Reached, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("what code reaches cannot be read: {error}")))
 }
 
@@ -53,7 +53,7 @@ impl Producer for Reach {
 
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let facts = facts::read(inputs.single("facts")?)?;
+        let facts = facts::decode_facts(inputs.single("facts")?)?;
         let lookups = Lookups::seen_from(rows, super::scopes(&mentions, &index));
         let world = World::new(&lookups);
         let UsesFound {

@@ -54,7 +54,7 @@ impl<'i> Document<'i> {
         let selection = read_selection(&inputs.single("selection")?.bytes)?;
         let mut texts = BTreeMap::new();
         for input in inputs.all("outlines") {
-            let info = outline_info::read(input)?;
+            let info = outline_info::decode_info(input)?;
             let why = selection.why.get(&*input.item).unwrap_or(&Why::Matched);
             let (outline, summary) = (outline(&info, why, selection.docs), String::new());
             let id = info.id;

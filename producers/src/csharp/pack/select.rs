@@ -125,8 +125,8 @@ impl Producer for Select {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let pack = inputs.var("pack").unwrap_or_default();
-        let row: PackRow =
-            read(input_table(inputs, "row")?, pack)?.ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
+        let row: PackRow = decode_json_row(input_table(inputs, "row")?, pack)?
+            .ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
         let world = World::read(inputs)?;
         let wrong = |error: InvalidFilter| Failure::Permanent(Box::new(error.diagnostic(&row.filter)));
         let filter = filter::parse(&row.filter).map_err(wrong)?;
@@ -156,7 +156,7 @@ fn input_table<'i>(inputs: &'i Inputs<'_>, role: &'static str) -> Result<Table<'
     Table::open(&inputs.single(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
 }
 
-fn read<T: DeserializeOwned>(table: Table<'_>, key: &str) -> Result<Option<T>, Failure> {
+fn decode_json_row<T: DeserializeOwned>(table: Table<'_>, key: &str) -> Result<Option<T>, Failure> {
     let read = |value: &[u8]| {
         serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
     };
@@ -191,21 +191,21 @@ impl<'i> World<'i> {
         );
         let keys: Vec<&str> = types.keys().collect();
         let named = |key: &&'i str| -> Result<_, Failure> {
-            let row: TypeRow = read(types, key)?.ok_or_else(|| Failure::permanent(format!("there is no type {key}")))?;
+            let row: TypeRow = decode_json_row(types, key)?.ok_or_else(|| Failure::permanent(format!("there is no type {key}")))?;
             let name = Name::new(symbol_of(key), &row.namespace);
             Ok((*key, row, name))
         };
         let tags = input_table(inputs, "tags")?;
-        let tags = tags.keys().map(|tag| Ok((tag, read(tags, tag)?.unwrap_or_default())));
+        let tags = tags.keys().map(|tag| Ok((tag, decode_json_row(tags, tag)?.unwrap_or_default())));
         Ok(Self {
             types: keys.iter().map(named).collect::<Result<_, _>>()?,
             dependencies: keys
                 .iter()
-                .map(|key| Ok(read(deps, key)?.unwrap_or_default()))
+                .map(|key| Ok(decode_json_row(deps, key)?.unwrap_or_default()))
                 .collect::<Result<_, Failure>>()?,
             graph: keys
                 .iter()
-                .map(|key| Ok(read(graph, key)?.unwrap_or_default()))
+                .map(|key| Ok(decode_json_row(graph, key)?.unwrap_or_default()))
                 .collect::<Result<_, Failure>>()?,
             number: keys.iter().enumerate().map(|(number, key)| (*key, number)).collect(),
             files: other_files(inputs)?,
@@ -412,10 +412,10 @@ fn other_files(inputs: &Inputs<'_>) -> Result<BTreeMap<String, bool>, Failure> {
     let languages = input_table(inputs, "languages")?;
     let mut files = BTreeMap::new();
     for input in inputs.all("names") {
-        let LanguageRow { indexed } = read(languages, &input.item)?.unwrap_or_default();
+        let LanguageRow { indexed } = decode_json_row(languages, &input.item)?.unwrap_or_default();
         let names = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("input 'names' is not a table"))?;
         for name in names.keys() {
-            let definitions: Definitions = read(names, name)?.unwrap_or_default();
+            let definitions: Definitions = decode_json_row(names, name)?.unwrap_or_default();
             definitions.into_keys().for_each(|path| *files.entry(path).or_default() |= indexed);
         }
     }

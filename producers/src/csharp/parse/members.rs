@@ -59,7 +59,13 @@ impl Receiver {
 }
 
 /// Returns the members that a declaration declares: one, or one per declarator.
-pub(crate) fn read(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<usize>, receiver: Option<&Receiver>) -> Vec<Member> {
+pub(crate) fn parse_members(
+    tokens: &Tokens<'_>,
+    form: Form,
+    range: &Range<usize>,
+    name: Option<usize>,
+    receiver: Option<&Receiver>,
+) -> Vec<Member> {
     let opening = opening(tokens, range);
     let start = opening.start;
     let mut members = match form {

@@ -17,7 +17,13 @@ pub(crate) struct Header {
 
 /// Parses the declaration in `range` with its simple name at `name`. `members` is the first token of the member list, if any. `None` if the
 /// name does not follow the modifiers, because grammar and lexer disagree.
-pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, name: usize, members: Option<usize>) -> Option<Header> {
+pub(crate) fn parse_type_header(
+    tokens: &Tokens<'_>,
+    kind: TypeKind,
+    range: &Range<usize>,
+    name: usize,
+    members: Option<usize>,
+) -> Option<Header> {
     let Opening {
         mut attributes,
         mut modifiers,

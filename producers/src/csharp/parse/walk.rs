@@ -229,7 +229,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         let range = self.reading.range(node);
         let body = node.child_by_field_id(self.grammar.body).map(|body| self.reading.range(body).start);
-        let Some(header) = types::read(tokens, kind, &range, self.reading.range(name).start, body) else {
+        let Some(header) = types::parse_type_header(tokens, kind, &range, self.reading.range(name).start, body) else {
             return false;
         };
         let mut decl = header.decl;
@@ -295,7 +295,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             return false;
         }
         let extension = self.extension_of(range.start);
-        let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
+        let made = members::parse_members(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
         if made.is_empty() {
             self.odd.get_or_insert(node.start_byte());
             return false;

@@ -90,7 +90,11 @@ impl Producer for Xml {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let path = inputs.var("file").unwrap_or_default();
         let bytes = &inputs.single("bytes")?.bytes;
-        let read = if solution::is_solution(path) { solution::read } else { xml::read };
+        let read = if solution::is_solution(path) {
+            solution::parse_solution
+        } else {
+            xml::parse_xml
+        };
         let (element, diagnostics) = match read(bytes, path) {
             Ok(element) => (Some(element), Vec::new()),
             Err(diagnostic) => (None, vec![*diagnostic]),
@@ -320,7 +324,7 @@ impl Producer for Defines {
             }
         }
         others.values_mut().for_each(|projects| projects.sort());
-        Ok(Output::new(defines::write(&own, &others)))
+        Ok(Output::new(defines::serialize_symbols(&own, &others)))
     }
 }
 

@@ -16,12 +16,12 @@ pub fn is_solution(path: &str) -> bool {
 ///
 /// # Errors
 /// A diagnostic with the reason why it cannot be read.
-pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
+pub fn parse_solution(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let lower = path.to_ascii_lowercase();
     let home = rooted(folder(path));
     let projects = if lower.ends_with(".slnx") {
         let mut found = Vec::new();
-        collect_projects(&xml::read(bytes, path)?, &mut found);
+        collect_projects(&xml::parse_xml(bytes, path)?, &mut found);
         found.into_iter().map(|(target, line)| (absolute(&home, &target), line)).collect()
     } else if lower.ends_with(".slnf") {
         filter(bytes, path, &home)?
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn paths(bytes: &[u8], path: &str) -> Vec<String> {
-        let element = read(bytes, path).expect("a solution");
+        let element = parse_solution(bytes, path).expect("a solution");
         element
             .children
             .iter()
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(paths(slnx, "x/All.slnx"), ["x/src/A/A.csproj:2"]);
         let slnf = br#"{"solution":{"path":"..\\All.sln","projects":["src\\A\\A.csproj"]}}"#;
         assert_eq!(paths(slnf, "x/f/Some.slnf"), ["x/src/A/A.csproj:0"]);
-        assert!(read(b"{", "x/Some.slnf").is_err());
+        assert!(parse_solution(b"{", "x/Some.slnf").is_err());
         assert_eq!(paths(b"Project(\"\n\0\xff", "x/All.sln"), [""; 0]);
     }
 }

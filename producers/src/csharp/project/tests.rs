@@ -31,7 +31,11 @@ fn chain(project_files: &BTreeMap<String, Vec<u8>>, sources: &[&str], params: &P
     let mut diagnostics = BTreeSet::new();
     let mut elements: BTreeMap<&str, Element> = BTreeMap::new();
     for (path, bytes) in project_files {
-        let read = if solution::is_solution(path) { solution::read } else { xml::read };
+        let read = if solution::is_solution(path) {
+            solution::parse_solution
+        } else {
+            xml::parse_xml
+        };
         match read(bytes, path) {
             Ok(element) => drop(elements.insert(path, element)),
             Err(diagnostic) => drop(diagnostics.insert(*diagnostic)),

@@ -72,7 +72,7 @@ impl Element {
 ///
 /// # Errors
 /// A diagnostic with the reason why it cannot be read.
-pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
+pub fn parse_xml(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let broken = |message: String, line: u32, column: u32| {
         Box::new(
             Diagnostic::warning(ErrorCode::CS_PROJECT_XML, message)
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_and_what_not() {
-        let first = read(
+        let first = parse_xml(
             b"<Project Sdk='S'><!-- a --><A Condition=\"x\"> t&amp;<![CDATA[<]]> </A></Project>",
             "p",
         )
@@ -211,11 +211,11 @@ mod tests {
             .encode_utf16()
             .flat_map(u16::to_le_bytes)
             .collect();
-        assert_eq!(read(&utf16, "p").expect("xml"), first);
+        assert_eq!(parse_xml(&utf16, "p").expect("xml"), first);
         assert_eq!(first.attribute("sdk"), Some("S"));
         assert_eq!((first.children[0].text.as_str(), first.children[0].line), (" t&< ", 1));
         assert_ne!(
-            read(b"<Project Sdk='S'>\n<A Condition=\"x\"> t&amp;&lt; </A></Project>", "p").expect("xml"),
+            parse_xml(b"<Project Sdk='S'>\n<A Condition=\"x\"> t&amp;&lt; </A></Project>", "p").expect("xml"),
             first
         );
     }
@@ -233,7 +233,7 @@ mod tests {
             (deep.as_bytes(), 101, "deep"),
             (&large, 0, "4 MiB"),
         ] {
-            let diagnostic = read(bytes, "a/P.csproj").expect_err(words);
+            let diagnostic = parse_xml(bytes, "a/P.csproj").expect_err(words);
             let place = diagnostic.place.clone().expect("a place");
             assert_eq!((place.file.as_str(), place.line), ("a/P.csproj", line), "{words}");
             assert!(diagnostic.message.contains(words), "{}", diagnostic.message);
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_skeleton_has_no_items() {
-        let whole = read(
+        let whole = parse_xml(
             b"<Project><ItemGroup><A/></ItemGroup><Choose><When Condition='1'><ItemGroup/><PropertyGroup><P>1</P></PropertyGroup></When></Choose><Target/></Project>",
             "p",
         )
@@ -255,12 +255,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(bytes: Vec<u8>) {
-            let _ = read(&bytes, "p");
+            let _ = parse_xml(&bytes, "p");
         }
 
         #[test]
         fn any_tags(text in "(<[ab/]{0,3} ?(x='<')?/?>|<!--|-->|t){0,20}") {
-            let _ = read(text.as_bytes(), "p");
+            let _ = parse_xml(text.as_bytes(), "p");
         }
     }
 }

@@ -124,7 +124,7 @@ pub fn first_sentence(text: &str) -> String {
 }
 
 /// Parses a documentation comment.
-pub fn read(xml: &str) -> Reading {
+pub fn parse_doc_comment(xml: &str) -> Reading {
     let mut reader = Reader::default();
     let mut rest = xml;
     while let Some(open) = rest.find('<') {
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_full_comment() {
-        let reading = read(
+        let reading = parse_doc_comment(
             "<summary> Keeps <see cref=\"T:A.B.Node\"/> for <paramref name=\"key\"/>. Never <c>null</c>. </summary> \
              <remarks><para>One.</para><para>Two &lt;x&gt;</para><list type=\"bullet\"><item><description>a</description></item><item>b</item></list></remarks> \
              <param name=\"key\">The key.</param> <returns>A <see langword=\"bool\"/>.</returns> <exception cref=\"ArgumentNullException\">No key.</exception> \
@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn lists_in_lists_and_every_section() {
-        let reading = read(
+        let reading = parse_doc_comment(
             "<summary>Has:<list type=\"number\"><item>one<list><item>a</item><item><term>b</term><description>B</description></item></list></item>\
              <item>two</item></list></summary><typeparam name=\"T\">Kind.</typeparam><value>The count.</value><exception cref=\"T:System.X\"/>",
         );
@@ -479,7 +479,7 @@ mod tests {
             reading.full_text(),
             "Has:\n1. one\n  - a\n  - b: B\n2. two\n\nType parameters:\n  T: Kind.\n\nValue: The count.\n\nExceptions:\n  System.X"
         );
-        let inherited = read("<inheritdoc cref=\"M:A.B.Get(System.Int32)\"/><param name=\"x\">Own.</param>");
+        let inherited = parse_doc_comment("<inheritdoc cref=\"M:A.B.Get(System.Int32)\"/><param name=\"x\">Own.</param>");
         assert_eq!(inherited.inherited_from, "A.B.Get(System.Int32)");
         assert_eq!(
             inherited.full_text(),
@@ -490,7 +490,7 @@ mod tests {
     #[test]
     fn code_keeps_its_lines() {
         assert_eq!(
-            read("<example>So: <code>if (x)\n    y();</code></example>").example,
+            parse_doc_comment("<example>So: <code>if (x)\n    y();</code></example>").example,
             "So:\n\nif (x)\n    y();"
         );
     }
@@ -510,12 +510,12 @@ mod tests {
             ("<![CDATA[<raw>]]> <!-- no --> x", "<raw> x"),
             ("<", "<"),
         ] {
-            let found = read(xml).summary;
+            let found = parse_doc_comment(xml).summary;
             assert!(found == expected || xml.contains("attr"), "{xml}: {found}");
         }
-        assert_eq!(read("<inheritdoc/>").first_sentence(), "");
+        assert_eq!(parse_doc_comment("<inheritdoc/>").first_sentence(), "");
         assert_eq!(
-            read("<inheritdoc cref=\"A\"/>").first_sentence(),
+            parse_doc_comment("<inheritdoc cref=\"A\"/>").first_sentence(),
             "(documentation inherited from A)"
         );
     }
@@ -524,11 +524,11 @@ mod tests {
     fn a_hundred_thousand_nested_tags() {
         for tag in ["summary", "para", "c", "list", "code", "see", "param", "item", "x"] {
             let xml = format!("{}deep{}", format!("<{tag}>").repeat(100_000), format!("</{tag}>").repeat(100_000));
-            assert!(read(&xml).full_text().contains("deep"), "{tag}");
+            assert!(parse_doc_comment(&xml).full_text().contains("deep"), "{tag}");
         }
-        assert!(read(&"<".repeat(200_000)).summary.len() == 200_000);
-        assert!(read(&"<![CDATA[".repeat(50_000)).summary.len() > 100_000);
-        assert!(read(&"&".repeat(200_000)).summary.len() == 200_000);
+        assert!(parse_doc_comment(&"<".repeat(200_000)).summary.len() == 200_000);
+        assert!(parse_doc_comment(&"<![CDATA[".repeat(50_000)).summary.len() > 100_000);
+        assert!(parse_doc_comment(&"&".repeat(200_000)).summary.len() == 200_000);
     }
 
     #[test]
@@ -547,7 +547,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(xml in "(<|>|/|&|;|\"|=|summary|param|code|c|list|item|see|[a-z ]|é){0,60}") {
-            let _ = read(&xml).full_text();
+            let _ = parse_doc_comment(&xml).full_text();
         }
     }
 }

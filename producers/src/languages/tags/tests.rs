@@ -33,7 +33,7 @@ const limit = 5;
 "#;
 
 fn symbols(name: &str, file: &str, text: &str) -> FileSymbols {
-    let read = read(language(name).expect("a language"), file, text).expect("read");
+    let read = parse_tags(language(name).expect("a language"), file, text).expect("read");
     assert_eq!((read.symbols.error, read.is_cut), (None, false));
     read.symbols
 }
@@ -43,7 +43,7 @@ fn every_query_fits_every_dialect_of_its_language() {
     for language in &LANGUAGES {
         for dialect in language.dialects {
             let file = format!("a.{}", dialect.endings[0]);
-            assert!(read(language, &file, "").is_some(), "{file}");
+            assert!(parse_tags(language, &file, "").is_some(), "{file}");
         }
     }
 }
@@ -145,7 +145,7 @@ fn definitions_are_nested_by_what_holds_them_and_not_by_lines() {
         ]
     );
     let deep = "namespace n {".repeat(3_000) + &"}".repeat(3_000);
-    let read = read(language("typescript").expect("it"), "a.ts", &deep).expect("read");
+    let read = parse_tags(language("typescript").expect("it"), "a.ts", &deep).expect("read");
     assert_eq!(read.symbols.definitions.len(), 3_000);
     assert!(read.symbols.write().len() < 1 << 20, "{}", read.symbols.write().len());
 }
@@ -183,7 +183,7 @@ fn what_is_said_of_a_file_and_what_stands_before_a_function_are_told() {
 fn reading_takes_as_long_as_a_text_is_long() {
     let took = |text: &str| {
         let begin = std::time::Instant::now();
-        read(language("typescript").expect("it"), "a.ts", text).expect("read");
+        parse_tags(language("typescript").expect("it"), "a.ts", text).expect("read");
         begin.elapsed()
     };
     // These texts took a minute when a node was asked for its neighbours, or when a column was counted from the start of its line.
@@ -205,7 +205,7 @@ fn an_edit_of_a_body_does_not_reach_the_outline() {
 
 #[test]
 fn broken_text_gives_what_can_be_had_and_its_line() {
-    let read = read(
+    let read = parse_tags(
         language("typescript").expect("it"),
         "a.ts",
         "class A { get() { return 1; } }\nclass B {{{ (((\n",
@@ -221,7 +221,7 @@ proptest! {
     fn any_text_is_read_and_every_place_holds_its_name(text in "([a-zé{}();.=<>\n ]|class |function |const |/\\*|\\*/|'|`|\r)* {0,80}") {
         for (name, file) in [("typescript", "a.ts"), ("typescript", "a.tsx"), ("python", "a.py")] {
             let text = crate::text::decode(text.as_bytes(), "").0.into_owned();
-            let Some(read) = read(language(name).expect("it"), file, &text) else { continue };
+            let Some(read) = parse_tags(language(name).expect("it"), file, &text) else { continue };
             let lines: Vec<&str> = text.split('\n').collect();
             let at = |line: u32, column: u32| lines[line as usize - 1].chars().skip(column as usize - 1).collect::<String>();
             for one in &read.symbols.definitions {

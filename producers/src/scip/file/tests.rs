@@ -62,7 +62,7 @@ fn describe_symbols(symbols: &FileSymbols) -> Vec<String> {
 
 #[test]
 fn a_document_is_read_as_its_file_stands() {
-    let symbols = read(&document(), "api.ts", "scip-typescript 0.4.0", TEXT);
+    let symbols = facts_of_document(&document(), "api.ts", "scip-typescript 0.4.0", TEXT);
     assert_eq!(
         describe_symbols(&symbols),
         [
@@ -91,7 +91,7 @@ fn what_an_edit_moved_is_found_again_or_counted() {
     let edited = TEXT
         .replace("  größe = 0", "  count = 0")
         .replace("new Client", "const x = new Client");
-    let symbols = read(&document(), "", "", &edited);
+    let symbols = facts_of_document(&document(), "", "", &edited);
     let paths = |symbols: &FileSymbols| {
         let definitions = symbols.definitions.iter();
         definitions
@@ -103,12 +103,12 @@ fn what_an_edit_moved_is_found_again_or_counted() {
     // The range now covers a part of a word.
     assert_eq!(symbols.uses.values().map(Vec::len).sum::<usize>(), 2);
     let below = TEXT.replace("  größe", "\n\n  größe");
-    let symbols = read(&document(), "", "", &format!("// A license.\n{below}"));
+    let symbols = facts_of_document(&document(), "", "", &format!("// A license.\n{below}"));
     assert_eq!(paths(&symbols), ["Client 2-5", "Client.größe 5-5", "Client.constructor 6-6"]);
     assert_eq!((symbols.moved, symbols.shifted), (0, 3));
     let lines: Vec<u32> = symbols.uses.values().flatten().map(|one| one.0).collect();
     assert_eq!(lines, [5, 8, 6]);
-    let none = read(&document(), "", "", "");
+    let none = facts_of_document(&document(), "", "", "");
     assert_eq!((none.definitions.len(), none.uses.len(), none.moved), (0, 0, 3));
 }
 
@@ -138,7 +138,7 @@ fn other_indexers_say_more_of_a_symbol() {
         ..Document::default()
     };
     assert_eq!(
-        describe_symbols(&read(&document, "", "", "    fn fmt(&self) {}\n")),
+        describe_symbols(&facts_of_document(&document, "", "", "    fn fmt(&self) {}\n")),
         ["1:8 1-1 method Client.fmt | fn fmt(&self) | Shows it."]
     );
 }
@@ -158,7 +158,7 @@ fn a_use_whose_text_changed_is_none_whatever_its_line() {
         ..Document::default()
     };
     let found = |text: &str| -> Vec<String> {
-        let symbols = read(&document, "b.ts", "", text);
+        let symbols = facts_of_document(&document, "b.ts", "", text);
         let counts = symbols
             .uses
             .iter()
@@ -201,7 +201,7 @@ fn what_stands_in_namespaces_and_enums_is_told_as_such() {
         ..Document::default()
     };
     let shown = |one: &Definition| format!("{} {} | {}", one.kind, one.path, one.signature);
-    let symbols = read(&document, "src/api.ts", "", text);
+    let symbols = facts_of_document(&document, "src/api.ts", "", text);
     assert_eq!(
         symbols.definitions.iter().map(shown).collect::<Vec<_>>(),
         [
@@ -223,7 +223,7 @@ proptest! {
             position_encoding: encoding,
             ..Document::default()
         };
-        let symbols = read(&document, "", "", &text);
+        let symbols = facts_of_document(&document, "", "", &text);
         let lines: Vec<&str> = text.split('\n').collect();
         for Use(line, column, _) in symbols.uses.values().flatten() {
             prop_assert!((*column as usize) <= lines[*line as usize - 1].chars().count());
