@@ -47,7 +47,7 @@ static STOPPED_BY: AtomicI32 = AtomicI32::new(0);
 
 impl Code {
     /// Returns the code of a number.
-    pub fn of(number: u8) -> Option<Self> {
+    pub fn from_number(number: u8) -> Option<Self> {
         let all = [
             Self::Ok,
             Self::TargetFailed,

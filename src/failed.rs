@@ -153,7 +153,7 @@ impl From<OverlayError> for Failed {
                 Self::new(code, *why)
             }
             OverlayError::Io(error) => {
-                let hint = match InTheWay::of(&error) {
+                let hint = match InTheWay::wrapped_in(&error) {
                     Some(way) => way.hint(),
                     None => "make room on the disk and look at the permissions of .cortex, then run the same command again".to_owned(),
                 };

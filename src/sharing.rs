@@ -83,7 +83,12 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
     };
     let summary = cache.finish(wait);
     let engine = &workspace.engine;
-    exchange::note(&*engine.store, engine.view, engine.world.now_secs(), &Exchanged::of(&summary))?;
+    exchange::note(
+        &*engine.store,
+        engine.view,
+        engine.world.now_secs(),
+        &Exchanged::from_summary(&summary),
+    )?;
     let is_missed = required && (summary.reads_off.is_some() || !cache.reads() && summary.trouble.is_some());
     Ok(Some(Used {
         writes: cache.writes(),

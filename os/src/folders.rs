@@ -221,6 +221,6 @@ impl Entry {
 
     /// Returns the kind of the entry; [`Kind::Unknown`] on file systems that do not store it in the folder.
     pub fn kind(&self) -> Kind {
-        Kind::of(self.0.file_type())
+        Kind::from_file_type(self.0.file_type())
     }
 }

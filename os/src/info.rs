@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(kind: FileType) -> Self {
+    pub(crate) fn from_file_type(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Self::File,
             FileType::Directory => Self::Folder,
@@ -147,7 +147,7 @@ impl FileInfo {
     /// Returns the kind of the file.
     #[allow(clippy::unnecessary_cast)]
     pub fn kind(&self) -> Kind {
-        Kind::of(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))
+        Kind::from_file_type(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))
     }
 
     /// Returns device and file number, which together identify the file among all that exist at the same time.

@@ -65,7 +65,12 @@ impl Server {
                     digest_function: self.terms.function.number(),
                 };
                 let answer = self.storage().find_missing_blobs(self.request(question)).await?;
-                Ok(answer.get_ref().missing_blob_digests.iter().filter_map(Name::of).collect())
+                Ok(answer
+                    .get_ref()
+                    .missing_blob_digests
+                    .iter()
+                    .filter_map(Name::from_message)
+                    .collect())
             };
             let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Write(0) };
             let answer: Result<HashSet<Name>, Unanswered> = self.line.ask("asking for missing blobs", kind, attempt).await;
@@ -103,7 +108,7 @@ impl Server {
         let mut refused = None;
         for response in &answer.get_ref().responses {
             let status = response.status.as_ref().filter(|status| status.code != Code::Ok as i32);
-            match (status, response.digest.as_ref().and_then(Name::of)) {
+            match (status, response.digest.as_ref().and_then(Name::from_message)) {
                 (None, Some(name)) => drop(sent_names.insert(name)),
                 (Some(status), _) => refused = Some(tonic::Status::new(Code::from_i32(status.code), status.message.clone())),
                 (None, None) => {}
@@ -189,7 +194,12 @@ impl Server {
         let mut found = Vec::new();
         for response in answer.responses {
             // Ignore blobs that were not requested, and duplicates.
-            let Some(name) = response.digest.as_ref().and_then(Name::of).filter(|name| wanted.remove(name)) else {
+            let Some(name) = response
+                .digest
+                .as_ref()
+                .and_then(Name::from_message)
+                .filter(|name| wanted.remove(name))
+            else {
                 continue;
             };
             if response.status.is_some_and(|status| status.code != Code::Ok as i32) {

@@ -39,7 +39,7 @@ impl Bucket {
     /// # Errors
     /// A sentence, when the bucket does not exist or may not be used.
     pub(crate) fn open(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Result<Self, String>, Status> {
-        let mut bucket = match Self::of(endpoint, variables, deadlines) {
+        let mut bucket = match Self::from_endpoint(endpoint, variables, deadlines) {
             Ok(bucket) => bucket,
             Err(why) => return Ok(Err(why)),
         };
@@ -60,7 +60,7 @@ impl Bucket {
         })
     }
 
-    fn of(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Self, String> {
+    fn from_endpoint(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Self, String> {
         let place = endpoint.strip_prefix("s3://").unwrap_or(endpoint);
         let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
         let prefix = match prefix.trim_matches('/') {

@@ -286,7 +286,7 @@ impl Server {
         let result = self.succeeded(operation)?;
         let file = result.output_files.iter().find(|file| file.path == OUT);
         let name = file
-            .and_then(|file| Name::of(file.digest.as_ref()?))
+            .and_then(|file| Name::from_message(file.digest.as_ref()?))
             .ok_or("the worker wrote nothing")?;
         if name.len > LONGEST {
             return Err("the worker wrote more than anybody asked for".into());

@@ -40,7 +40,7 @@ pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<Nam
     let named: BTreeSet<Name> = result
         .output_files
         .iter()
-        .filter_map(|file| Name::of(file.digest.as_ref()?))
+        .filter_map(|file| Name::from_message(file.digest.as_ref()?))
         .collect();
     let entries = result.execution_metadata.iter().flat_map(|metadata| &metadata.auxiliary_metadata);
     entries

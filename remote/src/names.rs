@@ -68,7 +68,7 @@ impl Name {
     }
 
     /// Converts a message to a name; `None` if it is not a digest of 32 bytes.
-    pub(crate) fn of(named: &Named) -> Option<Self> {
+    pub(crate) fn from_message(named: &Named) -> Option<Self> {
         Some(Self {
             hash: Digest::parse(&named.hash)?.0,
             len: u64::try_from(named.size_bytes).ok()?,
@@ -113,16 +113,16 @@ mod tests {
         let (blake3, sha256) = (Function::Blake3.name(b"abc"), Function::Sha256.name(b"abc"));
         assert_eq!(blake3.hash, Digest::of(b"abc").0);
         insta::assert_snapshot!(sha256.as_message().hash, @"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!((Name::of(&sha256.as_message()), sha256.len), (Some(sha256), 3));
+        assert_eq!((Name::from_message(&sha256.as_message()), sha256.len), (Some(sha256), 3));
         assert_eq!(
-            Name::of(&Named {
+            Name::from_message(&Named {
                 hash: "abc".into(),
                 size_bytes: 3
             }),
             None
         );
         assert_eq!(
-            Name::of(&Named {
+            Name::from_message(&Named {
                 size_bytes: -1,
                 ..sha256.as_message()
             }),

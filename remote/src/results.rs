@@ -130,7 +130,7 @@ impl Server {
             return wrong(Lie::Failed);
         }
         let file = found.output_files.iter().find(|file| file.path == RECORD);
-        let Some((file, name)) = file.and_then(|file| Some((file, Name::of(file.digest.as_ref()?)?))) else {
+        let Some((file, name)) = file.and_then(|file| Some((file, Name::from_message(file.digest.as_ref()?)?))) else {
             return wrong(Lie::MissingOutput);
         };
         if name.len > record::LONGEST {
@@ -154,7 +154,7 @@ impl Server {
     ) -> Result<Option<SharedResult>, Unlooked> {
         let of_file = |path: &str| {
             let file = found.output_files.iter().find(|file| file.path == path)?;
-            Name::of(file.digest.as_ref()?)
+            Name::from_message(file.digest.as_ref()?)
         };
         let doubt = Doubt::Result(wanted.key);
         let bytes = match &at {

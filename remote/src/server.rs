@@ -146,7 +146,7 @@ impl Server {
                 .await
         };
         match self.line.ask("asking what the remote cache can do", Kind::Greeting, attempt).await {
-            Ok(said) => Terms::of(said.get_ref()).map_err(Refusal::No),
+            Ok(said) => Terms::from_capabilities(said.get_ref()).map_err(Refusal::No),
             Err(Unanswered::Down) => Err(Refusal::Down),
             // Some servers are caches, but do not implement capabilities.
             Err(Unanswered::Said(status)) if status.code() == Code::Unimplemented => Ok(Terms::default()),

@@ -66,7 +66,7 @@ impl Terms {
     ///
     /// # Errors
     /// A sentence, when the server names blobs by no supported function.
-    pub(crate) fn of(capabilities: &ServerCapabilities) -> Result<Self, String> {
+    pub(crate) fn from_capabilities(capabilities: &ServerCapabilities) -> Result<Self, String> {
         let Some(cache) = &capabilities.cache_capabilities else {
             return Err("it says that it is no cache".to_owned());
         };
@@ -129,7 +129,7 @@ mod tests {
             ..CacheCapabilities::default()
         };
         change(&mut cache);
-        Terms::of(&ServerCapabilities {
+        Terms::from_capabilities(&ServerCapabilities {
             cache_capabilities: Some(cache),
             ..ServerCapabilities::default()
         })
@@ -141,7 +141,7 @@ mod tests {
         let both = vec![digest_function::Value::Sha256 as i32, digest_function::Value::Blake3 as i32];
         assert_eq!(terms(|cache| cache.digest_functions = both).unwrap().function, Function::Blake3);
         assert!(terms(|cache| cache.digest_functions = vec![digest_function::Value::Md5 as i32]).is_err());
-        assert!(Terms::of(&ServerCapabilities::default()).is_err());
+        assert!(Terms::from_capabilities(&ServerCapabilities::default()).is_err());
         for (limit, batch) in [(0, 4_128_768), (65_536, 65_536), (4_193_280, 4_128_768), (-1, 4_128_768)] {
             assert_eq!(terms(|cache| cache.max_batch_total_size_bytes = limit).unwrap().batch, batch);
         }

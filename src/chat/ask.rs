@@ -76,7 +76,7 @@ pub struct Fault {
 
 impl Fault {
     /// Creates the fault of a diagnostic.
-    pub fn of(why: &Diagnostic) -> Self {
+    pub fn from_diagnostic(why: &Diagnostic) -> Self {
         Self {
             code: why.code.clone(),
             message: match &why.found {
@@ -143,7 +143,7 @@ fn unmade(failure: Failure) -> Turned {
         text,
         cached: false,
         spent,
-        failed: Some(Fault::of(&why)),
+        failed: Some(Fault::from_diagnostic(&why)),
     }
 }
 
@@ -271,7 +271,7 @@ impl Method for WithheldTypes {
 /// Returns the failure of a conversation's request as one fault.
 pub fn fault(failed: &Failed) -> Fault {
     match failed.diagnostics.first() {
-        Some(why) => Fault::of(why),
+        Some(why) => Fault::from_diagnostic(why),
         None => Fault {
             code: String::new(),
             message: format!("it failed with exit code {}", failed.code as u8),

@@ -177,7 +177,7 @@ fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, Kind, St
     let work = move || {
         for (start, kind, typed) in wanted {
             let arguments = json!({"file": kind == Kind::File, "typed": typed});
-            let Reply { result, .. } = host.call_with(&COMPLETE, arguments, &Cancel::default(), Asker::of(Patience::Long));
+            let Reply { result, .. } = host.call_with(&COMPLETE, arguments, &Cancel::default(), Asker::with_patience(Patience::Long));
             let found = result
                 .ok()
                 .and_then(|answered| serde_json::from_value::<Completed>(answered.answer).ok());

@@ -252,7 +252,7 @@ impl Talk {
             hear: Some(Arc::new(move |text: &str| {
                 hear(Event::Growing(calls::shown_so_far(text).to_owned()))
             })),
-            ..Asker::of(Patience::Long)
+            ..Asker::with_patience(Patience::Long)
         };
         let Outcome { result, .. } = self.host.call_with(&TURN, arguments, cancel, asker);
         serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))
@@ -293,7 +293,9 @@ impl Talk {
 
     /// Returns the files and types that no model may see.
     fn secrets(&self, cancel: &Cancel) -> Result<ChatSecrets, Failed> {
-        let Outcome { result, .. } = self.host.call_with(&WITHHELD_TYPES, json!({}), cancel, Asker::of(Patience::Long));
+        let Outcome { result, .. } = self
+            .host
+            .call_with(&WITHHELD_TYPES, json!({}), cancel, Asker::with_patience(Patience::Long));
         let keys: TypeKeys = serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))?;
         Ok(ChatSecrets {
             files: WithheldFiles::new(&self.root, &self.never_send),
@@ -331,7 +333,9 @@ impl Talk {
             "round": last.round,
             "answer": last.answer,
         });
-        let _ = self.host.call_with(&END_ROUND, arguments, cancel, Asker::of(Patience::Long));
+        let _ = self
+            .host
+            .call_with(&END_ROUND, arguments, cancel, Asker::with_patience(Patience::Long));
     }
 
     /// Writes the transcript to its file.
@@ -342,7 +346,7 @@ impl Talk {
     /// Calls a method and returns its answer.
     pub fn call(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
         let entry = methods::find(name).expect("invariant: the table has the methods that conversations use");
-        let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::of(Patience::Long));
+        let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Long));
         Ok(result?.answer)
     }
 

@@ -212,7 +212,7 @@ impl Tools<'_> {
                 most: ROOM,
                 ..Form::Text.room()
             }),
-            ..Asker::of(Patience::Long)
+            ..Asker::with_patience(Patience::Long)
         };
         let Outcome { result, .. } = self.host.call_with(entry, arguments, self.cancel, asker);
         let Answered { mut answer, .. } = result.map_err(|failed| describe_failure(&failed))?;

@@ -48,7 +48,7 @@ impl Entrance {
         let opened = listen::bind(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (at, listener) = opened.map_err(|error| bind_error(at, &error))?;
         Ok(Self {
-            gate: Gate::new(at, &args.allow_host, &args.allow_origin, Token::of(&token)),
+            gate: Gate::new(at, &args.allow_host, &args.allow_origin, Token::from_text(&token)),
             listener,
             at,
             token,

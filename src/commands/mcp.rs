@@ -22,7 +22,7 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
         return super::mcp_install::run(context, args);
     }
     // Report errors of manifest and store now, not to the first client.
-    let can = Can::of(&*context.workspace("mcp")?.manifest()?);
+    let can = Can::from_manifest(&*context.workspace("mcp")?.manifest()?);
     context.close();
     let stop = Stop::default();
     let ends = stop.clone();

@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     if files.is_empty() && !context.json() {
         return outcome_of_write(writeln!(out, "{} has the server already", client.file()));
     }
-    let mut changes: Vec<Change> = files.into_iter().map(Change::of).collect();
+    let mut changes: Vec<Change> = files.into_iter().map(Change::from_files).collect();
     if !context.json() {
         for change in &changes {
             outcome_of_write(write!(out, "{}", printable(&change.diff)))?;
@@ -87,7 +87,7 @@ struct Change {
 }
 
 impl Change {
-    fn of((path, before, after): (&'static str, Option<String>, String)) -> Self {
+    fn from_files((path, before, after): (&'static str, Option<String>, String)) -> Self {
         let old = if before.is_some() { path } else { "/dev/null" };
         Self {
             path,

@@ -119,7 +119,7 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
 
 /// Returns how many programs and destinations of a workspace wait for `cortex trust`.
 fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
-    let trusted = Trusted::of(context.trusting(), &workspace.root);
+    let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
     let manifest = workspace.manifest()?;
     let waits = waiting(&manifest);
     Ok(waits.iter().filter(|one| !trusted.trusts(&one.definition)).count())

@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
     let programs = waiting(&manifest);
-    let trusted = Trusted::of(context.trusting(), &workspace.root);
+    let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
     let owner = foreign_owner(&workspace.root);
     if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {
         let why = Diagnostic::error(

@@ -230,7 +230,7 @@ impl Watching<'_> {
 
     /// Returns the effects of edits. Builds only the unpaid targets of the types in these files, and of the summaries that they may reach.
     fn edits(&mut self, session: &mut Session, news: &[Moved]) -> Result<render::Edits, Failed> {
-        let mut members = Members::of(session, news)?;
+        let mut members = Members::from_session(session, news)?;
         while let Some(patterns) = members.patterns() {
             let cancel = self.running.start_build(false);
             let mut request = request(patterns);

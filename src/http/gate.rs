@@ -129,7 +129,12 @@ mod tests {
 
     fn gate(at: &str, hosts: &[&str], origins: &[&str]) -> Gate {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        Gate::new(at.parse().expect("an address"), &owned(hosts), &owned(origins), Token::of("secret"))
+        Gate::new(
+            at.parse().expect("an address"),
+            &owned(hosts),
+            &owned(origins),
+            Token::from_text("secret"),
+        )
     }
 
     fn check(gate: &Gate, headers: &[(&str, &str)]) -> Result<(), Refused> {

@@ -21,7 +21,7 @@ pub struct Token {
 
 impl Token {
     /// Creates the secret of a text.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         // The key need not be secret: comparing tags only keeps the time independent of a common prefix.
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"cortex token");
         let mark = hmac::sign(&key, text.as_bytes());
@@ -87,7 +87,7 @@ mod tests {
     fn it_is_made_once_and_only_for_its_user() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("views").join("mcp.token");
-        let first = Token::of(&text_at(&path).expect("it is made"));
+        let first = Token::from_text(&text_at(&path).expect("it is made"));
         let text = fs::read_to_string(&path).expect("it is there");
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
         assert!(first.matches(text.trim()) && !first.matches(&text) && !first.matches("") && !first.matches(&text.trim()[1..]));

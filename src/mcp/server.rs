@@ -139,7 +139,7 @@ impl Server {
             let worker = workers.acquire_owned().await.map_err(|error| bug(&error))?;
             let asker = Asker {
                 room: Some(self.form.room()),
-                ..Asker::of(Patience::Fair)
+                ..Asker::with_patience(Patience::Fair)
             };
             let call = move || {
                 let _worker = worker;

@@ -70,7 +70,7 @@ impl Can {
     };
 
     /// Returns the capabilities of a manifest's models.
-    pub fn of(manifest: &Manifest) -> Self {
+    pub fn from_manifest(manifest: &Manifest) -> Self {
         let answers = |model: &engine::seams::producer::Params| model.get("api").is_none_or(|api| api != "agent");
         Self {
             work: !workbench::work::targets(manifest).is_empty(),

@@ -160,7 +160,7 @@ struct DiffSummary {
 }
 
 impl DiffSummary {
-    fn of(version_id: u64, timestamp: Option<u64>, change: &Difference, error: Option<&String>) -> Self {
+    fn from_change(version_id: u64, timestamp: Option<u64>, change: &Difference, error: Option<&String>) -> Self {
         Self {
             version_id,
             timestamp,
@@ -190,7 +190,7 @@ impl Method for Show {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
         let editor_state = self.checked()?;
-        let place = Place::of(desk, &self.file, self.session.as_deref())?;
+        let place = Place::from_path(desk, &self.file, self.session.as_deref())?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
             let budget = Budget::of_tokens(self.budget, desk.context.room());
@@ -205,7 +205,7 @@ impl Method for Show {
             if before.is_none() {
                 notes.push(format!("version {number} is not remembered: the document itself is shown"));
             }
-            Some((number, Difference::of(&before?, &text)))
+            Some((number, Difference::between(&before?, &text)))
         });
         let anchor = match (&self.anchor, &buffer) {
             (Some(name), _) => {
@@ -232,7 +232,7 @@ impl Method for Show {
                 .filter(|one| self.since.is_none_or(|since| one.number > since || since > current))
                 .collect(),
             since,
-            anchor: anchor.map(|(name, number, before)| (name, number, Difference::of(&before, &text))),
+            anchor: anchor.map(|(name, number, before)| (name, number, Difference::between(&before, &text))),
             editor: &editor,
             plans: journal.plans.iter().rev().filter(|plan| plan.session == self.session).collect(),
             moment,
@@ -366,7 +366,8 @@ impl Show {
             ..room
         });
         let is_full = room.is_none();
-        let summary = |version: &&Version| DiffSummary::of(version.number, Some(version.at), &version.change, version.failed.as_ref());
+        let summary =
+            |version: &&Version| DiffSummary::from_change(version.number, Some(version.at), &version.change, version.failed.as_ref());
         let recent_diffs = is_full.then(|| live.recent.iter().map(summary).collect());
         let at = |number| {
             journal
@@ -376,8 +377,9 @@ impl Show {
                 .map(|version| version.at)
         };
         let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
-        let anchor_diff = anchor_diff
-            .map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(journal::PATCH), None));
+        let anchor_diff = anchor_diff.map(|(_, number, change)| {
+            DiffSummary::from_change(*number, at(*number), &change.clone().with_line_limit(journal::PATCH), None)
+        });
         let made = live.render(&Budget::of_tokens(self.budget, room));
         if made.tokens > self.budget {
             notes.push(format!(

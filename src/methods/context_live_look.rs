@@ -66,7 +66,7 @@ struct Noted {
 
 impl Place {
     /// Resolves a path as given. A path without a file resolves to the document of that path in a session or in the history.
-    pub(super) fn of(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
+    pub(super) fn from_path(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
         let root = root(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
@@ -83,7 +83,7 @@ impl Place {
         };
         let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
         let asked = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
-        let names = Names::of(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
+        let names = Names::from_path(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
         (place.path, place.names, place.asked) = (names.path, names.all, asked);
         Ok(place)
     }

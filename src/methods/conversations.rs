@@ -115,7 +115,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(one: &Conversation) -> Self {
+    fn from_conversation(one: &Conversation) -> Self {
         Self {
             id: one.id.clone(),
             rounds: one.count,
@@ -147,7 +147,7 @@ impl Method for List {
         let mut open = Conversations::read(&root).map_err(|error| unkept(&error))?.open;
         open.sort_by_key(|one| std::cmp::Reverse(one.used));
         Ok(Listed {
-            conversations: open.iter().map(Row::of).collect(),
+            conversations: open.iter().map(Row::from_conversation).collect(),
             dropped: self.drop.clone(),
         })
     }

@@ -70,7 +70,7 @@ impl Method for Doctor {
         let (workspace, session) = desk.open()?;
         findings.extend(doctor::said(session, names.flaws.len())?);
         findings.extend(bound.as_ref().map(doctor::names));
-        let trusted = Trusted::of(context.trusting(), &workspace.root);
+        let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
         findings.extend(doctor::surroundings(workspace, session, &trusted, watches)?);
         Ok(Findings {
             problems: findings.iter().filter(|one| one.level == Level::Problem).count(),

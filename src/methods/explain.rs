@@ -254,7 +254,7 @@ fn explain_target(context: &Context, workspace: &Workspace, session: &mut Sessio
         }),
         former: aliases::former(&workspace.root, session, &explanation.label)?,
         remote,
-        ..Target::of(explanation)
+        ..Target::from_explanation(explanation)
     })
 }
 
@@ -270,7 +270,7 @@ impl Target {
     }
 
     /// Converts the engine's explanation.
-    fn of(explanation: Explanation) -> Self {
+    fn from_explanation(explanation: Explanation) -> Self {
         let is_current = explanation.standing == NodeState::Current && !explanation.leaf;
         let result_from = if explanation.filed { "same_key" } else { "last_run" };
         Self {
@@ -284,7 +284,7 @@ impl Target {
             file: None,
             output: explanation.output,
             key: explanation.key.map(|key| key.0),
-            made: explanation.record.map(Provenance::of),
+            made: explanation.record.map(Provenance::from_record),
             fields: explanation
                 .fields
                 .into_iter()
@@ -317,7 +317,7 @@ impl Target {
 }
 
 impl Provenance {
-    fn of(record: ActionRecord) -> Self {
+    fn from_record(record: ActionRecord) -> Self {
         Self {
             label: record.label,
             producer: record.producer,

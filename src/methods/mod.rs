@@ -314,9 +314,9 @@ pub const fn entry<M: Method>() -> Entry {
         },
         arguments: match M::WITHIN {
             true => within::schema::<M> as fn() -> schemars::Schema,
-            false => schema::of::<M>,
+            false => schema::schema_of::<M>,
         },
-        answers: schema::of::<M::Answer>,
+        answers: schema::schema_of::<M::Answer>,
         call: |desk, mut arguments| {
             if M::WITHIN {
                 within::take_overlay_argument(desk, &mut arguments)?;

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 /// Returns the schema of a type.
-pub fn of<T: JsonSchema>() -> Schema {
+pub fn schema_of<T: JsonSchema>() -> Schema {
     let plain = RecursiveTransform(drop_null);
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;

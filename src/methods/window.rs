@@ -209,7 +209,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
         let outline = outlines.get(&type_label(key, "outline")).map(text)?;
         let label = type_label(key, "semantic");
         let summary = summaries.get(&label).map(text);
-        let card = Card::of(&outline, summary.as_deref());
+        let card = Card::from_outline(&outline, summary.as_deref());
         Some(Card {
             remark: remarks.get(&label).cloned(),
             ..card

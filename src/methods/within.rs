@@ -12,7 +12,7 @@ pub const ARGUMENT: &str = "overlay";
 
 /// Returns the schema of a method's arguments with `overlay`.
 pub fn schema<M: Method>() -> Schema {
-    let mut schema = schema::of::<M>();
+    let mut schema = schema::schema_of::<M>();
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
     fields[ARGUMENT] =
         json!({"type": "string", "description": "The overlay, or edit session: asked about in place of the workspace.", "x-tool": false});

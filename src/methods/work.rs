@@ -141,7 +141,7 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
         });
     }
     let mut waiting = agents.take_waiting();
-    TypeGraph::of(session)?.sort(&mut waiting);
+    TypeGraph::from_session(session)?.sort(&mut waiting);
     let round = Round {
         report,
         waiting,

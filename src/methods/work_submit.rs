@@ -180,7 +180,7 @@ impl Submit {
     /// Returns the questions that can be asked now that a target has its answer.
     fn possible(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
         let (_, session) = desk.open()?;
-        let readers: Vec<String> = TypeGraph::of(session)?.readers(label).into_iter().collect();
+        let readers: Vec<String> = TypeGraph::from_session(session)?.readers(label).into_iter().collect();
         let round = work::round(desk, &readers)?;
         let possible = |question: Waiting| Possible {
             kind: kind(question.patch).to_owned(),

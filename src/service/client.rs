@@ -109,7 +109,7 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
         failed: Vec<Diagnostic>,
     }
     let reply: Reply = serde_json::from_value(message.get_mut("result")?.take()).ok()?;
-    let code = Code::of(reply.code)?;
+    let code = Code::from_number(reply.code)?;
     let result = match reply.answer {
         Value::Null => Err((code, reply.failed)),
         answer => Ok(Answered { answer, code }),

@@ -64,7 +64,7 @@ pub struct Asker {
 
 impl Asker {
     /// Creates a client of that patience, without status, streaming or a limit of the answer's length.
-    pub fn of(patience: Patience) -> Self {
+    pub fn with_patience(patience: Patience) -> Self {
         Self {
             patience,
             tell: None,
@@ -175,8 +175,8 @@ impl Host {
             root: context.root(),
             store: context.store_folder().map(|folder| folder.join(DATABASE)),
             global,
-            turn: Turn::of(1),
-            beside: Turn::of(READERS),
+            turn: Turn::new(1),
+            beside: Turn::new(READERS),
             warm: Warm::default(),
             names: Mutex::default(),
             index: Mutex::default(),
@@ -193,7 +193,7 @@ impl Host {
 
     /// Answers a client that would not retry by itself.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
-        self.call_with(entry, arguments, cancel, Asker::of(Patience::Fair))
+        self.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Fair))
     }
 
     /// Answers a request of `Asker`, with status and streaming as it asks for.
@@ -516,7 +516,7 @@ impl Serving for Seat<'_> {
         if let Some(entry) = find(method) {
             // If the thread cannot start, the operation stays at its beginning and shows that.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
-                host.call_with(entry, arguments, &Cancel::default(), Asker::of(Patience::Long));
+                host.call_with(entry, arguments, &Cancel::default(), Asker::with_patience(Patience::Long));
             });
         }
     }

@@ -42,7 +42,7 @@ impl Shared {
         let cancel = CancelOnDrop(Cancel::default());
         let (host, stop) = (self.host.clone(), cancel.0.clone());
         let MethodCall { entry, arguments, cli, .. } = call;
-        let answering = move || host.call_with(entry, arguments, &stop, Asker::of(Patience::Long));
+        let answering = move || host.call_with(entry, arguments, &stop, Asker::with_patience(Patience::Long));
         match tokio::task::spawn_blocking(answering).await {
             Ok(outcome) => reply_to(id, outcome, cli),
             Err(_) => message::error(id, code::INTERNAL, "a bug of cortex: the request came to no end"),

@@ -283,7 +283,7 @@ impl Peer {
         };
         let asker = Asker {
             tell: call.cli.then(|| self.teller()),
-            ..Asker::of(patience)
+            ..Asker::with_patience(patience)
         };
         let outcome = match self.worker(patience).await {
             Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, asker)).await,

@@ -28,7 +28,7 @@ pub struct Held<'a> {
 
 impl Turn {
     /// Creates a right for `places` holders at once.
-    pub fn of(places: usize) -> Self {
+    pub fn new(places: usize) -> Self {
         Self {
             places,
             taken: Mutex::default(),
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn as_many_have_it_as_there_are_places() {
-        let turn = Turn::of(2);
+        let turn = Turn::new(2);
         let take = || turn.take("outline", Duration::ZERO, LONG, &Cancel::default());
         let (first, second) = (take().expect("free"), take().expect("free"));
         assert_eq!(take().expect_err("taken"), "outline");
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn who_gave_it_back_and_has_it_again_has_it_since_then() {
-        let turn = Turn::of(1);
+        let turn = Turn::new(1);
         let held = turn.take("node get", Duration::ZERO, LONG, &Cancel::default()).expect("free");
         turn.leave(held.ticket);
         assert_eq!(turn.holder(), None);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn one_has_it_and_the_others_learn_who() {
-        let turn = Turn::of(1);
+        let turn = Turn::new(1);
         let take = |what, patience, long, cancel: &Cancel| turn.take(what, patience, long, cancel);
         let held = take("outline", Duration::ZERO, LONG, &Cancel::default()).expect("free");
         assert_eq!(turn.holder().map(|(holder, _)| holder), Some("outline"));

@@ -142,7 +142,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     if behind(root, session, &before).is_none() {
         return Ok(false);
     }
-    let after = updated_aliases(&States::of(session), &before)?;
+    let after = updated_aliases(&States::from_session(session), &before)?;
     if after == before {
         return Ok(false);
     }
@@ -162,7 +162,7 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
     if behind(root, session, &before).is_none() {
         return Ok(Vec::new());
     }
-    let moves = moves(&States::of(session), &before)?;
+    let moves = moves(&States::from_session(session), &before)?;
     let came: BTreeSet<&String> = moves.steps.iter().flat_map(|step| step.come.keys()).collect();
     let came = came
         .into_iter()
@@ -215,7 +215,7 @@ pub(crate) struct States<'a> {
 }
 
 impl<'a> States<'a> {
-    fn of(session: &'a Session) -> Self {
+    fn from_session(session: &'a Session) -> Self {
         let (store, view) = (&session.engine.store, session.engine.view);
         Self {
             versions: Box::new(move |label| {

@@ -53,7 +53,7 @@ fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, Store
         found.harm.extend(graph_harm(disk, view)?.map(Harm::of_graph));
     }
     if !found.is_sound() {
-        let labels = Labels::of(disk)?;
+        let labels = Labels::from_store(disk)?;
         for harm in &mut found.harm {
             labels.name(disk, harm)?;
         }

@@ -35,7 +35,7 @@ pub struct InTheWay {
 
 impl InTheWay {
     /// Returns the [`InTheWay`] that an error of this module wraps, if any.
-    pub fn of(error: &io::Error) -> Option<&Self> {
+    pub fn wrapped_in(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 
@@ -72,7 +72,7 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
         ),
         _ => (
             ErrorCode::E_WRITE,
-            InTheWay::of(error).map_or_else(|| damaged.to_owned(), InTheWay::hint),
+            InTheWay::wrapped_in(error).map_or_else(|| damaged.to_owned(), InTheWay::hint),
         ),
     };
     Diagnostic::error(code, message).hint(hint)
@@ -86,7 +86,9 @@ pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>
     match open(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
         // Without the folder the file does not exist either.
-        Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::of(&error).is_some_and(|way| way.what == NO_FOLDER) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

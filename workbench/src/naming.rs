@@ -25,7 +25,7 @@ impl Labels {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn of(disk: &DiskStore) -> Result<Self, StoreError> {
+    pub fn from_store(disk: &DiskStore) -> Result<Self, StoreError> {
         let mut labels = Self {
             by_hash: HashMap::new(),
             by_short: HashMap::new(),

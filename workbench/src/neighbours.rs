@@ -288,7 +288,7 @@ mod tests {
     fn table(texts: &[(&str, &str)]) -> Vec<u8> {
         let rows: BTreeMap<&str, Vec<u8>> = texts
             .iter()
-            .map(|(key, text)| (*key, Vector::of(&embed(&[(1.0, text)], 256)).to_bytes()))
+            .map(|(key, text)| (*key, Vector::from_numbers(&embed(&[(1.0, text)], 256)).to_bytes()))
             .collect();
         write_table(&rows)
     }
@@ -305,11 +305,13 @@ mod tests {
     fn what_shares_words_is_nearest() {
         let table = table(&TEXTS);
         let vectors = Vectors::open(&table, |_| true).unwrap();
-        let near = vectors.nearest(&Vector::of(&embed(&[(1.0, "network request")], 256))).unwrap();
+        let near = vectors
+            .nearest(&Vector::from_numbers(&embed(&[(1.0, "network request")], 256)))
+            .unwrap();
         assert_eq!(near[0].1, "A.Http");
         assert_eq!(near.len(), 5);
-        assert_eq!(vectors.nearest(&Vector::of(&[1.0, 2.0])), None, "another model");
-        assert_eq!(vectors.nearest(&Vector::of(&[0.0; 256])), Some(Vec::new()));
+        assert_eq!(vectors.nearest(&Vector::from_numbers(&[1.0, 2.0])), None, "another model");
+        assert_eq!(vectors.nearest(&Vector::from_numbers(&[0.0; 256])), Some(Vec::new()));
     }
 
     #[test]
@@ -335,7 +337,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted() {
-        let vector = |numbers: &[f32]| Vector::of(numbers).to_bytes();
+        let vector = |numbers: &[f32]| Vector::from_numbers(numbers).to_bytes();
         let rows = BTreeMap::from([
             ("A", vector(&[1.0, 0.5])),
             ("B", vector(&[0.5, 1.0])),
@@ -368,7 +370,7 @@ mod tests {
         let empty = write_table(&BTreeMap::<&str, Vec<u8>>::new());
         let vectors = Vectors::open(&empty, |_| true).unwrap();
         assert!(vectors.is_empty() && vectors.pairs(0.5).is_empty());
-        assert_eq!(vectors.nearest(&Vector::of(&[1.0])), Some(Vec::new()));
+        assert_eq!(vectors.nearest(&Vector::from_numbers(&[1.0])), Some(Vec::new()));
         assert!(Vectors::open(b"no table", |_| true).is_none());
     }
 
@@ -376,14 +378,14 @@ mod tests {
         /// Comparing the bytes gives the textbook cosine of the centred vectors.
         #[test]
         fn nearness_is_the_cosine_of_what_is_left_without_the_mean(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 8), 2..8), query in prop::collection::vec(-1.0_f32..1.0, 8)) {
-            let vectors: Vec<Vector> = rows.iter().map(|row| Vector::of(row)).collect();
+            let vectors: Vec<Vector> = rows.iter().map(|row| Vector::from_numbers(row)).collect();
             let table = write_table(&vectors.iter().enumerate().map(|(at, vector)| (format!("T{at}"), vector.to_bytes())).collect());
             let unit = |vector: &Vector| {
                 let length = vector.numbers().iter().map(|n| f64::from(*n).powi(2)).sum::<f64>().sqrt();
                 vector.numbers().iter().map(|n| f64::from(*n) / length).collect::<Vec<f64>>()
             };
             let units: Vec<Vec<f64>> = vectors.iter().map(unit).collect();
-            let query = Vector::of(&query);
+            let query = Vector::from_numbers(&query);
             prop_assume!(query.numbers().iter().any(|n| *n != 0) && units.iter().flatten().all(|n| n.is_finite()));
             let mean: Vec<f64> = (0..8).map(|d| units.iter().map(|u| u[d]).sum::<f64>() / (units.len() as f64 + 20.0)).collect();
             let near = Vectors::open(&table, |_| true).unwrap().nearest(&query).unwrap();

@@ -39,7 +39,7 @@ pub struct Trusted {
 
 impl Trusted {
     /// Returns the trusted definitions of the repository that a root belongs to.
-    pub fn of(trusting: Trusting, root: &Path) -> Self {
+    pub fn in_repository(trusting: Trusting, root: &Path) -> Self {
         let id = Digest::of(os::names::bytes(&repository(root)));
         Self {
             trusting,
@@ -104,7 +104,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    fn of(of: &str, params: Params) -> Self {
+    fn from_params(of: &str, params: Params) -> Self {
         Self {
             of: of.to_owned(),
             definition: definition(&params, &Params::new()),
@@ -127,7 +127,9 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         let argv = model.get("command").and_then(|argv| argv.as_array());
         let runs = argv.map(|argv| run(&argv.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>()));
         let of = format!("model.{name}");
-        runs.into_iter().chain(sent(model)).map(move |params| Waiting::of(&of, params))
+        runs.into_iter()
+            .chain(sent(model))
+            .map(move |params| Waiting::from_params(&of, params))
     });
     let remote = manifest
         .remote
@@ -157,7 +159,7 @@ pub fn remote(def: &RemoteDef) -> Waiting {
     if !def.headers.is_empty() {
         params.insert("headers".to_owned(), serde_json::json!(def.headers));
     }
-    Waiting::of("remote", params)
+    Waiting::from_params("remote", params)
 }
 
 /// Returns what a server's workers are sent: source code, and the worker program.
@@ -167,7 +169,7 @@ pub fn execution(def: &RemoteDef) -> Option<Waiting> {
     params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
     params.insert("upload_inputs".to_owned(), true.into());
     params.extend(def.worker.as_ref().map(|path| text("worker", path)));
-    def.execute.then(|| Waiting::of("remote.execute", params))
+    def.execute.then(|| Waiting::from_params("remote.execute", params))
 }
 
 /// Returns the owner of a workspace's folder or manifest, unless it is the present user or the superuser.

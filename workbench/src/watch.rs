@@ -244,7 +244,7 @@ impl Members {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(session: &Session, paths: &[Moved]) -> Result<Self, EngineError> {
+    pub fn from_session(session: &Session, paths: &[Moved]) -> Result<Self, EngineError> {
         let mut tables = BTreeMap::new();
         if paths.len() > MOST_FILES {
             return Ok(Self::default());

@@ -70,7 +70,7 @@ impl TypeGraph {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn of(session: &Session) -> Result<Self, EngineError> {
+    pub fn from_session(session: &Session) -> Result<Self, EngineError> {
         let blob = match session.last(GRAPH)? {
             Some(last) => session.engine.store.output(&last.filed.output)?,
             None => None,

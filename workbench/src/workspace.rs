@@ -243,7 +243,7 @@ impl Workspace {
             None => world,
         };
         let on_wait = opening.on_wait;
-        let trust = Arc::new(Trusted::of(opening.trust, &root));
+        let trust = Arc::new(Trusted::in_repository(opening.trust, &root));
         let asking = Runtime::new(opening.limits, &root)
             .telling(move |words| on_wait(words))
             .heard_by(opening.hear);

@@ -53,7 +53,7 @@ fn now() -> i64 {
 
 /// Returns the present stamp of a file, the default one if it does not exist; `None` if a later write might leave it unchanged.
 pub fn settled_stamp(path: &Path) -> Option<Stamp> {
-    let stamp = os::info::FileInfo::of_path(path).map_or_else(|_| Stamp::default(), |info| Stamp::of(&info));
+    let stamp = os::info::FileInfo::of_path(path).map_or_else(|_| Stamp::default(), |info| Stamp::from_info(&info));
     stamp.settled(now()).then_some(stamp)
 }
 

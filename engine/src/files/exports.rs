@@ -498,12 +498,12 @@ fn replace(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8]) -> Res
     file.write_all(bytes).map_err(system_error)?;
     temporary.0.rename(temporary.1, to.0, to.1)?;
     // After the rename, which changes the change time. Query the open file itself, whatever has its name since.
-    Ok(Stamp::of(&FileInfo::of(&file)?))
+    Ok(Stamp::from_info(&FileInfo::of(&file)?))
 }
 
 /// Whether a file certainly has the bytes last written, so that its digest is known without reading it.
 fn is_as_written(entry: &Entry, info: &FileInfo) -> bool {
-    entry.flags & SETTLED != 0 && Stamp::of(info) == entry.stamp
+    entry.flags & SETTLED != 0 && Stamp::from_info(info) == entry.stamp
 }
 
 /// Compares a file with its record; reads it if its stamp proves nothing.
@@ -512,13 +512,13 @@ fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: 
         return Look::Different;
     };
     let regular = info.kind() == Kind::File;
-    if regular && flags & SETTLED != 0 && Stamp::of(&info) == *stamp {
+    if regular && flags & SETTLED != 0 && Stamp::from_info(&info) == *stamp {
         return Look::Same;
     }
     let read = || -> Result<Option<Stamp>, SystemError> {
         let file = folder.open_to_read(name)?;
-        let before = Stamp::of(&FileInfo::of(&file)?);
-        let same = hash_open(&file, before.size)? == *digest && Stamp::of(&FileInfo::of(&file)?) == before;
+        let before = Stamp::from_info(&FileInfo::of(&file)?);
+        let same = hash_open(&file, before.size)? == *digest && Stamp::from_info(&FileInfo::of(&file)?) == before;
         Ok(same.then_some(before))
     };
     if !regular {

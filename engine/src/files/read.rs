@@ -61,7 +61,7 @@ impl Root {
     /// Returns the stamp and kind of the object at `path`, without following a link.
     pub(crate) fn stat(&self, path: &str) -> Result<(Stamp, Kind), SystemError> {
         let info = self.folder.info_of(if path.is_empty() { "." } else { path })?;
-        Ok((Stamp::of(&info), info.kind()))
+        Ok((Stamp::from_info(&info), info.kind()))
     }
 
     /// Opens a file for reading and follows links that stay below the root; [`SystemError::ELSEWHERE`] if one leaves it.
@@ -108,9 +108,9 @@ impl Root {
             if info.kind() != Kind::File {
                 return Ok(Hashed::NotAFile);
             }
-            let before = Stamp::of(&info);
+            let before = Stamp::from_info(&info);
             let digest = hash_open(&file, before.size)?;
-            let after = Stamp::of(&FileInfo::of(&file)?);
+            let after = Stamp::from_info(&FileInfo::of(&file)?);
             if before == after {
                 return Ok(Hashed::Steady(after, digest));
             }

@@ -168,7 +168,7 @@ impl Scan<'_> {
         let folder = self.root.folder.open_folder(if path.is_empty() { "." } else { path })?;
         // Read the stamp before the names: the next scan then detects a change in between.
         let listing = &mut found.listing;
-        listing.stamp = Stamp::of(&FileInfo::of(&folder)?);
+        listing.stamp = Stamp::from_info(&FileInfo::of(&folder)?);
         listing.flags = if listing.stamp.settled(self.now) { DIR_SETTLED } else { 0 };
         let names = self.read_names(&folder, listing, path, outer)?;
         let rules = self.rules(
@@ -187,7 +187,7 @@ impl Scan<'_> {
             if kind == Kind::Unknown {
                 let Ok(info) = folder.info_of(&name) else { continue };
                 kind = info.kind();
-                stamp = Some(Stamp::of(&info));
+                stamp = Some(Stamp::from_info(&info));
             }
             if kind == Kind::Folder {
                 let reach = self.globs.reach_in_directory(&outer.reach, &name, &whole, || ignored(&whole, true));
@@ -221,7 +221,7 @@ impl Scan<'_> {
                 if info.links > 1 {
                     found.linked.push(whole);
                 }
-                stamp = Some(Stamp::of(&info));
+                stamp = Some(Stamp::from_info(&info));
             }
             found.add_file(entry, stamp, old);
         }
@@ -460,7 +460,7 @@ impl Scan<'_> {
         }
         let info = self.root.folder.info_of(&target).ok()?;
         match info.kind() {
-            Kind::File => Some(Stamp::of(&info)),
+            Kind::File => Some(Stamp::from_info(&info)),
             // Links to directories are not followed, so that no tree is scanned twice and no loop is entered.
             Kind::Folder => None,
             _ => {

@@ -29,7 +29,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// Returns the stamp in a file's metadata.
-    pub fn of(info: &FileInfo) -> Self {
+    pub fn from_info(info: &FileInfo) -> Self {
         let nanos = |time: Time| time.seconds.saturating_mul(1_000_000_000).saturating_add(time.nanoseconds);
         Self {
             size: info.size,

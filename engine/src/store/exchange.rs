@@ -65,7 +65,7 @@ pub struct Exchanged {
 
 impl Exchanged {
     /// Returns the counts of one run.
-    pub fn of(run: &RemoteSummary) -> Self {
+    pub fn from_summary(run: &RemoteSummary) -> Self {
         Self {
             hits: run.hits,
             misses: run.misses,
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn runs_add_up_by_day_and_old_days_go() {
         let (store, view) = (MemoryStore::default(), ViewId(1));
-        let run = Exchanged::of(&RemoteSummary {
+        let run = Exchanged::from_summary(&RemoteSummary {
             hits: 2,
             bytes_down: 10,
             lies: [(Lie::WrongBytes, 1)].into(),

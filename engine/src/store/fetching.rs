@@ -55,7 +55,7 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    fn of(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
+    fn from_store(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
         let volumes = volumes::all(store, view)?;
         let index = |prefixes: fn(&KnownVolume) -> &[[u8; PREFIX]]| {
             let volumes = volumes.iter().enumerate();
@@ -105,7 +105,7 @@ impl Fetching {
     fn index<'e>(&self, elsewhere: &'e mut Option<Elsewhere>) -> Result<&'e mut Elsewhere, StoreError> {
         Ok(match elsewhere {
             Some(elsewhere) => elsewhere,
-            none => none.insert(Elsewhere::of(&*self.store, self.view)?),
+            none => none.insert(Elsewhere::from_store(&*self.store, self.view)?),
         })
     }
 

@@ -24,7 +24,7 @@ pub struct OverlayStore {
 
 impl OverlayStore {
     /// Wraps a store.
-    pub fn of(store: Arc<dyn Store>, on_results: OnResults) -> Self {
+    pub fn new(store: Arc<dyn Store>, on_results: OnResults) -> Self {
         Self {
             store,
             on_results,

@@ -33,7 +33,7 @@ pub struct SnapshotStore {
 
 impl SnapshotStore {
     /// Wraps a store that no other process can write until it is released.
-    pub fn of(store: Arc<dyn Store>, view: ViewId) -> Self {
+    pub fn new(store: Arc<dyn Store>, view: ViewId) -> Self {
         Self {
             store,
             view,
@@ -135,7 +135,7 @@ mod tests {
         for part in TOGETHER.into_iter().chain([Part::Builds]) {
             write(&*store, VIEW, part, b"one");
         }
-        let still = SnapshotStore::of(store.clone(), VIEW);
+        let still = SnapshotStore::new(store.clone(), VIEW);
         let body = |view: ViewId, part: Part| still.row(view, part, b"k").expect("a store");
         assert_eq!(body(VIEW, Part::State).as_deref(), Some(&b"one"[..]));
         still.let_go();

@@ -30,7 +30,7 @@ pub(crate) struct Mounts {
 
 impl Mounts {
     /// Reads the mounts from the system; empty if unavailable.
-    pub(crate) fn of(root: &Path) -> Self {
+    pub(crate) fn from_system(root: &Path) -> Self {
         std::fs::read_to_string("/proc/self/mountinfo").map_or_else(|_| Self::default(), |text| Self::parse(&text, root))
     }
 

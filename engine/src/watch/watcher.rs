@@ -101,7 +101,7 @@ impl Watcher {
             journal: Journal::new(),
             outputs: Outputs::new(),
             rows: None,
-            mounts: Mounts::of(path),
+            mounts: Mounts::from_system(path),
             trouble: None,
             again: BTreeSet::from([String::new()]),
             batch: Batch::default(),
@@ -170,7 +170,7 @@ impl Watcher {
 
     /// Reads the mounts again after the system reported a change.
     pub fn mounts_moved(&mut self) {
-        let mounts = Mounts::of(&self.path);
+        let mounts = Mounts::from_system(&self.path);
         if mounts != self.mounts {
             self.mounts = mounts;
             self.again.insert(String::new());

@@ -272,7 +272,7 @@ impl Bench {
         let (world, store): (Arc<dyn World>, Arc<dyn Store>) = match &self.documents {
             Some(documents) => (
                 Arc::new(Overlaid::new(world, documents.clone())),
-                Arc::new(OverlayStore::of(self.store.clone(), Box::new(|_| {}))),
+                Arc::new(OverlayStore::new(self.store.clone(), Box::new(|_| {}))),
             ),
             None => (world, self.store.clone()),
         };

@@ -92,7 +92,7 @@ impl Producer for CommandProducer {
             return Err(untrusted(inputs.params));
         }
         tools::check(inputs.params)?;
-        let bounds = Bounds::of(inputs.settings);
+        let bounds = Bounds::from_settings(inputs.settings);
         let mut scratch = Scratch::take()?;
         let level = level(bounds.sandbox, scratch.path())?;
         let ready = stage::stage(&mut scratch, inputs)?;

@@ -38,7 +38,7 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// Reads checked settings.
-    pub(super) fn of(settings: &Params) -> Self {
+    pub(super) fn from_settings(settings: &Params) -> Self {
         let number = |name: &str| settings.get(name).and_then(Value::as_u64);
         Self {
             timeout: Duration::from_secs(number("timeout").unwrap_or(DEFAULT_TIMEOUT)),

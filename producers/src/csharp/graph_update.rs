@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl TableUpdate for Graph {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
-        let types = Versions::of(moves, "types")?;
-        let named = Versions::of(moves, "dependencies")?;
+        let types = Versions::from_moves(moves, "types")?;
+        let named = Versions::from_moves(moves, "dependencies")?;
         let last = |key: &str| -> Option<Option<GraphRow>> {
             let row = moves.last().row(key)?;
             row.map_or(Some(None), |row| serde_json::from_slice(&row).ok().map(Some))
@@ -86,7 +86,7 @@ pub struct Versions<'m> {
 
 impl<'m> Versions<'m> {
     /// Opens both tables; `None` if one is missing.
-    pub fn of(moves: &'m dyn Moves, role: &str) -> Option<Self> {
+    pub fn from_moves(moves: &'m dyn Moves, role: &str) -> Option<Self> {
         let now = moves.digest(role, "")?;
         let before = match moves.changed_inputs(role)? {
             [] => now,

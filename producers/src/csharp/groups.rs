@@ -64,7 +64,7 @@ fn is_grouped(row: &[u8]) -> bool {
 impl TableUpdate for Groups {
     /// Keeps all rows if each changed type is in no group, or in the same group with the same outside types.
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
-        let graph = Versions::of(moves, "graph")?;
+        let graph = Versions::from_moves(moves, "graph")?;
         for key in &graph.changed {
             let read = |row: Option<Arc<[u8]>>| match row.filter(|row| is_grouped(row)) {
                 Some(row) => serde_json::from_slice::<GraphRow>(&row)

@@ -29,7 +29,7 @@ impl Producer for Outline {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let facts = Facts::read(inputs)?;
-        let internal = Audience::of(inputs.params) > Audience::Public;
+        let internal = Audience::from_params(inputs.params) > Audience::Public;
         let structure = Digest::of(&structure::encode_structure(&structure::structure(&facts.whole, internal)));
         let implementation = Digest::of(&implementation::encode_implementation(&facts.whole));
         let xmldoc = Digest::of(&xmldoc::encode_docs(&facts.docs));

@@ -139,7 +139,7 @@ pub enum Audience {
 
 impl Audience {
     /// Reads the parameter `access`.
-    pub fn of(params: &Params) -> Self {
+    pub fn from_params(params: &Params) -> Self {
         match params.get("access").and_then(serde_json::Value::as_str) {
             Some("all") => Self::All,
             Some("internal") => Self::Internal,
@@ -236,7 +236,7 @@ impl<'i> Facts<'i> {
     /// Returns nested types, then members in source order, overloads next to the first of them.
     fn members(&self, id: &str, bases: &[Base<'_>]) -> Vec<InfoMember> {
         let whole = &self.whole;
-        let audience = Audience::of(self.inputs.params).for_type(whole);
+        let audience = Audience::from_params(self.inputs.params).for_type(whole);
         let nested = whole.nested.iter().filter_map(|nested| {
             let hidden = audience.shows(Access::parse(&nested.access))?;
             Some(self.member(structure::api_nested(nested), hidden, id, bases))

@@ -18,7 +18,7 @@ pub(super) struct Described {
 
 impl Described {
     /// Reads the inputs of the producer.
-    pub(super) fn of(inputs: &Inputs<'_>) -> Result<Self, Failure> {
+    pub(super) fn from_inputs(inputs: &Inputs<'_>) -> Result<Self, Failure> {
         let text = |role: &str| -> Result<String, Failure> {
             let blobs = inputs.all(role).iter();
             let texts = blobs.map(|blob| std::str::from_utf8(&blob.bytes).map_err(|_| Failure::permanent(format!("{role} is no text"))));

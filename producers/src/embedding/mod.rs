@@ -83,7 +83,7 @@ impl Producer for Embedding {
                 ..Plan::default()
             });
         }
-        let text = self.text_sent(inputs, model, &Described::of(inputs)?);
+        let text = self.text_sent(inputs, model, &Described::from_inputs(inputs)?);
         let count = self.ask.count(model, &text);
         (cost.calls, cost.input_tokens) = (1, count.tokens);
         cost.micros = self.ask.price(inputs.settings, count.tokens, 0, 0);
@@ -98,13 +98,13 @@ impl Producer for Embedding {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let described = Described::of(inputs)?;
+        let described = Described::from_inputs(inputs)?;
         match asked_model(inputs) {
             Some(model) => self.by_model(inputs, model, &described),
             None => {
                 let dimensions = inputs.params.get("dimensions").and_then(Value::as_u64).unwrap_or(DIMENSIONS);
                 let numbers = subwords::embed(&described.weighted(), usize::try_from(dimensions).unwrap_or(usize::MAX));
-                Ok(Output::new(Vector::of(&numbers).to_text()))
+                Ok(Output::new(Vector::from_numbers(&numbers).to_text()))
             }
         }
     }
@@ -119,7 +119,7 @@ impl Embedding {
 
     fn by_model(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> Result<Output, Failure> {
         if is_withheld(inputs)? {
-            return Ok(Output::new(Vector::of(&[]).to_text()));
+            return Ok(Output::new(Vector::from_numbers(&[]).to_text()));
         }
         let text = self.text_sent(inputs, model, described);
         let turns = [Turn {
@@ -150,7 +150,7 @@ impl Embedding {
             diagnostics: answer.remarks,
             spent: Some(answer.spent),
             notes: Notes::from([("mode".to_owned(), "full".to_owned())]),
-            ..Output::new(Vector::of(&numbers).to_text())
+            ..Output::new(Vector::from_numbers(&numbers).to_text())
         })
     }
 }

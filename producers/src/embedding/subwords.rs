@@ -129,7 +129,7 @@ mod tests {
     /// Other numbers would change every stored vector.
     #[test]
     fn the_numbers_are_the_same_everywhere() {
-        let vector = super::super::vector::Vector::of(&embed(&[(2.0, "NodeStore"), (1.0, "keeps nodes")], 16));
+        let vector = super::super::vector::Vector::from_numbers(&embed(&[(2.0, "NodeStore"), (1.0, "keeps nodes")], 16));
         assert_eq!(
             vector.numbers(),
             [-120, -25, -17, 12, 30, -5, 76, 38, -32, -21, 42, -1, -28, 127, 13, 63]

@@ -10,7 +10,7 @@ pub struct Vector(Vec<i8>);
 
 impl Vector {
     /// Returns the direction of these numbers.
-    pub fn of(numbers: &[f32]) -> Self {
+    pub fn from_numbers(numbers: &[f32]) -> Self {
         let largest = numbers.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let scale = if largest > 0.0 { 127.0 / largest } else { 0.0 };
         Self(numbers.iter().map(|number| (number * scale).round() as i8).collect())
@@ -55,11 +55,11 @@ mod tests {
     proptest! {
         #[test]
         fn forms_lead_back_and_the_length_does_not_count(numbers in prop::collection::vec(-1e6_f32..1e6, 0..40)) {
-            let vector = Vector::of(&numbers);
+            let vector = Vector::from_numbers(&numbers);
             prop_assert_eq!(&Vector::from_bytes(&vector.to_bytes()), &vector);
             prop_assert_eq!(Vector::from_text(vector.to_text().as_bytes()).unwrap(), vector.clone());
             let twice: Vec<f32> = numbers.iter().map(|number| number * 2.0).collect();
-            prop_assert_eq!(Vector::of(&twice), vector);
+            prop_assert_eq!(Vector::from_numbers(&twice), vector);
         }
     }
 

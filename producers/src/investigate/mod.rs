@@ -96,7 +96,7 @@ impl Producer for Investigate {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        let case = Case::of(inputs)?;
+        let case = Case::from_inputs(inputs)?;
         if !asks(inputs.params) {
             return Ok(Plan::default());
         }
@@ -124,7 +124,7 @@ impl Producer for Investigate {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let case = Case::of(inputs)?;
+        let case = Case::from_inputs(inputs)?;
         if !asks(inputs.params) {
             return Ok(Output::new(encode_findings(&case.extracted())));
         }
@@ -222,7 +222,7 @@ struct Case<'i> {
 }
 
 impl<'i> Case<'i> {
-    fn of(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
+    fn from_inputs(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let question = inputs.params.get("question").and_then(Value::as_str).unwrap_or_default().trim();
         let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for role in ["outline", "summary"] {

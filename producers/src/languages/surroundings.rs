@@ -34,7 +34,7 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// Finds the surroundings of the nodes with these ids.
-    pub(super) fn of(root: Node<'_>, wanted: HashSet<usize>) -> Self {
+    pub(super) fn from_tree(root: Node<'_>, wanted: HashSet<usize>) -> Self {
         let mut found = Self::default();
         let mut around: Vec<Node<'_>> = Vec::new();
         let mut cursor = root.walk();

@@ -233,7 +233,7 @@ impl<'t> TagsByPlace<'t> {
             self.uses.remove(start);
         }
         let found: Vec<Found<'t>> = std::mem::take(&mut self.definitions).into_values().collect();
-        let Surroundings { comments, outermost } = Surroundings::of(root, found.iter().map(|one| one.whole.id()).collect());
+        let Surroundings { comments, outermost } = Surroundings::from_tree(root, found.iter().map(|one| one.whole.id()).collect());
         self.comments = comments;
         let mut columns = Columns::new(self.text);
         let mut closed = Vec::with_capacity(found.len());
@@ -252,8 +252,8 @@ impl<'t> TagsByPlace<'t> {
                 start: number(outer.row),
                 end: number(one.whole.end_position().row),
                 kind: one.kind,
-                name: self.of(one.name).to_owned(),
-                path: one.owner.map(|owner| self.of(owner).to_owned()).unwrap_or_default(),
+                name: self.text_at(one.name).to_owned(),
+                path: one.owner.map(|owner| self.text_at(owner).to_owned()).unwrap_or_default(),
                 signature: self.signature(one.whole, outer),
                 ..Definition::default()
             };
@@ -263,7 +263,7 @@ impl<'t> TagsByPlace<'t> {
         let mut columns = Columns::new(self.text);
         for (_, kind, name) in std::mem::take(&mut self.uses).into_values() {
             let (line, column) = columns.line_and_column(name);
-            let places = symbols.uses.entry(self.of(name).to_owned()).or_default();
+            let places = symbols.uses.entry(self.text_at(name).to_owned()).or_default();
             places.push(Use(line, column, kind));
         }
         Read {
@@ -272,7 +272,7 @@ impl<'t> TagsByPlace<'t> {
         }
     }
 
-    fn of(&self, node: Node<'_>) -> &'t str {
+    fn text_at(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 

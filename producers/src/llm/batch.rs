@@ -287,8 +287,8 @@ impl Batches {
 
     fn send(&self, runtime: &Runtime, group: &[(String, Collected)], cancel: &Cancel) -> Result<Batch, Failure> {
         let (_, first) = group.first().expect("invariant: a group has a first item");
-        let model = Model::of(&first.model).expect("invariant: only questions to known interfaces are collected");
-        let reach = Reach::of(&first.settings, model.api);
+        let model = Model::from_params(&first.model).expect("invariant: only questions to known interfaces are collected");
+        let reach = Reach::from_settings(&first.settings, model.api);
         let access: Access = runtime.keys.access(&reach, model.api, &runtime.root, &*runtime.world, cancel)?;
         let called = super::trouble::Called {
             reach: &reach,

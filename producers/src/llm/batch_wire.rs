@@ -182,8 +182,8 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> 
         };
         reply.text = line.access.secrets.scrub(&reply.text);
         match read {
-            Some(Ok(())) => kept.push(Kept::of(id, Ok(reply))),
-            Some(Err(complaint)) => kept.push(Kept::of(id, Err(complaint))),
+            Some(Ok(())) => kept.push(Kept::from_result(id, Ok(reply))),
+            Some(Err(complaint)) => kept.push(Kept::from_result(id, Err(complaint))),
             // The question was not asked; a later run asks it again.
             None => {}
         }

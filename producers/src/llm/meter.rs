@@ -76,7 +76,7 @@ struct Total {
 
 impl Total {
     /// Returns the amount with the money of one currency.
-    fn of(&self, currency: &str) -> Amount {
+    fn in_currency(&self, currency: &str) -> Amount {
         Amount {
             calls: self.calls,
             tokens: self.tokens,
@@ -90,11 +90,11 @@ impl Total {
     }
 
     fn add(&mut self, currency: &str, amount: Amount) {
-        self.set(currency, self.of(currency).plus(amount));
+        self.set(currency, self.in_currency(currency).plus(amount));
     }
 
     fn subtract(&mut self, currency: &str, amount: Amount) {
-        let held = self.of(currency);
+        let held = self.in_currency(currency);
         let rest = Amount {
             calls: held.calls.saturating_sub(amount.calls),
             tokens: held.tokens.saturating_sub(amount.tokens),
@@ -146,8 +146,8 @@ impl Meter {
             if cancel.is_cancelled() {
                 return Err(Failure::Cancelled);
             }
-            let spent = counts.spent.of(currency);
-            if self.passed(spent.plus(counts.held.of(currency)).plus(most)).is_none() {
+            let spent = counts.spent.in_currency(currency);
+            if self.passed(spent.plus(counts.held.in_currency(currency)).plus(most)).is_none() {
                 counts.held.add(currency, most);
                 return Ok(Hold {
                     meter: self,
@@ -179,7 +179,10 @@ impl Hold<'_> {
     /// Reserves more, if the limits allow it.
     pub(super) fn grow(&mut self, more: Amount) -> bool {
         let mut counts = self.meter.lock();
-        let used = counts.spent.of(&self.currency).plus(counts.held.of(&self.currency));
+        let used = counts
+            .spent
+            .in_currency(&self.currency)
+            .plus(counts.held.in_currency(&self.currency));
         let fits = self.meter.passed(used.plus(more)).is_none();
         if fits {
             counts.held.add(&self.currency, more);

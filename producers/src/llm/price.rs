@@ -17,7 +17,7 @@ pub(super) struct Price {
 
 impl Price {
     /// Reads the price in a model's settings, if any.
-    pub(super) fn of(settings: &Params) -> Option<Self> {
+    pub(super) fn from_settings(settings: &Params) -> Option<Self> {
         let price = settings.get("price")?.as_object()?;
         let number = |name: &str| {
             price
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn tokens_have_their_price() {
         let settings = json!({"price": {"input": 0.25, "cached": 0.025, "output": 2.0}});
-        let price = Price::of(settings.as_object().expect("object")).expect("a price");
+        let price = Price::from_settings(settings.as_object().expect("object")).expect("a price");
         let usage = Usage {
             input: 1_000_000,
             cached: 400_000,
@@ -118,7 +118,10 @@ mod tests {
         assert_eq!(price.micros(Usage::default(), false), 0);
         assert_eq!(price.most(1_000_000, 0, false), 250_000);
         assert_eq!(price.currency, "USD");
-        assert_eq!(Price::of(json!({"price": {"input": 1}}).as_object().expect("object")), None);
+        assert_eq!(
+            Price::from_settings(json!({"price": {"input": 1}}).as_object().expect("object")),
+            None
+        );
         assert_eq!(money(1_234_500, "EUR"), "1.2345 EUR");
         assert_eq!(money(2_000_000, "EUR"), "2.00 EUR");
     }
@@ -126,7 +129,7 @@ mod tests {
     #[test]
     fn writing_to_a_providers_cache_may_cost_more() {
         let settings = json!({"price": {"input": 4, "cached": 0.4, "cache_write": 5, "output": 20, "currency": "EUR"}});
-        let price = Price::of(settings.as_object().expect("object")).expect("a price");
+        let price = Price::from_settings(settings.as_object().expect("object")).expect("a price");
         let usage = Usage {
             input: 1_000,
             cached: 500,

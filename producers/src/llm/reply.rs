@@ -113,7 +113,7 @@ impl Reply {
 
 impl Complaint {
     /// Reads the body of an error of any form.
-    pub(super) fn of(status: u16, body: &[u8]) -> Self {
+    pub(super) fn from_body(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         match serde_json::from_str(&text) {
             Ok(value) => Self::of_json(status, &value),
@@ -234,10 +234,13 @@ mod tests {
             ),
             (r#"{"error":"the prompt is too long"}"#, (0, 0)),
         ] {
-            assert_eq!(Complaint::of(400, body.as_bytes()).context(), Some(expected), "{body}");
+            assert_eq!(Complaint::from_body(400, body.as_bytes()).context(), Some(expected), "{body}");
         }
-        assert_eq!(Complaint::of(400, b"{\"error\":{\"message\":\"bad temperature\"}}").context(), None);
-        assert_eq!(Complaint::of(429, b"maximum context length per minute").context(), None);
+        assert_eq!(
+            Complaint::from_body(400, b"{\"error\":{\"message\":\"bad temperature\"}}").context(),
+            None
+        );
+        assert_eq!(Complaint::from_body(429, b"maximum context length per minute").context(), None);
     }
 
     #[test]

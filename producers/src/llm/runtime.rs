@@ -86,7 +86,7 @@ struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    fn of(prepared: &'a PreparedQuestion<'_>) -> Self {
+    fn from_question(prepared: &'a PreparedQuestion<'_>) -> Self {
         Self {
             model: prepared.model.name,
             price: prepared.price.as_ref(),
@@ -272,7 +272,7 @@ impl Runtime {
             let number = gate
                 .wait_for_room(rates, prepared.most_tokens(), &*self.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
-            let mut budget = Budget::of(prepared);
+            let mut budget = Budget::from_question(prepared);
             let (reply, done) = line.ask(&prepared.model, prepared.question, cancel, &mut |reply| {
                 if let Some(hear) = &self.hear {
                     // A key that a server sends back is one word: only whole words are passed on, so that the scrub sees all of it.
@@ -372,15 +372,15 @@ impl Ask for Runtime {
         if cancel.is_cancelled() {
             return Err(Failure::Cancelled);
         }
-        let Some(model) = Model::of(question.model) else {
+        let Some(model) = Model::from_params(question.model) else {
             let why = Diagnostic::error(ErrorCode::E_MODEL, "this model answers no questions");
             return Err(Failure::Permanent(Box::new(
                 why.hint("set params.model to a [model.NAME] of the manifest"),
             )));
         };
         let prepared = PreparedQuestion {
-            reach: Reach::of(question.settings, model.api),
-            price: Price::of(question.settings),
+            reach: Reach::from_settings(question.settings, model.api),
+            price: Price::from_settings(question.settings),
             input: tokens::count_question(model.name, question),
             model,
             question,
@@ -410,7 +410,7 @@ impl Ask for Runtime {
             written: 0,
             output,
         };
-        Some(Price::of(settings)?.micros(usage, self.limits.batch))
+        Some(Price::from_settings(settings)?.micros(usage, self.limits.batch))
     }
 
     fn is_handed_over(&self, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
@@ -418,13 +418,13 @@ impl Ask for Runtime {
     }
 
     fn answers_at_once(&self, model: &Params) -> bool {
-        let api = Model::of(model).map(|model| model.api);
+        let api = Model::from_params(model).map(|model| model.api);
         matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command)) && !self.limits.batch
     }
 
     fn joins(&self, model: &Params, settings: &Params) -> bool {
-        let api = Model::of(model).map(|model| model.api);
-        let is_kept = api.is_none_or(|api| Reach::of(settings, api).record.is_some());
+        let api = Model::from_params(model).map(|model| model.api);
+        let is_kept = api.is_none_or(|api| Reach::from_settings(settings, api).record.is_some());
         self.answers_at_once(model) && !is_kept && self.hear.is_none() && !self.no_joining().contains(name(model))
     }
 

@@ -58,7 +58,7 @@ pub(super) struct Reach<'a> {
 
 impl<'a> Model<'a> {
     /// Reads a model; `None` for an unknown interface.
-    pub(super) fn of(params: &'a Params) -> Option<Self> {
+    pub(super) fn from_params(params: &'a Params) -> Option<Self> {
         let api = match text_setting(params, "api")? {
             "openai" => Api::OpenAi,
             "anthropic" => Api::Anthropic,
@@ -93,7 +93,7 @@ impl<'a> Model<'a> {
 }
 
 impl<'a> Reach<'a> {
-    pub(super) fn of(settings: &'a Params, api: Api) -> Self {
+    pub(super) fn from_settings(settings: &'a Params, api: Api) -> Self {
         let seconds = settings.get("timeout_seconds").and_then(Value::as_f64);
         let timeout = seconds
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())

@@ -57,7 +57,7 @@ pub(super) struct Batch {
 pub(super) struct Shelf(PathBuf);
 
 impl Kept {
-    pub(super) fn of(id: &str, result: Result<Reply, Complaint>) -> Self {
+    pub(super) fn from_result(id: &str, result: Result<Reply, Complaint>) -> Self {
         let id = id.to_owned();
         match result {
             Ok(reply) => Self {

@@ -140,7 +140,7 @@ impl Called<'_> {
             );
             return Trouble::Shut(self.error(ErrorCode::E_PROVIDER, message, &location, "write the new address as base_url"));
         }
-        self.complaint(&Complaint::of(response.status, &body), after)
+        self.complaint(&Complaint::from_body(response.status, &body), after)
     }
 
     /// Interprets a provider's complaint.

@@ -65,7 +65,7 @@ impl Producer for FileOf {
 
 /// Reads the facts of a document that match a text.
 fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) -> FileSymbols {
-    let renamed = Renamed::of(text);
+    let renamed = Renamed::from_text(text);
     let text = Text {
         lines: text.split('\n').collect(),
         encoding: document.position_encoding,
@@ -152,7 +152,7 @@ struct Renamed<'t> {
 }
 
 impl<'t> Renamed<'t> {
-    fn of(text: &'t str) -> Self {
+    fn from_text(text: &'t str) -> Self {
         let (mut from, mut imported) = (BTreeSet::new(), BTreeSet::new());
         let mut last = ["", ""];
         for word in text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty()) {

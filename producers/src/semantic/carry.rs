@@ -79,7 +79,7 @@ pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], s
         names: changed.members,
         ..moved.clone()
     };
-    let names = Names::of(now);
+    let names = Names::from_slots(now);
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
         // Statements about the type as a whole may rest on any of its members.

@@ -75,7 +75,7 @@ impl SummaryCase {
     /// Returns the earlier answer, if a model or a person wrote one.
     pub(super) fn base(&self, inputs: &Inputs<'_>) -> Option<Base> {
         let previous = inputs.previous.as_ref()?;
-        Base::read(previous, &self.subject, &self.material(), &Renames::of(inputs.former))
+        Base::read(previous, &self.subject, &self.material(), &Renames::from_former(inputs.former))
     }
 
     /// Decides how to answer, and returns that with the present full prompt.
@@ -85,7 +85,7 @@ impl SummaryCase {
     pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(Way, String), Failure> {
         let material = self.material();
         let prompt = decide::full_prompt(&material);
-        let renames = Renames::of(inputs.former);
+        let renames = Renames::from_former(inputs.former);
         Ok((decide::decide(inputs, &self.subject, &material, base, &prompt, &renames)?, prompt))
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
     if !anything && !rests(old) && !rests(new) {
         return Some("it rests on nothing that moved");
     }
-    let (before, after) = (Words::of(old), Words::of(new));
+    let (before, after) = (Words::from_text(old), Words::from_text(new));
     (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS).then_some(REWORDED)
 }
 
@@ -71,7 +71,7 @@ struct Words {
 }
 
 impl Words {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let mut words = Self {
             facts: Vec::new(),
             plain: BTreeSet::new(),
@@ -136,7 +136,7 @@ mod tests {
     use crate::semantic::slots::{Kind, Slot};
 
     fn names() -> Names {
-        Names::of(&[Slot {
+        Names::from_slots(&[Slot {
             kind: Kind::Code,
             key: "N.A".into(),
             pieces: vec![

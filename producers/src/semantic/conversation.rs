@@ -44,7 +44,7 @@ pub(super) struct AnswerInProgress {
 impl AnswerInProgress {
     /// Returns the earlier answer, for which no model was asked.
     pub(super) fn free(mode: &'static str, why: String, base: Option<&Base>) -> Self {
-        Self::of(mode, why, base.map(|base| base.summaries.clone()).unwrap_or_default())
+        Self::new(mode, why, base.map(|base| base.summaries.clone()).unwrap_or_default())
     }
 
     /// Whether no model was asked.
@@ -52,7 +52,7 @@ impl AnswerInProgress {
         matches!(self.mode, "unchanged" | "carried")
     }
 
-    pub(super) fn of(mode: &'static str, why: String, summaries: Summaries) -> Self {
+    pub(super) fn new(mode: &'static str, why: String, summaries: Summaries) -> Self {
         Self {
             mode,
             why,
@@ -243,7 +243,7 @@ impl<'a> Talk<'a> {
     /// Asks for a whole answer, in parts when it does not fit otherwise.
     pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<AnswerInProgress, Failure> {
         (self.why, self.patch) = (why.clone(), false);
-        let mut made = AnswerInProgress::of("full", why, Summaries::new());
+        let mut made = AnswerInProgress::new("full", why, Summaries::new());
         let lost = |failure: Failure, talk: &Self| failure.after_spending(talk.in_vain_so_far().as_ref(), &talk.raw);
         let mut open = self.parts(heads, slots, 0).map_err(|failure| lost(failure, self))?;
         open.reverse();
@@ -366,7 +366,7 @@ impl<'a> Talk<'a> {
         answered: &Summaries,
         patch: Option<(&Summaries, &Unshown)>,
     ) -> Spliced {
-        let names = Names::of(material.slots);
+        let names = Names::from_slots(material.slots);
         splice::splice(&base.summaries, answered, |key, name, old, new| {
             let place = (key.to_owned(), name.to_owned());
             if base.corrected.contains(&place) {
@@ -462,7 +462,7 @@ impl<'a> Talk<'a> {
         let made = |why, summaries| AnswerInProgress {
             chain: base.chain,
             answered: Some(BTreeSet::new()),
-            ..AnswerInProgress::of("patch", why, summaries)
+            ..AnswerInProgress::new("patch", why, summaries)
         };
         let read = match self.read_patch(&material.concerned(moved), &turns)? {
             Ok(read) => read,

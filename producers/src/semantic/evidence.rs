@@ -20,7 +20,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Collects the names in the texts of a prompt.
-    pub(super) fn of(slots: &[Slot]) -> Self {
+    pub(super) fn from_slots(slots: &[Slot]) -> Self {
         let mut names = Self::default();
         for slot in slots {
             names.types.insert(slot.key.clone());
@@ -214,7 +214,7 @@ mod tests {
             key: key.into(),
             pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
         };
-        Names::of(&[
+        Names::from_slots(&[
             slot(
                 Kind::Structure,
                 "N.Store",

@@ -104,7 +104,7 @@ fn finish(
     let mut notes = Notes::new();
     let corrected = subject.theirs.places();
     if wishes.evidence && !made.is_free() {
-        let names = Names::of(slots);
+        let names = Names::from_slots(slots);
         let (mut kept, mut dropped) = (0, 0);
         for (key, sections) in &mut made.summaries {
             for (name, text) in sections {

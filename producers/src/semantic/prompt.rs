@@ -134,7 +134,7 @@ impl Material<'_> {
         if moved.whole || moved.names.iter().any(|name| churn_guard::is_odd(name)) {
             return Unshown::new();
         }
-        let names = Names::of(self.slots);
+        let names = Names::from_slots(self.slots);
         let has_added = moved.members.iter().any(|member| member.ends_with("(added)"));
         let is_untouched = |key: &str, section: &str, text: &str| {
             if splice::is_nothing(text) {

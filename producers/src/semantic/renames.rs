@@ -48,7 +48,7 @@ pub(super) struct Carried {
 
 impl Renames {
     /// Reads the hint.
-    pub(super) fn of(former: &FormerNames) -> Self {
+    pub(super) fn from_former(former: &FormerNames) -> Self {
         let mut renames = Self::default();
         for (new, names) in former {
             for old in names {
@@ -406,7 +406,7 @@ mod tests {
             };
             former.entry((*new).to_owned()).or_default().push(name);
         }
-        Renames::of(&former)
+        Renames::from_former(&former)
     }
 
     fn code(pieces: &[(&str, &str)]) -> Slot {

@@ -103,7 +103,7 @@ impl Subject {
         ids.sort_unstable();
         Ok(Self {
             group: several.then(|| group_id(&ids)),
-            theirs: Theirs::of(inputs, &heads, &wishes.sections),
+            theirs: Theirs::from_inputs(inputs, &heads, &wishes.sections),
             hidden: hidden(inputs, wishes)?,
             heads,
             keys,

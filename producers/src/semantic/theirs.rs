@@ -29,11 +29,11 @@ pub(super) struct Theirs {
 
 impl Theirs {
     /// Reads the corrections: those of the last result, overridden by the newest ones.
-    pub(super) fn of(inputs: &Inputs<'_>, heads: &[Head], wanted: &[Section]) -> Self {
+    pub(super) fn from_inputs(inputs: &Inputs<'_>, heads: &[Head], wanted: &[Section]) -> Self {
         let mut theirs = Self::default();
         if let Some(previous) = &inputs.previous {
             let text = String::from_utf8_lossy(&previous.output);
-            let renames = Renames::of(inputs.former);
+            let renames = Renames::from_former(inputs.former);
             let heads_then = document::heads_then(&text, heads, |key| renames.key(key));
             let then = document::parse_sections(&text, &heads_then, wanted);
             for name in section_names(&previous.notes) {

@@ -329,7 +329,7 @@ mod tests {
         });
         let is_made = |label: &str| !label.starts_with("//sources/") && file_path(label).is_none();
         let moved = moved.collect();
-        let mut leaves = Leaves::of(one_sided_leaves(&moved, &is_made));
+        let mut leaves = Leaves::new(one_sided_leaves(&moved, &is_made));
         for (side, inputs) in standing {
             leaves.learn(*side, &record(inputs).inputs);
         }

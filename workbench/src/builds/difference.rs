@@ -121,7 +121,7 @@ fn record(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Opti
 
 /// Returns the digests of these leaves, as read by targets that existed after either build.
 fn leaves(session: &Session, standing: &[Standing], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
-    let mut leaves = Leaves::of(wanted);
+    let mut leaves = Leaves::new(wanted);
     if leaves.is_empty() {
         return Ok(leaves);
     }

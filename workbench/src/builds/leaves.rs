@@ -32,7 +32,7 @@ pub(super) enum Side {
 
 impl Leaves {
     /// Creates an empty record for these leaves.
-    pub(super) fn of(wanted: BTreeSet<Arc<str>>) -> Self {
+    pub(super) fn new(wanted: BTreeSet<Arc<str>>) -> Self {
         let wanted = wanted.into_iter().map(|label| (label, Sides::default())).collect();
         Self { wanted, ..Self::default() }
     }
@@ -59,14 +59,14 @@ impl Leaves {
     /// Returns the digest of a leaf on the side where a target did not read it; the other side has `digest`. Prefers `digest` if it was read there
     /// too or if that is unknown; `None` when no target read the leaf there.
     pub(super) fn gave(&self, side: Side, label: &str, digest: Digest) -> Option<Digest> {
-        let given = self.wanted.get(label)?.of(side);
+        let given = self.wanted.get(label)?.digests_on(side);
         let unknown = self.short[side as usize].then_some(&digest);
         given.get(&digest).or_else(|| given.first()).or(unknown).copied()
     }
 }
 
 impl Sides {
-    fn of(&self, side: Side) -> &BTreeSet<Digest> {
+    fn digests_on(&self, side: Side) -> &BTreeSet<Digest> {
         match side {
             Side::Before => &self.before,
             Side::After => &self.after,

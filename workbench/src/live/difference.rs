@@ -25,7 +25,7 @@ pub struct Difference {
 
 impl Difference {
     /// Computes the difference between two texts.
-    pub fn of(before: &str, after: &str) -> Self {
+    pub fn between(before: &str, after: &str) -> Self {
         if before == after {
             return Self::default();
         }
@@ -95,21 +95,21 @@ mod tests {
             ("", (1, 1)),
             ("x\na\nb\nc\nD\n", (1, 5)),
         ] {
-            assert_eq!(Difference::of(before, after).lines, Some(lines), "{after:?}");
+            assert_eq!(Difference::between(before, after).lines, Some(lines), "{after:?}");
         }
-        assert_eq!(Difference::of(before, before), Difference::default());
+        assert_eq!(Difference::between(before, before), Difference::default());
         for (before, after, column) in [("é a\n", "é b\n", Some(3)), ("a\n", "b\n", None), ("x\nab", "x\nabc", Some(3))] {
-            assert_eq!(Difference::of(before, after).column, column, "{after:?}");
+            assert_eq!(Difference::between(before, after).column, column, "{after:?}");
         }
         assert_eq!(
-            Difference::of("a", "b").patch,
+            Difference::between("a", "b").patch,
             "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"
         );
         assert_eq!(
-            Difference::of("", "1\n2\n3\n").with_line_limit(2).patch,
+            Difference::between("", "1\n2\n3\n").with_line_limit(2).patch,
             "@@ -0,0 +1,3 @@\n+1\n… 2 more lines\n"
         );
-        let long = Difference::of("", &"é".repeat(LONGEST)).with_line_limit(200).patch;
+        let long = Difference::between("", &"é".repeat(LONGEST)).with_line_limit(200).patch;
         assert!(
             long.len() < LONGEST + 40 && long.ends_with("é\n… the rest is left out\n"),
             "{}",
@@ -120,7 +120,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_difference_lies_in_the_text(before in "[ab\n]{0,20}", after in "[ab\n]{0,20}") {
-            let made = Difference::of(&before, &after);
+            let made = Difference::between(&before, &after);
             prop_assert_eq!(made.patch.is_empty(), before == after);
             if let Some((first, last)) = made.lines {
                 prop_assert!(1 <= first && first <= last && last <= after.lines().count().max(1), "{:?}", made);

@@ -29,7 +29,7 @@ const STEPS: usize = 16;
 /// # Errors
 /// When stored data of sessions or of the document cannot be read or written.
 pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> io::Result<Vec<String>> {
-    let names = Names::of(files, root, path)?;
+    let names = Names::from_path(files, root, path)?;
     let mut sessions = session::all(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
@@ -58,7 +58,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     let saved = session.trail.iter().filter(|step| step.saved).map(|step| &step.path);
     let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
     for path in paths {
-        let path = Names::of(files, root, &path)?.path;
+        let path = Names::from_path(files, root, &path)?.path;
         if kept::read_journal(root, &path)?.current().is_some() {
             take_over(files, root, &kept::lock_journal(root)?, &path)?;
         }
@@ -133,7 +133,7 @@ fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2
 /// # Errors
 /// When stored data of the document cannot be read or written.
 pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
-    let path = &Names::of(files, root, path)?.path;
+    let path = &Names::from_path(files, root, path)?.path;
     if kept::read_journal(root, path)?.current().is_none() {
         return Ok(());
     }
@@ -153,7 +153,7 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
 /// # Errors
 /// When the document, or stored data of it, cannot be read or written.
 pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
-    let path = &Names::of(files, root, path)?.path;
+    let path = &Names::from_path(files, root, path)?.path;
     let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
     let Some((text, _)) = text.filter(|_| kept::read_journal(root, path).is_ok_and(|journal| journal.current().is_some())) else {
         return Ok(());
@@ -257,7 +257,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         .filter(|_| is_cut)
         .map_or(0, |step| operation(&step.id).1.saturating_sub(1));
     let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
-    let mut versions: Vec<(Version, Option<String>)> = steps.iter().map(|step| version_of_step(step, &known)).collect();
+    let mut versions: Vec<(Version, Option<String>)> = steps.iter().map(|step| version_of_step(step, known)).collect();
     let failed = session
         .failed
         .iter()
@@ -296,7 +296,7 @@ fn version_of_step(step: &Step, known: impl Fn(&Content) -> Option<String>) -> (
     let mut version = version_of_operation(&step.operation, &step.id, step.at);
     let after = known(&step.to);
     if let (Some(before), Some(after)) = (known(&step.from), &after) {
-        version.change = Difference::of(&before, after).with_line_limit(PATCH);
+        version.change = Difference::between(&before, after).with_line_limit(PATCH);
     }
     version.same = step.from == step.to;
     if step.foreign {

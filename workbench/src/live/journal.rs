@@ -178,7 +178,9 @@ impl Journal {
             digest: digest.clone(),
             change,
         };
-        let change = before.map_or_else(Difference::default, |before| Difference::of(before, text).with_line_limit(PATCH));
+        let change = before.map_or_else(Difference::default, |before| {
+            Difference::between(before, text).with_line_limit(PATCH)
+        });
         let (mover, why) = match said.failed {
             Some(_) => (SOMEBODY, &None),
             None => (said.author.as_str(), &said.what),

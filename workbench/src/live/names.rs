@@ -22,7 +22,7 @@ impl Names {
     ///
     /// # Errors
     /// When stored data of documents or sessions cannot be read.
-    pub fn of<F: Files>(files: &F, root: &Path, path: &str) -> io::Result<Self> {
+    pub fn from_path<F: Files>(files: &F, root: &Path, path: &str) -> io::Result<Self> {
         let own = Self {
             path: path.to_owned(),
             all: BTreeSet::from([path.to_owned()]),

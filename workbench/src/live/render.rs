@@ -271,7 +271,7 @@ mod tests {
         };
         let mut live = live("a\n```\nb", vec![&agent, &person], &editor);
         live.plans = vec![&plan];
-        live.anchor = Some(("anchor 'green'".to_owned(), 1, Difference::of("a\n", "a\nb\n")));
+        live.anchor = Some(("anchor 'green'".to_owned(), 1, Difference::between("a\n", "a\nb\n")));
         let made = live.render(&Budget::of_tokens(10_000, None));
         assert_eq!((made.shown, made.lines, made.cut.len()), (RenderedDocument::Whole, Some((1, 3)), 0));
         insta::assert_snapshot!(joined(&made), @r"
@@ -326,7 +326,7 @@ mod tests {
         );
         live.since = Some((3, Difference::default()));
         assert_eq!(live.render(&Budget::of_tokens(10_000, None)).shown, RenderedDocument::Unchanged);
-        live.since = Some((1, Difference::of("x\n", "y\n")));
+        live.since = Some((1, Difference::between("x\n", "y\n")));
         let delta = live.render(&Budget::of_tokens(10_000, None));
         assert!(delta.shown == RenderedDocument::Delta && joined(&delta).contains("Since version 1:\n```diff\n@@ -1 +1 @@\n-x\n+y\n```\n"));
     }
@@ -346,7 +346,7 @@ mod tests {
             session: None,
         });
         let mut live = live(&text, versions.iter().rev().collect(), &editor);
-        live.anchor = Some(("the version of before".to_owned(), 1, Difference::of("", &"y\n".repeat(30))));
+        live.anchor = Some(("the version of before".to_owned(), 1, Difference::between("", &"y\n".repeat(30))));
         live.plans = plans.iter().collect();
         let mut steps: Vec<String> = Vec::new();
         for budget in (120..4000).rev() {
@@ -417,7 +417,7 @@ mod tests {
         );
         let editor = Editor::default();
         let mut live = live(&after, Vec::new(), &editor);
-        let change = Difference::of(&before, &after);
+        let change = Difference::between(&before, &after);
         live.since = Some((1, change.clone()));
         let found = live.render(&Budget::of_tokens(8000, None));
         assert!(joined(&found).contains("word NEWword"), "{:?} {:?}", found.lines, found.cut);
@@ -437,7 +437,7 @@ mod tests {
         let (editor, old) = (Editor::default(), "old line\n".repeat(200));
         let new = "new line\n".repeat(300);
         let mut live = live("new\n", Vec::new(), &editor);
-        live.since = Some((1, Difference::of(&old, "new\n")));
+        live.since = Some((1, Difference::between(&old, "new\n")));
         assert_eq!(live.render(&Budget::of_tokens(10_000, None)).shown, RenderedDocument::Delta);
         let made = live.render(&Budget::of_tokens(200, None));
         assert!(
@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(made.cut, ["the difference to version 1, which is longer than the document"]);
         let kept = format!("{new}{}", "kept\n".repeat(1000));
         live.text = &kept;
-        live.since = Some((1, Difference::of(&kept.replace("new", "old"), &kept)));
+        live.since = Some((1, Difference::between(&kept.replace("new", "old"), &kept)));
         let made = live.render(&Budget::of_tokens(400, None));
         assert_eq!(made.shown, RenderedDocument::Window);
         assert_eq!(

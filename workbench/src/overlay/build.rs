@@ -33,7 +33,7 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
 
 /// Returns a store for a build beside its checkout: another process may build the checkout meanwhile.
 pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
-    Arc::new(SnapshotStore::of(store, view))
+    Arc::new(SnapshotStore::new(store, view))
 }
 
 /// Returns the engine of an overlay over that of its workspace at a root. The overlay keeps its results; nothing is sent to other machines.
@@ -54,7 +54,7 @@ pub fn reading(engine: Engine) -> Engine {
 fn stacked(engine: Engine, documents: Documents, on_results: OnResults) -> Engine {
     Engine {
         world: Arc::new(Overlaid::new(engine.world, documents)),
-        store: Arc::new(OverlayStore::of(engine.store, on_results)),
+        store: Arc::new(OverlayStore::new(engine.store, on_results)),
         annotate: Arc::new(Unannotated),
         sharing: None,
         ..engine

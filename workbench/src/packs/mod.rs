@@ -95,7 +95,7 @@ fn pack_file_error(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError
 }
 
 fn unusable(error: &io::Error) -> WorkbenchError {
-    if let Some(way) = InTheWay::of(error) {
+    if let Some(way) = InTheWay::wrapped_in(error) {
         let why = Diagnostic::error(ErrorCode::E_PATH, format!("it {}", way.what)).at(&*way.path, 0, 0);
         return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
     }

@@ -169,7 +169,7 @@ impl Report {
             .filter(|marked| marked.via.is_none())
             .map(|marked| (marked.node, session.reason(marked)))
             .collect();
-        let survey = Survey::of(&mut session)?;
+        let survey = Survey::from_session(&mut session)?;
         let focus = match label {
             Some(label) => survey.index_of(label),
             None => survey.hottest(&session),
@@ -221,7 +221,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(session: &mut Session) -> Result<Self, WorkbenchError> {
+    fn from_session(session: &mut Session) -> Result<Self, WorkbenchError> {
         let known: Vec<NodeId> = session.graph.iter().map(|(id, _)| id).collect();
         let is_made = |session: &Session, id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
         let (made, leaves): (Vec<NodeId>, Vec<NodeId>) = known.into_iter().partition(|id| is_made(session, id));

@@ -32,7 +32,7 @@ pub struct Card {
 
 impl Card {
     /// Creates a card from an outline and, if there is one, the text of a summary.
-    pub fn of(outline: &str, summary: Option<&str>) -> Self {
+    pub fn from_outline(outline: &str, summary: Option<&str>) -> Self {
         Self {
             outline: outline.trim_end().to_owned(),
             sections: summary.map(sections).unwrap_or_default(),
@@ -317,7 +317,7 @@ mod tests {
     fn card(size: usize) -> Card {
         let summary =
             "# Semantic: X\nROLE:\n- role\nLIFECYCLE:\n- life\nEDGE_CASES:\n- edge\nLIMITATIONS:\n- limits\nRECOMMENDATIONS:\n- advice\n";
-        Card::of(&"o".repeat(size), Some(summary))
+        Card::from_outline(&"o".repeat(size), Some(summary))
     }
 
     fn window(pinned: &[&str], recent: &[&str]) -> Window {
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn pins_take_three_fifths_and_stop_there() {
         let cards = cards(&[("A", 400), ("B", 400), ("C", 10), ("R", 100)]);
-        let made = compose(&window(&["A", "B", "C"], &["R"]), &cards, &[], Room::of(1000));
+        let made = compose(&window(&["A", "B", "C"], &["R"]), &cards, &[], Room::new(1000));
         assert_eq!(made.shown, ["A", "R"], "{made:?}");
         assert!(
             made.pinned_chars <= 600 && made.cut.iter().any(|line| line.starts_with("B does not fit")),
@@ -369,7 +369,7 @@ mod tests {
         let count = |text: &str, word: &str| text.matches(word).count();
         let names = ["ROLE:", "LIFECYCLE:", "LIMITATIONS:", "RECOMMENDATIONS:", "EDGE_CASES:"];
         for budget in 200..1000 {
-            let made = compose(&window, &cards, &[], Room::of(budget));
+            let made = compose(&window, &cards, &[], Room::new(budget));
             let shown: Vec<usize> = names.iter().map(|name| count(&made.text, name)).collect();
             let outlines = (made.pinned_room / lengths[0]).min(3);
             assert_eq!(made.shown.len(), outlines, "{budget}: every outline that fits: {made:?}");
@@ -380,7 +380,7 @@ mod tests {
             );
             assert!(made.pinned_chars <= made.pinned_room, "{budget}");
         }
-        let made = compose(&window, &cards, &[], Room::of(3 * lengths[1] * 100 / 60 + 1));
+        let made = compose(&window, &cards, &[], Room::new(3 * lengths[1] * 100 / 60 + 1));
         assert_eq!(
             (made.shown.len(), count(&made.text, "ROLE:"), count(&made.text, "LIFECYCLE:")),
             (3, 3, 0),
@@ -391,8 +391,11 @@ mod tests {
     #[test]
     fn no_section_of_a_pin_outlives_a_more_important_one_of_another() {
         let long = "# Semantic: A\nROLE:\n- role\nLIFECYCLE:\n- LONG\nLIMITATIONS:\n- limits\n".replace("LONG", &"x".repeat(200));
-        let cards = BTreeMap::from([("A".to_owned(), Card::of("outline", Some(&long))), ("B".to_owned(), card(10))]);
-        let made = compose(&window(&["A", "B"], &[]), &cards, &[], Room::of(300));
+        let cards = BTreeMap::from([
+            ("A".to_owned(), Card::from_outline("outline", Some(&long))),
+            ("B".to_owned(), card(10)),
+        ]);
+        let made = compose(&window(&["A", "B"], &[]), &cards, &[], Room::new(300));
         let count = |word: &str| made.text.matches(word).count();
         assert_eq!(
             (count("ROLE:"), count("LIFECYCLE:"), count("LIMITATIONS:"), count("EDGE_CASES:")),
@@ -410,7 +413,7 @@ mod tests {
         for budget in (0..6000).step_by(97) {
             let mut window = window(&names[..5], &names[3..25]);
             window.pack = Some("p".to_owned());
-            let made = compose(&window, &cards, &pack, Room::of(budget));
+            let made = compose(&window, &cards, &pack, Room::new(budget));
             assert!(
                 length(&made.text) <= budget.max("# Prompt window\n\n## Pinned\n\n## Pack p\n\n".len()),
                 "{budget}: {}",
@@ -425,15 +428,15 @@ mod tests {
     fn what_was_there_stays_where_it_was() {
         let cards = cards(&[("A", 50), ("B", 60), ("C", 70), ("P", 80)]);
         let mut window = window(&["P"], &["A", "B"]);
-        let before = compose(&window, &cards, &[], Room::of(10_000)).text;
+        let before = compose(&window, &cards, &[], Room::new(10_000)).text;
         window.touch("A");
         assert_eq!(
-            compose(&window, &cards, &[], Room::of(10_000)).text,
+            compose(&window, &cards, &[], Room::new(10_000)).text,
             before,
             "looking again moves nothing"
         );
         window.touch("C");
-        let after = compose(&window, &cards, &[], Room::of(10_000)).text;
+        let after = compose(&window, &cards, &[], Room::new(10_000)).text;
         assert!(after.starts_with(before.trim_end()), "{after}");
     }
 
@@ -441,7 +444,7 @@ mod tests {
     fn a_type_of_the_active_pack_counts_more() {
         let cards = cards(&[("A", 200), ("B", 200), ("C", 200)]);
         let window = window(&[], &["A", "B", "C"]);
-        let shown = |pack: &[String]| compose(&window, &cards, pack, Room::of(800)).shown;
+        let shown = |pack: &[String]| compose(&window, &cards, pack, Room::new(800)).shown;
         assert_eq!(shown(&[]), ["B", "C"]);
         assert_eq!(shown(&["A".to_owned()]), ["B", "C"], "weights 1.5, 2, 3");
         let later = {
@@ -452,12 +455,12 @@ mod tests {
             window
         };
         // Used at 4, 5 and 6: weights 1.5 × 1, 2, 3, because moments count from the first.
-        assert_eq!(compose(&later, &cards, &["B".to_owned()], Room::of(800)).shown, ["B", "C"]);
+        assert_eq!(compose(&later, &cards, &["B".to_owned()], Room::new(800)).shown, ["B", "C"]);
     }
 
     #[test]
     fn a_type_that_is_gone_is_told_where_it_was_pinned() {
-        let made = compose(&window(&["Gone"], &["GoneToo"]), &BTreeMap::new(), &[], Room::of(1000));
+        let made = compose(&window(&["Gone"], &["GoneToo"]), &BTreeMap::new(), &[], Room::new(1000));
         assert_eq!(made.cut, ["Gone is not known any more"]);
         assert!(
             made.text.ends_with("## Left out\n\n- Gone is not known any more\n"),

@@ -17,7 +17,7 @@ pub struct Room {
 
 impl Room {
     /// Creates a room of so many characters, three fifths for pinned types.
-    pub fn of(max_chars: usize) -> Self {
+    pub fn new(max_chars: usize) -> Self {
         Self {
             max_chars,
             pinned_percent: PINNED_PERCENT,
@@ -55,6 +55,6 @@ mod tests {
         assert_eq!((room.max_chars, room.pinned()), (5_000, 2_000));
         window.max_chars = Some(2_000);
         assert_eq!(Room::read(&window, manifest).pinned(), 800);
-        assert_eq!(Room::read(&Window::default(), "not toml ["), Room::of(USUAL_CHARS));
+        assert_eq!(Room::read(&Window::default(), "not toml ["), Room::new(USUAL_CHARS));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
     let mut targets = Targets::default();
     let mut reported = HashSet::new();
     for (rule, (target, span)) in with_targets(rules) {
-        if let Err(earlier) = targets.add(Form::of(target), rule) {
+        if let Err(earlier) = targets.add(Form::from_template(target), rule) {
             reported.insert(rule);
             duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
         }
@@ -28,7 +28,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
             && let Some(earlier) = targets.covering(label)
         {
             duplicate(report, *span, &rules[earlier as usize], "a rule over a set makes this target too");
-        } else if let Some(other) = targets.overlapping(Form::of(target), rule) {
+        } else if let Some(other) = targets.overlapping(Form::from_template(target), rule) {
             // The order of rules must not decide which of the two produces a label.
             let (earlier, later) = (rule.min(other), rule.max(other));
             if let Some((_, span)) = rules[later as usize].target.as_ref().filter(|_| overlaps.insert((earlier, later))) {
@@ -65,8 +65,8 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
     let mut known: Option<Vec<String>> = None;
     let all = rules.iter().flat_map(|rule| &rule.references);
     for reference in all.filter(|reference| reference.need != Need::Optional) {
-        if targets.may_exist(Form::of(&reference.template)) {
-            let maker = targets.maker(Form::of(&reference.template));
+        if targets.may_exist(Form::from_template(&reference.template)) {
+            let maker = targets.maker(Form::from_template(&reference.template));
             if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Need::Named) {
                 switched_off(report, reference, &rules[maker as usize]);
             }

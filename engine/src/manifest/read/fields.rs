@@ -85,7 +85,7 @@ impl<'t, 'i> Fields<'t, 'i> {
     }
 
     /// Returns the table in `item`, or reports an error.
-    pub(super) fn of(report: &mut Report<'_>, item: Item<'t, 'i>, what: &'static str) -> Option<Self> {
+    pub(super) fn from_item(report: &mut Report<'_>, item: Item<'t, 'i>, what: &'static str) -> Option<Self> {
         let table = item.value.as_table();
         if table.is_none() {
             item.not(report, what, "a table");

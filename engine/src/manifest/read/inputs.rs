@@ -41,7 +41,7 @@ impl InputReader<'_> {
             item.not(report, "an input", "a label or a table");
             return None;
         }
-        let fields = Fields::of(report, item, "an input")?;
+        let fields = Fields::from_item(report, item, "an input")?;
         let first = references.len();
         let on = self.switched_on(report, fields);
         let from = self.table(report, fields, references);

@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
     }
 
     fn table(&self, report: &mut Report<'_>, key: &str, what: &'static str) -> Option<Fields<'_, 'a>> {
-        self.root().get(key).and_then(|item| Fields::of(report, item, what))
+        self.root().get(key).and_then(|item| Fields::from_item(report, item, what))
     }
 }
 
@@ -242,12 +242,12 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
             prompt_window::check(report, fields);
         }
         if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
-            && let Some(fields) = Fields::of(report, table, "'store'")
+            && let Some(fields) = Fields::from_item(report, table, "'store'")
         {
             store::read_store_limits(report, fields, &mut store);
         }
         if let Some(table) = document.root().get("remote").filter(|item| item.value.is_table())
-            && let Some(fields) = Fields::of(report, table, "'remote'")
+            && let Some(fields) = Fields::from_item(report, table, "'remote'")
         {
             remote = remote::read_remote(report, fields);
         }
@@ -300,7 +300,7 @@ fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::
         return;
     };
     for rule in array.iter() {
-        if let Some(fields) = Fields::of(report, fields::Item::new(document.file, rule), "a rule") {
+        if let Some(fields) = Fields::from_item(report, fields::Item::new(document.file, rule), "a rule") {
             drafts.push(reader.read(report, fields));
         }
     }

@@ -145,7 +145,7 @@ pub(super) fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
 /// Reads the `[model]` table of one file over those of earlier files.
 pub(super) fn read_models(report: &mut Report<'_>, models: Fields<'_, '_>, found: &mut BTreeMap<String, Params>) {
     for (name, item) in models.entries() {
-        let Some(fields) = Fields::of(report, item, "a model") else {
+        let Some(fields) = Fields::from_item(report, item, "a model") else {
             continue;
         };
         if check_name(report, name, "a model") {
@@ -213,9 +213,9 @@ fn right_kind(report: &mut Report<'_>, kind: Kind, key: Text<'_>, item: Item<'_,
             }
             good
         }
-        Kind::Headers => Fields::of(report, item, "'headers'").is_some_and(|fields| good_headers(report, fields)),
-        Kind::Params => Fields::of(report, item, "'params'").is_some_and(|fields| good_params(report, fields)),
-        Kind::Price => Fields::of(report, item, "a price").is_some_and(|fields| good_price(report, fields)),
+        Kind::Headers => Fields::from_item(report, item, "'headers'").is_some_and(|fields| good_headers(report, fields)),
+        Kind::Params => Fields::from_item(report, item, "'params'").is_some_and(|fields| good_params(report, fields)),
+        Kind::Price => Fields::from_item(report, item, "a price").is_some_and(|fields| good_price(report, fields)),
     }
 }
 

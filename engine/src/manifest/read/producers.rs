@@ -32,7 +32,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Creates a producer that no manifest defines.
-    pub(super) fn of(uses: &str, params: Params, span: Span) -> Self {
+    pub(super) fn undefined(uses: &str, params: Params, span: Span) -> Self {
         Self {
             uses: Some((uses.to_owned(), span)),
             params,
@@ -94,7 +94,7 @@ pub(super) fn read_producers(
     drafts: &mut BTreeMap<String, Draft>,
 ) {
     for (name, item) in producers.entries() {
-        let Some(fields) = Fields::of(report, item, "a producer") else {
+        let Some(fields) = Fields::from_item(report, item, "a producer") else {
             continue;
         };
         if check_name(report, name, "a producer") {
@@ -114,7 +114,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, reg
     draft.keep = fields.boolean(report, "keep").or(draft.keep);
     let mut given = Params::new();
     if let Some(item) = fields.get("params") {
-        match Fields::of(report, item, "'params'") {
+        match Fields::from_item(report, item, "'params'") {
             Some(params) => params.entries().for_each(|(key, item)| param(report, draft, &mut given, key, item)),
             None => draft.partial = true,
         }

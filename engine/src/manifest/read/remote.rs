@@ -225,7 +225,7 @@ fn credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credent
 
 fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls {
     let Some(item) = fields.get("tls") else { return Tls::default() };
-    let Some(table) = Fields::of(report, item, "'tls'") else {
+    let Some(table) = Fields::from_item(report, item, "'tls'") else {
         return Tls::default();
     };
     table.only(report, &TLS_KEYS);
@@ -326,7 +326,9 @@ fn worker(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
 }
 
 fn platform(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
-    let table = fields.get("platform").and_then(|item| Fields::of(report, item, "'platform'"));
+    let table = fields
+        .get("platform")
+        .and_then(|item| Fields::from_item(report, item, "'platform'"));
     let mut found = BTreeMap::new();
     for (name, item) in table.into_iter().flat_map(|table| table.entries()) {
         if let Some(value) = item.text(report, &format!("'{}'", name.text)) {
@@ -338,7 +340,7 @@ fn platform(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String,
 
 fn headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let table = fields.get("headers").and_then(|item| Fields::of(report, item, "'headers'"));
+    let table = fields.get("headers").and_then(|item| Fields::from_item(report, item, "'headers'"));
     for (name, item) in table.into_iter().flat_map(|table| table.entries()) {
         let lower = name.text.to_ascii_lowercase();
         let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -115,7 +115,7 @@ impl RuleReader<'_> {
 
     /// Reads the variables and their sets.
     fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> Each {
-        let Some(fields) = rule.get("each").and_then(|item| Fields::of(report, item, "'each'")) else {
+        let Some(fields) = rule.get("each").and_then(|item| Fields::from_item(report, item, "'each'")) else {
             return Each::default();
         };
         let mut entries: Vec<_> = fields.entries().collect();
@@ -218,7 +218,7 @@ impl RuleReader<'_> {
         let text = if item.value.is_str() {
             item.text(report, "'out'")?
         } else {
-            let fields = Fields::of(report, item, "'out'")?;
+            let fields = Fields::from_item(report, item, "'out'")?;
             let reader = SetReader {
                 sources: self.sources,
                 bound: &bound.clone(),
@@ -351,7 +351,7 @@ fn good_label(report: &mut Report<'_>, text: Text<'_>, target: Template) -> Opti
 }
 
 fn inputs(report: &mut Report<'_>, rule: Fields<'_, '_>, reader: &InputReader<'_>, references: &mut Vec<Reference>) -> Vec<InputSpec> {
-    let Some(fields) = rule.get("inputs").and_then(|item| Fields::of(report, item, "'inputs'")) else {
+    let Some(fields) = rule.get("inputs").and_then(|item| Fields::from_item(report, item, "'inputs'")) else {
         return Vec::new();
     };
     let mut inputs = Vec::new();

@@ -52,7 +52,7 @@ impl SetReader<'_> {
         if !item.value.is_table() {
             return self.read_plain_set(report, item, references);
         }
-        let fields = Fields::of(report, item, "a set")?;
+        let fields = Fields::from_item(report, item, "a set")?;
         fields.only(report, &["each", "row", "field"]);
         self.narrowed(report, fields, references)
     }

@@ -25,7 +25,7 @@ pub(super) struct Draft {
 /// Reads the `[sources]` table of one file over those of earlier files.
 pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts: &mut BTreeMap<String, Draft>) {
     for (name, item) in sets.entries() {
-        let Some(fields) = Fields::of(report, item, "a source set") else {
+        let Some(fields) = Fields::from_item(report, item, "a source set") else {
             continue;
         };
         if !check_name(report, name, "a source set") {

@@ -148,7 +148,7 @@ impl Tables {
     pub(super) fn rows(&mut self, report: &mut Report<'_>, document: &Document<'_>, over: bool) {
         for (table, declared) in &mut self.declared {
             let Some(item) = document.root().get(table) else { continue };
-            let Some(rows) = Fields::of(report, item, "a table of rows") else {
+            let Some(rows) = Fields::from_item(report, item, "a table of rows") else {
                 continue;
             };
             for (name, item) in rows.entries() {
@@ -174,7 +174,7 @@ impl Tables {
             // No producer in a manifest can have this name.
             let producer = format!("table {name}");
             let rows: Params = rows.into_iter().map(|(row, (value, _))| (row, value)).collect();
-            drafts.insert(producer.clone(), producers::Draft::of(PRODUCER, rows, span));
+            drafts.insert(producer.clone(), producers::Draft::undefined(PRODUCER, rows, span));
             TableProducer { producer, name, span }
         };
         self.declared.into_iter().map(make).collect()
@@ -228,7 +228,7 @@ fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
     if item.value.is_str() {
         return value_kind(report, item).map(|(kind, _)| Shape::Value(kind));
     }
-    let fields = Fields::of(report, item, "what a row holds")?;
+    let fields = Fields::from_item(report, item, "what a row holds")?;
     let key = |(name, item): (Text<'_>, Item<'_, '_>)| {
         let (kind, required) = value_kind(report, item)?;
         let name = name.text.to_owned();
@@ -257,7 +257,7 @@ impl Shape {
         match self {
             Self::Value(kind) => checked(report, *kind, item, "a row of this table"),
             Self::Keys(keys) => {
-                let fields = Fields::of(report, item, "a row of this table")?;
+                let fields = Fields::from_item(report, item, "a row of this table")?;
                 table_row(report, keys, fields)
             }
         }

@@ -19,7 +19,7 @@ pub(super) enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    pub(super) fn of(template: &'a Template) -> Self {
+    pub(super) fn from_template(template: &'a Template) -> Self {
         match template.pieces.as_slice() {
             [] => Self::Literal(""),
             [Piece::Text(text)] => Self::Literal(text),
@@ -225,7 +225,7 @@ mod tests {
         let templates: Vec<Template> = texts.iter().map(|text| template(text)).collect();
         let mut targets = Targets::default();
         for (rule, template) in (0..).zip(&templates) {
-            assert_eq!(targets.add(Form::of(template), rule), Ok(()));
+            assert_eq!(targets.add(Form::from_template(template), rule), Ok(()));
         }
         assert_eq!(targets.add(Form::Between("//types/", ":outline"), 9), Err(1));
         for (label, rule) in [
@@ -253,7 +253,7 @@ mod tests {
             ("//types/{x}/{y}:outline", true),
             ("//index:{x}", true),
         ] {
-            assert_eq!(targets.may_exist(Form::of(&template(text))), exists, "{text}");
+            assert_eq!(targets.may_exist(Form::from_template(&template(text))), exists, "{text}");
         }
     }
 
@@ -264,9 +264,9 @@ mod tests {
             let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();
             let mut targets = Targets::default();
             for (rule, template) in (0..).zip(&templates) {
-                prop_assert_eq!(targets.add(Form::of(template), rule), Ok(()));
+                prop_assert_eq!(targets.add(Form::from_template(template), rule), Ok(()));
             }
-            let ends = |template: &Template| match Form::of(template) {
+            let ends = |template: &Template| match Form::from_template(template) {
                 Form::Between(head, tail) => (head.to_owned(), tail.to_owned()),
                 _ => unreachable!("one variable"),
             };
@@ -277,7 +277,7 @@ mod tests {
                 a.capture(&label).is_some() && b.capture(&label).is_some()
             };
             let expected = templates.iter().enumerate().any(|(at, one)| templates[at + 1..].iter().any(|other| meet(one, other)));
-            let found = (0..).zip(&templates).any(|(rule, template)| targets.overlapping(Form::of(template), rule).is_some());
+            let found = (0..).zip(&templates).any(|(rule, template)| targets.overlapping(Form::from_template(template), rule).is_some());
             prop_assert_eq!(found, expected);
         }
 
@@ -286,7 +286,7 @@ mod tests {
             let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();
             let mut targets = Targets::default();
             for template in &templates {
-                let _ = targets.add(Form::of(template), 0);
+                let _ = targets.add(Form::from_template(template), 0);
             }
             let expected = templates.iter().any(|template| template.capture(&label).is_some());
             prop_assert_eq!(targets.covering(&label).is_some(), expected);

@@ -51,7 +51,7 @@ pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
             fits
         })
         .collect();
-    let frames: Vec<Frame> = frames.into_par_iter().map(Frame::of).collect();
+    let frames: Vec<Frame> = frames.into_par_iter().map(Frame::from_blobs).collect();
     let mut row = DataRow::empty();
     for frame in frames {
         if row.stored.len() + frame.stored.len() > CHUNK {
@@ -88,7 +88,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(blobs: &[(Digest, &[u8])]) -> Self {
+    fn from_blobs(blobs: &[(Digest, &[u8])]) -> Self {
         let raw: Vec<u8> = blobs.iter().flat_map(|(_, raw)| raw.iter().copied()).collect();
         let (codec, stored) = pack::pack(&raw);
         Self {

@@ -144,7 +144,7 @@ impl Walk<'_> {
                     break stretch.end;
                 }
             };
-            let met = last.map_or(low, |last| Point::of(&last).max(low));
+            let met = last.map_or(low, |last| Point::from_key(&last).max(low));
             match met.shifted(0, true) {
                 Some(beyond) if end == End::Damage && beyond <= high => at = beyond,
                 _ => break,
@@ -248,7 +248,7 @@ impl Point {
     const FIRST: Self = Self([0; LENGTH]);
     const LAST: Self = Self([0xff; LENGTH]);
 
-    fn of(key: &[u8]) -> Self {
+    fn from_key(key: &[u8]) -> Self {
         let mut point = Self::FIRST;
         let shared = key.len().min(LENGTH);
         point.0[..shared].copy_from_slice(&key[..shared]);

@@ -51,7 +51,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     let plain = escapes::plain_names(&active.text, &mut lexed.tokens);
     let broken = unclosed_literal(&lexed);
     let open_comment = lexed.open_comment;
-    let tokens = Tokens::of(plain.as_deref().unwrap_or(&active.text), &active.text, lexed);
+    let tokens = Tokens::from_lexed(plain.as_deref().unwrap_or(&active.text), &active.text, lexed);
     let mut diagnostics = preprocessor_faults(&active, &tokens, file);
     let mut edits: Vec<Edit> = open_comment
         .map(|start| Edit {

@@ -43,11 +43,11 @@ impl<'t> Tokens<'t> {
     /// Takes the tokens of a text without escapes in names.
     #[cfg(test)]
     pub(crate) fn new(source: &'t str, lexed: Lexed) -> Self {
-        Self::of(source, source, lexed)
+        Self::from_lexed(source, source, lexed)
     }
 
     /// Takes the tokens of `source`, which is `written` with decoded names.
-    pub(crate) fn of(source: &'t str, written: &'t str, lexed: Lexed) -> Self {
+    pub(crate) fn from_lexed(source: &'t str, written: &'t str, lexed: Lexed) -> Self {
         let angles = canonical::angles(source, &lexed.tokens);
         let (mates, depth) = brackets::mates(source, &lexed.tokens);
         let lines = std::iter::once(0)

@@ -150,7 +150,7 @@ struct Set {
 }
 
 impl Set {
-    fn of(specs: &[Spec], run: &Run) -> Self {
+    fn from_specs(specs: &[Spec], run: &Run) -> Self {
         let mut set = Self::default();
         for spec in specs {
             match spec {
@@ -178,7 +178,7 @@ fn seen_through(item: &Item, transform: Option<&str>) -> String {
 }
 
 fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
-    let exclude = Set::of(&operation.exclude, run);
+    let exclude = Set::from_specs(&operation.exclude, run);
     run.looks += COPY * exclude.texts.len();
     let metadata: BTreeMap<String, String> = operation.metadata.iter().cloned().collect();
     let mut added: Vec<Item> = Vec::new();
@@ -242,7 +242,7 @@ fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn
         run.cut = true;
         return;
     }
-    let set = Set::of(&operation.specs, run);
+    let set = Set::from_specs(&operation.specs, run);
     run.looks += COPY * set.texts.len();
     let Some(list) = run.lists.get_mut(&operation.items) else { return };
     for text in &set.texts {

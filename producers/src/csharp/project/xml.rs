@@ -117,7 +117,7 @@ struct Lines<'t> {
 }
 
 impl Lines<'_> {
-    fn of(&mut self, offset: usize) -> u32 {
+    fn line_at(&mut self, offset: usize) -> u32 {
         let passed = self.text.as_bytes()[self.at..offset].iter().filter(|byte| **byte == b'\n').count();
         self.line += u32::try_from(passed).unwrap_or_default();
         self.at = offset;
@@ -126,7 +126,7 @@ impl Lines<'_> {
 }
 
 fn element(node: Node<'_, '_>, lines: &mut Lines<'_>) -> Element {
-    let line = lines.of(node.range().start);
+    let line = lines.line_at(node.range().start);
     let children: Vec<Element> = node
         .children()
         .filter(Node::is_element)
