@@ -128,7 +128,7 @@ fn matching_symbols(current: &OsStr) -> Vec<CompletionCandidate> {
     };
     let limit = MOST.to_string();
     let ask = |command: &str, wanted: &str, list: &str| -> Vec<serde_json::Value> {
-        let answer = run(&[command, wanted, "--limit", &limit, "--json"]);
+        let answer = run_own_program(&[command, wanted, "--limit", &limit, "--json"]);
         let mut answer: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
         answer[list].as_array_mut().map(std::mem::take).unwrap_or_default()
     };
@@ -168,12 +168,12 @@ fn candidates(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandida
 fn ls(patterns: &[&str]) -> Vec<String> {
     patterns
         .iter()
-        .flat_map(|pattern| run(&["ls", pattern]).lines().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|pattern| run_own_program(&["ls", pattern]).lines().map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }
 
 /// Runs this program in the folder of the typed `-C`. Returns its output; empty if it fails or takes too long.
-fn run(arguments: &[&str]) -> String {
+fn run_own_program(arguments: &[&str]) -> String {
     let Ok(program) = std::env::current_exe() else {
         return String::new();
     };

@@ -239,23 +239,23 @@ impl Context {
 
     /// Opens the workspace to build and to ask models, within the limits of `asking`.
     pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
-        self.open(purpose, asking, Access::Build)
+        self.open_workspace(purpose, asking, Access::Build)
     }
 
     /// Opens the workspace to build.
     pub fn building(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open(purpose, &AskingArgs::default(), Access::Build)
+        self.open_workspace(purpose, &AskingArgs::default(), Access::Build)
     }
 
     /// Opens the workspace to read. Other processes that wait for the store report `purpose`.
     pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open(purpose, &AskingArgs::default(), Access::Look)
+        self.open_workspace(purpose, &AskingArgs::default(), Access::Look)
     }
 
     /// Opens the workspace for a question: builds the outputs that it reads if they are not current, and does not wait for another build of the
     /// checkout. `may_build` is false if another build is known to run.
     pub fn reading(&self, purpose: &str, asking: &AskingArgs, may_build: bool) -> Result<Workspace, Failed> {
-        self.open(purpose, asking, if may_build { Access::Read } else { Access::Beside })
+        self.open_workspace(purpose, asking, if may_build { Access::Read } else { Access::Beside })
     }
 
     /// Returns whether the workspace is read beside another build of the checkout.
@@ -461,7 +461,7 @@ impl Context {
         }
     }
 
-    fn open(&self, purpose: &str, asking: &AskingArgs, access: Access) -> Result<Workspace, Failed> {
+    fn open_workspace(&self, purpose: &str, asking: &AskingArgs, access: Access) -> Result<Workspace, Failed> {
         let mut options = self.options(purpose);
         if access != Access::Build {
             // A build releases the store to readers between two steps; this short wait is not reported as waiting.

@@ -188,7 +188,7 @@ impl<'c> Desk<'c> {
     }
 
     /// Returns the workspace and its sources as they are now, opened to build.
-    pub fn open(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
+    pub fn open_to_build(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
             let opened = self.workspace();
             let opened = opened.and_then(|workspace| {
@@ -213,7 +213,7 @@ impl<'c> Desk<'c> {
 
     /// Returns the workspace, to change its declarations. The next access reads it again.
     pub fn redefine(&mut self) -> Result<&mut Workspace, Failed> {
-        self.open()?;
+        self.open_to_build()?;
         let (workspace, session) = self.open.take().expect("invariant: it was just opened");
         drop(session);
         self.read.clear();
@@ -236,7 +236,7 @@ impl<'c> Desk<'c> {
     /// Returns the outputs of labels or patterns; builds them if they are not current. Reports failures, which worsen the request's code.
     pub fn outputs(&mut self, labels: &[String], keep_going: bool) -> Result<Report, Failed> {
         let (context, method) = (self.context, self.method);
-        let (_, session) = self.open()?;
+        let (_, session) = self.open_to_build()?;
         let (report, code) = outputs(context, session, method, labels, keep_going)?;
         self.worsen(code);
         Ok(report)
@@ -245,7 +245,7 @@ impl<'c> Desk<'c> {
     /// Builds the unpaid part of a label's inputs, so that its state is known.
     pub fn settle_free(&mut self, label: &str) -> Result<(), Failed> {
         let context = self.context;
-        let (_, session) = self.open()?;
+        let (_, session) = self.open_to_build()?;
         build_free(context, session, &[label.to_owned()]).map(drop)
     }
 
@@ -269,7 +269,7 @@ impl<'c> Desk<'c> {
     /// Returns the output of one label; builds it if it is not current. Reports a failure to lay it out, which worsens the request's code.
     pub fn output(&mut self, label: &str) -> Result<LabelledOutput, Failed> {
         let context = self.context;
-        let (_, session) = self.open()?;
+        let (_, session) = self.open_to_build()?;
         let (shown, code) = show::make_output(context, session, label)?;
         self.worsen(code);
         Ok(shown)
@@ -278,7 +278,7 @@ impl<'c> Desk<'c> {
     /// Returns the files with declarations that could not all be read, among the files already built.
     pub fn flaws(&mut self) -> Result<Arc<Flaws>, Failed> {
         if self.flaws.is_none() {
-            let found = flaws(self.open()?.1)?;
+            let found = flaws(self.open_to_build()?.1)?;
             self.flaws = Some(Arc::new(found));
         }
         Ok(self.flaws.clone().expect("invariant: they were just found"))
@@ -286,7 +286,7 @@ impl<'c> Desk<'c> {
 
     /// Returns the health of the workspace's projects, as far as they were built.
     pub fn health(&mut self) -> Result<Health, Failed> {
-        Ok(Health::read(self.open()?.1)?)
+        Ok(Health::read(self.open_to_build()?.1)?)
     }
 
     /// Returns the host that caches facts about the workspace; `None` for an overlay, which is never cached.
@@ -304,7 +304,7 @@ impl<'c> Desk<'c> {
         }
         let (symbols, tables) = self.read_symbols()?;
         let (host, is_of_files) = (self.indexes, self.memory().is_some());
-        let (_, session) = self.open()?;
+        let (_, session) = self.open_to_build()?;
         let names = Names {
             symbols,
             tables,
@@ -353,7 +353,7 @@ impl<'c> Desk<'c> {
 
     /// Returns whether the manifest has a rule for one target whose label has this start and end.
     fn declares(&mut self, start: &str, end: &str) -> Result<bool, Failed> {
-        let (_, session) = self.open()?;
+        let (_, session) = self.open_to_build()?;
         let is_such =
             |rule: &Rule| matches!(rule.target.pieces.as_slice(), [Piece::Text(label)] if label.starts_with(start) && label.ends_with(end));
         Ok(session.rules.manifest().rules.iter().any(is_such))
@@ -368,7 +368,7 @@ impl<'c> Desk<'c> {
             return Ok(index.clone());
         }
         let others = self.other_names()?;
-        let root = self.open()?.0.root.clone();
+        let root = self.open_to_build()?.0.root.clone();
         let saved = match &before {
             Some(_) => SavedDocuments::default(),
             None => SavedDocuments::read(&root),
@@ -383,7 +383,7 @@ impl<'c> Desk<'c> {
             let _ = saved_documents::write(&root, &index);
         }
         let host = self.memory();
-        let (workspace, session) = self.open()?;
+        let (workspace, session) = self.open_to_build()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
         let index = Arc::new(IndexWithSources::new(index, withheld));
         if let (Some(host), Some(moment)) = (host, session.moment()) {
@@ -446,7 +446,7 @@ impl Outputs for Desk<'_> {
 
     fn list_digests(&mut self, patterns: &[String]) -> Result<ListedOutputs, Failed> {
         let (context, method) = (self.context, self.method);
-        let (_, session) = self.open()?;
+        let (_, session) = self.open_to_build()?;
         let (report, code) = list_outputs(context, session, method, patterns)?;
         self.worsen(code);
         Ok(report.roots.into_iter().map(|root| (root.label, root.output)).collect())
@@ -456,7 +456,7 @@ impl Outputs for Desk<'_> {
         if let Some(known) = self.words.get(&source) {
             return Ok(known.clone());
         }
-        self.open()?;
+        self.open_to_build()?;
         let index = self.read_words(source)?;
         if let (Some(host), Some((_, session))) = (self.memory(), &self.open) {
             host.keep_words(source, &index, session.moment());

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
         // The panic is already printed; only the exit code is left.
-        Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run(cli))).unwrap_or_else(|_| {
+        Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
             let why = failed::Failed::bug(&"the command ended in the middle, see above");
             note_line!(
                 "{}",

@@ -38,7 +38,7 @@ impl MoreOptions for OpenOptions {
 ///
 /// # Errors
 /// The error of the system, also when it is not a regular file.
-pub fn open(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
+pub fn open_plain_file(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
     let never_waits = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let flags = match links {
         Links::Followed => never_waits,
@@ -58,7 +58,7 @@ pub fn open(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<
 /// # Errors
 /// As [`open`].
 pub fn open_to_read(path: &Path) -> io::Result<File> {
-    open(path, OpenOptions::new().read(true), Links::Followed)
+    open_plain_file(path, OpenOptions::new().read(true), Links::Followed)
 }
 
 /// Reads a text file of at most `most` bytes; `None` if it does not exist or is longer.
@@ -121,7 +121,7 @@ mod tests {
                 OpenOptions::new().read(true).write(true).clone(),
             ];
             for mut options in options {
-                let refused = open(&at(name), &mut options, Links::Followed).unwrap_err();
+                let refused = open_plain_file(&at(name), &mut options, Links::Followed).unwrap_err();
                 assert_eq!(refused.to_string(), format!("{name} is {kind} and no file; move it away"));
             }
             assert_eq!(read_text(&at(name), 100), None);

@@ -38,7 +38,7 @@ impl Bucket {
     ///
     /// # Errors
     /// A sentence, when the bucket does not exist or may not be used.
-    pub(crate) fn open(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Result<Self, String>, Status> {
+    pub(crate) fn open_bucket(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Result<Self, String>, Status> {
         let mut bucket = match Self::from_endpoint(endpoint, variables, deadlines) {
             Ok(bucket) => bucket,
             Err(why) => return Ok(Err(why)),

@@ -346,7 +346,7 @@ impl Inner {
             .filter_map(|blob| Some((*blob, self.names.get(function, blob)?)))
             .collect();
         let mut requested: BTreeSet<Name> = names.values().copied().collect();
-        let along = server.along.take(&requested);
+        let along = server.along.take_blobs(&requested);
         requested.retain(|name| !along.contains_key(name));
         self.account.count(|summary| {
             summary.blobs_down += along.len() as u64;
@@ -477,7 +477,7 @@ impl RemoteCache for Client {
         if !self.inner.writes() || !self.inner.line.is_up() {
             return Offered::Off;
         }
-        self.uploads.add(result, blobs)
+        self.uploads.offer_result(result, blobs)
     }
 
     fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {

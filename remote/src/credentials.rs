@@ -51,7 +51,7 @@ impl Credentials {
             if filled != *value {
                 found.secrets.push(filled.clone());
             }
-            found.add(name, &filled)?;
+            found.add_header(name, &filled)?;
         }
         // An unencrypted connection would show the secret to others.
         if !found.secrets.is_empty() && !is_private(&def.endpoint) {
@@ -62,10 +62,10 @@ impl Credentials {
 
     fn bearer(&mut self, token: &str) -> Result<(), String> {
         self.secrets.push(token.to_owned());
-        self.add("authorization", &format!("Bearer {token}"))
+        self.add_header("authorization", &format!("Bearer {token}"))
     }
 
-    fn add(&mut self, name: &str, value: &str) -> Result<(), String> {
+    fn add_header(&mut self, name: &str, value: &str) -> Result<(), String> {
         let name =
             MetadataKey::from_bytes(name.to_ascii_lowercase().as_bytes()).map_err(|_| "the name of a header cannot be sent".to_owned())?;
         let mut value = MetadataValue::try_from(value).map_err(|_| format!("the value of the header {name} cannot be sent"))?;
@@ -104,7 +104,7 @@ impl Credentials {
         for (name, values) in answer.headers {
             for value in values {
                 self.secrets.push(value.strip_prefix("Bearer ").unwrap_or(&value).to_owned());
-                self.add(&name, &value)?;
+                self.add_header(&name, &value)?;
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ impl Folder {
     ///
     /// # Errors
     /// A sentence, when the folder does not exist or cannot be created.
-    pub(crate) fn open(path: &Path, writes: bool) -> Result<Self, String> {
+    pub(crate) fn open_endpoint(path: &Path, writes: bool) -> Result<Self, String> {
         match fs::metadata(path) {
             Ok(found) if !found.is_dir() => return Err(format!("{} is a file, not a folder", path.display())),
             Err(error) if error.kind() == ErrorKind::NotFound && writes => {

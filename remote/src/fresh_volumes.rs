@@ -65,7 +65,7 @@ impl Fresh {
         }
     }
 
-    fn add(&mut self, digest: Digest, blob: Arc<[u8]>) {
+    fn add_blob(&mut self, digest: Digest, blob: Arc<[u8]>) {
         self.bytes += blob.len();
         self.volume.outputs.push(digest);
         self.blobs.push(blob);
@@ -106,7 +106,7 @@ pub(crate) fn each_fresh(
                 take(std::mem::replace(&mut fresh, Fresh::empty(bundled.kind)))?;
                 is_counted = false;
             }
-            fresh.add(*digest, blob);
+            fresh.add_blob(*digest, blob);
             if !std::mem::replace(&mut is_counted, true) {
                 // Without one of its outputs, the whole result is built again.
                 fresh.took_us = fresh.took_us.saturating_add(bundled.took_us);

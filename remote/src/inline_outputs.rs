@@ -66,7 +66,7 @@ impl Waiting {
     }
 
     /// Removes and returns those of the blobs that are kept.
-    pub fn take(&self, names: &BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
+    pub fn take_blobs(&self, names: &BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names.iter().filter_map(|name| waiting.remove_entry(name)).collect()
     }
@@ -127,7 +127,7 @@ mod tests {
         let waiting = Waiting::default();
         let name = FUNCTION.name(b"a");
         waiting.keep_blobs(HashMap::from([(name, b"a".to_vec())]));
-        assert_eq!(waiting.take(&BTreeSet::from([name])).len(), 1);
-        assert_eq!(waiting.take(&BTreeSet::from([name])).len(), 0);
+        assert_eq!(waiting.take_blobs(&BTreeSet::from([name])).len(), 1);
+        assert_eq!(waiting.take_blobs(&BTreeSet::from([name])).len(), 0);
     }
 }

@@ -209,8 +209,8 @@ fn is_serverless(endpoint: &str) -> bool {
 /// Opens the folder or bucket of an endpoint, or says why it cannot be used.
 fn open_objects(def: &RemoteDef, around: &Surroundings, writes: bool) -> Result<Result<ObjectCache, String>, Status> {
     let opened: Result<Arc<dyn Objects>, String> = match def.endpoint.strip_prefix("dir:") {
-        Some(path) => Folder::open(&around.folder.join(path), writes).map(|folder| Arc::new(folder) as _),
-        None => Bucket::open(&def.endpoint, &around.variables, &around.deadlines)?.map(|bucket| Arc::new(bucket) as _),
+        Some(path) => Folder::open_endpoint(&around.folder.join(path), writes).map(|folder| Arc::new(folder) as _),
+        None => Bucket::open_bucket(&def.endpoint, &around.variables, &around.deadlines)?.map(|bucket| Arc::new(bucket) as _),
     };
     Ok(opened.and_then(|objects| ObjectCache::of_instance(objects, &def.instance)))
 }

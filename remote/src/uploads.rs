@@ -47,9 +47,9 @@ impl Uploads {
     }
 
     /// Adds a result, unless too much is waiting already.
-    pub(crate) fn add(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
+    pub(crate) fn offer_result(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let running = thread.get_or_insert_with(|| self.run());
+        let running = thread.get_or_insert_with(|| self.upload_waiting());
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         let waiting = running.waits.bytes.load(Ordering::Relaxed);
         if waiting > 0 && waiting + bytes > WAITING {
@@ -63,7 +63,7 @@ impl Uploads {
         Offered::Queued
     }
 
-    fn run(&self) -> Running {
+    fn upload_waiting(&self) -> Running {
         let (sender, offers) = unbounded::<Offer>();
         let (end, ended) = unbounded::<()>();
         let waits: Arc<Waits> = Arc::default();

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs the stage; standard input is the connection to the supervisor.
-pub(crate) fn run() -> u8 {
+pub(crate) fn run_confined_stage() -> u8 {
     let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return 2;
     };
@@ -45,7 +45,7 @@ fn strict(spec: &Spec) -> Result<Report, String> {
     if spec.program.as_os_str().is_empty() {
         return Ok(Report::Ready);
     }
-    limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
+    limits::set_limits(&spec.limits).map_err(step("its limits cannot be set"))?;
     // The program runs as the same user: it must not inspect this process or act in its place.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| step("it cannot be kept from its watcher")(error.into()))?;
     // This first process of the namespace ignores most signals and inherits orphans, so the program runs in another process.
@@ -76,7 +76,7 @@ fn landlock(spec: &Spec) -> Result<Report, String> {
     if spec.program.as_os_str().is_empty() {
         return Ok(Report::Ready);
     }
-    limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
+    limits::set_limits(&spec.limits).map_err(step("its limits cannot be set"))?;
     if !is_program(&spec.program) {
         return Ok(Report::NotStarted(Errno::NOEXEC.raw_os_error()));
     }

@@ -43,8 +43,8 @@ pub fn run_stage_if_asked(mut arguments: impl Iterator<Item = OsString>) -> Opti
     }
     #[cfg(target_os = "linux")]
     match arguments.next().as_ref().and_then(|stage| stage.to_str()) {
-        Some("supervise") => return Some(supervise::run()),
-        Some("confine") => return Some(confine::run()),
+        Some("supervise") => return Some(supervise::run_supervisor()),
+        Some("confine") => return Some(confine::run_confined_stage()),
         _ => {}
     }
     Some(2)

@@ -5,7 +5,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
 /// Sets the limits of this process. Never raises an existing limit.
-pub(crate) fn take(limits: &Limits) -> io::Result<()> {
+pub(crate) fn set_limits(limits: &Limits) -> io::Result<()> {
     let wanted = [
         (Resource::As, limits.memory),
         (Resource::Cpu, limits.cpu),

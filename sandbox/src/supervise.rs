@@ -20,7 +20,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 /// Runs the stage; standard input is the connection to the caller.
-pub(crate) fn run() -> u8 {
+pub(crate) fn run_supervisor() -> u8 {
     let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return 2;
     };

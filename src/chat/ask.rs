@@ -98,7 +98,7 @@ impl Method for Turn {
         desk.ask(self.asking.clone());
         let cancel = desk.context.cancel();
         let label = format!("//conversations/{}:answer", self.conversation);
-        let (_, session) = desk.open()?;
+        let (_, session) = desk.open_to_build()?;
         let mut params = Params::new();
         params.insert("model".to_owned(), self.model.as_str().into());
         let turns = Input::of("turns", converse::encode(&self.turns));
@@ -180,7 +180,7 @@ impl Method for EndRound {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Named, Failed> {
         let names = desk.names()?;
         let known = desk.index(&names)?;
-        let root = desk.open()?.0.root.clone();
+        let root = desk.open_to_build()?.0.root.clone();
         let found = mentions(&self.answer, &known.index);
         let named = |of: fn(&Mention) -> &Vec<String>| -> Vec<String> {
             let all: BTreeSet<&String> = found.iter().flat_map(of).collect();
@@ -228,7 +228,7 @@ impl Method for Complete {
         let candidates = match self.file {
             false => complete::symbols(&desk.names()?.symbols, &self.typed),
             true => {
-                let (_, session) = desk.open()?;
+                let (_, session) = desk.open_to_build()?;
                 let files: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
                 complete::files(files.iter().map(String::as_str), &self.typed)
             }

@@ -25,13 +25,13 @@ use workbench::chat::transcript::{Transcript, latest};
 use workbench::checkout::{self, Held};
 
 /// Runs `cortex chat`.
-pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
+pub fn run_chat(context: &Context, args: &ChatArgs) -> Outcome {
     let mut talk = open_conversation(context, args)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if is_terminal && args.question.is_none() && !context.json() {
-        return session::run(context, talk);
+        return session::run_conversation(context, talk);
     }
-    plain::run(context, &mut talk, args.question.as_deref())
+    plain::answer_plainly(context, &mut talk, args.question.as_deref())
 }
 
 /// Opens the conversation that the flags name. Reports errors of manifest and store at once.

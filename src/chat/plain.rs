@@ -17,7 +17,7 @@ use std::sync::Arc;
 const LONGEST: u64 = 64 << 10;
 
 /// Answers `question`, or the one on standard input.
-pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcome {
+pub fn answer_plainly(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcome {
     let question = match question {
         Some(question) => question.to_owned(),
         None => read_line()?,

@@ -87,7 +87,7 @@ struct Candidates {
 }
 
 /// Runs a conversation until the person leaves.
-pub fn run(context: &Context, talk: Talk) -> Outcome {
+pub fn run_conversation(context: &Context, talk: Talk) -> Outcome {
     let (news, hears) = channel();
     let host = talk.host.clone();
     let mut screen = Screen::new(context.out, &talk);
@@ -246,7 +246,7 @@ impl Screen {
                         }
                     }
                     None => {
-                        self.input.take();
+                        self.input.take_text();
                         self.candidates = None;
                     }
                 },
@@ -256,7 +256,7 @@ impl Screen {
                     }
                 }
                 News::Key(Key::Submit) => {
-                    let line = self.input.take().trim().to_owned();
+                    let line = self.input.take_text().trim().to_owned();
                     self.candidates = None;
                     if line == "/quit" {
                         if ends_at_once(&running, &mut leaves) {

@@ -283,7 +283,7 @@ impl Talk {
             proposal: &mut self.transcript.proposal,
         };
         let run = |call| {
-            let found = tools.run(call);
+            let found = tools.run_tool_call(call);
             tell(Event::Looks(found.line));
             found.diff.into_iter().for_each(|diff| tell(Event::Preview(diff)));
             found.shown

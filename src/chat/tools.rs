@@ -120,7 +120,7 @@ pub struct Tools<'t> {
 
 impl Tools<'_> {
     /// Runs one call.
-    pub fn run(&mut self, call: &Result<Call, String>) -> ToolResult {
+    pub fn run_tool_call(&mut self, call: &Result<Call, String>) -> ToolResult {
         let (label, found) = match call {
             Err(why) => ("a call that cannot be read".to_owned(), Err(why.clone())),
             Ok(call) => (call_line(call), self.answer(call)),

@@ -38,7 +38,7 @@ fn is_plain(context: &Context, args: &BuildArgs) -> bool {
 }
 
 /// Runs `cortex build`.
-pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
+pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
     let is_default = args.patterns.is_empty();
     let mut request = Request {

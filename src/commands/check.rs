@@ -8,7 +8,7 @@ use engine::manifest::SCHEMA;
 use std::io::Write as _;
 
 /// Runs `cortex check`.
-pub fn run(context: &Context, args: &CheckArgs) -> Outcome {
+pub fn run_check(context: &Context, args: &CheckArgs) -> Outcome {
     if args.schema {
         return show::outcome_of_write(write!(context.stdout(), "{SCHEMA}"));
     }

@@ -9,7 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::io::Write as _;
 
 /// Runs `cortex clean`. Locks the checkout, so that no build writes these files meanwhile.
-pub fn run(context: &Context) -> Outcome {
+pub fn run_clean(context: &Context) -> Outcome {
     let workspace = context.building("clean")?;
     let removed = workbench::clean::clean(&workspace.root).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_WRITE, format!(".cortex/out cannot be deleted: {error}"));

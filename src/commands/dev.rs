@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Runs `cortex dev`.
-pub fn run(context: &Context, command: &DevCommand) -> Outcome {
+pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
     match command {
-        DevCommand::Facts => facts::run(context),
+        DevCommand::Facts => facts::run_facts(context),
         DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::render::codes::page())),
         DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::methods::reference::page())),
         DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::page())),

@@ -17,7 +17,7 @@ use workbench::editor::{self, EditError};
 use workbench::status::target_status;
 
 /// Runs it.
-pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
+pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

@@ -28,7 +28,7 @@ impl Entrance {
     ///
     /// # Errors
     /// When a flag is wrong, the address is in use, or the token cannot be read or written.
-    pub fn open(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
+    pub fn bind_address(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
         if let Some(wrong) = args.allow_origin.iter().find(|origin| !gate::is_origin(origin)) {
             let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is no origin of a page").found(wrong.as_str());
             return Err(Failed::new(

@@ -13,7 +13,7 @@ use std::io::Write;
 use workbench::scip_export::export;
 
 /// Runs `cortex export`.
-pub fn run(context: &Context, command: &ExportCommand) -> Outcome {
+pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
     let ExportCommand::Scip { out, project_root } = command;
     if !project_root.contains("://") {
         let why = Diagnostic::error(ErrorCode::E_USAGE, "the project root is no URI").found(project_root);

@@ -11,7 +11,7 @@ use std::io::Write;
 use workbench::facts::TARGETS;
 
 /// Runs `cortex dev facts`.
-pub fn run(context: &Context) -> Outcome {
+pub fn run_facts(context: &Context) -> Outcome {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

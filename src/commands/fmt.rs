@@ -12,7 +12,7 @@ use workbench::location::MANIFEST;
 use workbench::manifest_format::formatted;
 
 /// Runs `cortex fmt`. With `--check`, writes nothing and exits with 1 if the manifest is not formatted.
-pub fn run(context: &Context, args: &FmtArgs) -> Outcome {
+pub fn run_fmt(context: &Context, args: &FmtArgs) -> Outcome {
     let workspace = context.workspace("fmt")?;
     // Report errors of the manifest as a build does; an unusable manifest is not changed.
     workspace.manifest()?;

@@ -20,7 +20,7 @@ use workbench::garbage::{self, GarbageError, Options};
 use workbench::locks::Hold;
 
 /// Runs `cortex gc`.
-pub fn run(context: &Context, args: &GcArgs) -> Outcome {
+pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
     if !args.dry_run {
         if let Some(folder) = context.disk_folder("gc")? {
             DiskStore::refuse_second_collection(&folder)?;

@@ -122,7 +122,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 const LINE: usize = 80;
 
 /// Runs `cortex help`.
-pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
+pub fn run_help(context: &Context, args: &HelpArgs) -> Outcome {
     pages::text_only(context, "help pages are text")?;
     if let [topic] = &args.topic[..]
         && let Some(code) = ErrorCode::parse(topic)

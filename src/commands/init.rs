@@ -13,7 +13,7 @@ use workbench::code_survey::CodeSurvey;
 use workbench::init::{InitError, init};
 
 /// Runs `cortex init`.
-pub fn run(context: &Context, args: &InitArgs) -> Outcome {
+pub fn run_init(context: &Context, args: &InitArgs) -> Outcome {
     let found = init(&context.global.directory, args.force).map_err(|error| match &error {
         InitError::Exists(_) => Failed::new(
             Code::Usage,

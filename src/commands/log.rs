@@ -8,7 +8,7 @@ use std::io::Write;
 use workbench::builds::log;
 
 /// Runs `cortex log`. Reads neither manifest nor sources.
-pub fn run(context: &Context, args: &LogArgs) -> Outcome {
+pub fn run_log(context: &Context, args: &LogArgs) -> Outcome {
     let workspace = context.workspace("log")?;
     let mut found = log(&*workspace.engine.store, workspace.engine.view)?;
     let surplus = found.len().saturating_sub(usize::try_from(args.count).unwrap_or(usize::MAX));

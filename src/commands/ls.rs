@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// Runs `cortex ls`.
-pub fn run(context: &Context, args: &LsArgs) -> Outcome {
+pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
     let workspace = context.workspace("ls")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

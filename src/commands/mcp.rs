@@ -17,9 +17,9 @@ use engine::values::diagnostic::Diagnostic;
 use std::sync::Arc;
 
 /// Runs `cortex mcp`. Standard output belongs to the protocol; messages for people go to standard error.
-pub fn run(context: &Context, args: &McpArgs) -> Outcome {
+pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
     if let Some(McpCommand::Install(args)) = &args.command {
-        return super::mcp_install::run(context, args);
+        return super::mcp_install::run_mcp_install(context, args);
     }
     // Report errors of manifest and store now, not to the first client.
     let can = Can::from_manifest(&*context.workspace("mcp")?.manifest()?);
@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     let served = match args.http.http {
         #[cfg(feature = "http")]
         Some(at) => {
-            let entrance = Entrance::open(context, &args.http, at)?;
+            let entrance = Entrance::bind_address(context, &args.http, at)?;
             let (listener, gate) = entrance.announce("mcp");
             let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
             http::listen(server, listener, gate, &stop)

@@ -20,7 +20,7 @@ use workbench::edit::state::Status;
 use workbench::mcp_clients::{Client, GUIDE, guided};
 
 /// Shows the change, and writes it once it is confirmed.
-pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
+pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     let root = context.workspace("mcp install")?.root.clone();
     context.close();
     let disk = Disk::new(&root);

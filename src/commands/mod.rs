@@ -45,14 +45,14 @@ use crate::exit::Code;
 use std::process::ExitCode;
 
 /// Runs the command and reports its failure, if it fails.
-pub fn run(cli: Cli) -> ExitCode {
+pub fn run_cli(cli: Cli) -> ExitCode {
     let mut context = Context::new(cli.global);
     if let Err(failed) = context.change_directory() {
         context.say_why(&failed);
         return failed.code.into();
     }
     let Some(command) = &cli.command else {
-        return report_outcome(&context, next::run(&context));
+        return report_outcome(&context, next::run_next(&context));
     };
     let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {
@@ -60,37 +60,37 @@ pub fn run(cli: Cli) -> ExitCode {
         _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => {
             Err(crate::methods::command::not_drawn())
         }
-        Command::Method(call) => crate::methods::command::run(&context, call),
-        Command::Init(args) => init::run(&context, args),
-        Command::Build(args) => build::run(&context, args),
-        Command::Show(args) => show::run(&context, args),
-        Command::Log(args) => log::run(&context, args),
-        Command::Prompt(args) => prompt::run(&context, args),
-        Command::Regenerate(args) => regenerate::run(&context, args),
-        Command::EditOutput(args) => edit_output::run(&context, args),
-        Command::Watch(args) => watch::run(&context, args),
-        Command::Serve(args) => serve::run(&context, args),
-        Command::Mcp(args) => mcp::run(&context, args),
-        Command::Chat(args) => crate::chat::run(&context, args),
-        Command::Gc(args) => gc::run(&context, args),
-        Command::Report(args) => report::run(&context, args),
-        Command::Export(args) => export::run(&context, &args.command),
-        Command::Warm(args) => warm::run(&context, args),
-        Command::Remote(args) => remote_cache::run(&context, &args.command),
-        Command::Store(args) => store::run(&context, &args.command),
+        Command::Method(call) => crate::methods::command::run_method(&context, call),
+        Command::Init(args) => init::run_init(&context, args),
+        Command::Build(args) => build::run_build(&context, args),
+        Command::Show(args) => show::run_show(&context, args),
+        Command::Log(args) => log::run_log(&context, args),
+        Command::Prompt(args) => prompt::run_prompt(&context, args),
+        Command::Regenerate(args) => regenerate::run_regenerate(&context, args),
+        Command::EditOutput(args) => edit_output::run_edit_output(&context, args),
+        Command::Watch(args) => watch::run_watch(&context, args),
+        Command::Serve(args) => serve::run_serve(&context, args),
+        Command::Mcp(args) => mcp::run_mcp(&context, args),
+        Command::Chat(args) => crate::chat::run_chat(&context, args),
+        Command::Gc(args) => gc::run_gc(&context, args),
+        Command::Report(args) => report::run_report(&context, args),
+        Command::Export(args) => export::run_export(&context, &args.command),
+        Command::Warm(args) => warm::run_warm(&context, args),
+        Command::Remote(args) => remote_cache::run_remote_cache(&context, &args.command),
+        Command::Store(args) => store::run_store(&context, &args.command),
         Command::PinVersion(args) => pin::pin(&context, args),
-        Command::Trust(args) => trust::run(&context, args),
+        Command::Trust(args) => trust::run_trust(&context, args),
         Command::UnpinVersion(args) => pin::unpin(&context, args),
-        Command::Rules(args) => rules::run(&context, args),
-        Command::Ls(args) => ls::run(&context, args),
-        Command::Check(args) => check::run(&context, args),
-        Command::Fmt(args) => fmt::run(&context, args),
-        Command::Clean => clean::run(&context),
-        Command::Help(args) => help::run(&context, args),
+        Command::Rules(args) => rules::run_rules(&context, args),
+        Command::Ls(args) => ls::run_ls(&context, args),
+        Command::Check(args) => check::run_check(&context, args),
+        Command::Fmt(args) => fmt::run_fmt(&context, args),
+        Command::Clean => clean::run_clean(&context),
+        Command::Help(args) => help::run_help(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),
-        Command::ProduceShard(args) => produce_shard::run(args),
-        Command::Dev(args) => dev::run(&context, &args.command),
+        Command::ProduceShard(args) => produce_shard::run_produce_shard(args),
+        Command::Dev(args) => dev::run_dev(&context, &args.command),
     };
     // After a signal, skip automatic gc.
     let code = outcome.as_ref().map_or_else(|failed| failed.code, |code| *code);

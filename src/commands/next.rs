@@ -35,7 +35,7 @@ struct Place {
 }
 
 /// Runs `cortex` without a command.
-pub fn run(context: &Context) -> Outcome {
+pub fn run_next(context: &Context) -> Outcome {
     let here = std::env::current_dir().ok();
     let place = match here.and_then(|here| workbench::location::find_root(&here)) {
         Some(_) => workspace(context)?,

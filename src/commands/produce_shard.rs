@@ -13,7 +13,7 @@ use std::sync::Arc;
 use workbench::workspace::registry;
 
 /// Builds the outputs that the shard asks for.
-pub fn run(args: &ProduceShardArgs) -> Outcome {
+pub fn run_produce_shard(args: &ProduceShardArgs) -> Outcome {
     let trouble = |what: &str, error: io::Error| {
         let why = Diagnostic::error(ErrorCode::E_IO, format!("{what}: {error}"));
         Failed::new(

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 /// Runs `cortex prompt`.
-pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
+pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);

@@ -15,7 +15,7 @@ use std::time::Instant;
 use workbench::work::is_answered_by_agent;
 
 /// Runs `cortex regenerate`.
-pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
+pub fn run_regenerate(context: &Context, args: &RegenerateArgs) -> Outcome {
     let start = Instant::now();
     let workspace = context.asking("regenerate", &args.asking)?;
     let mut session = workspace.session()?;

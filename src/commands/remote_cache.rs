@@ -11,7 +11,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 
 /// Runs `cortex remote`.
-pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
+pub fn run_remote_cache(context: &Context, command: &RemoteCommand) -> Outcome {
     match command {
         #[cfg(feature = "remote")]
         RemoteCommand::Ping => crate::remote_client::ping(context),
@@ -70,7 +70,7 @@ fn stats(context: &Context, since: Option<Since>) -> Outcome {
     let since = since.map_or(0, |since| since.at(engine.world.now_secs()));
     let days = exchange::days(&*engine.store, engine.view, since)?;
     let mut all = Exchanged::default();
-    days.iter().for_each(|(_, day)| all.add(day));
+    days.iter().for_each(|(_, day)| all.add_exchange(day));
     let hit_rate = hit_rate(all.hits, all.misses);
     let text = if context.json() {
         let row = |(day, figures): &(u64, Exchanged)| {

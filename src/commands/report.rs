@@ -9,7 +9,7 @@ use std::io::Write;
 use workbench::report::Report;
 
 /// Runs `cortex report`.
-pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
+pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
     let workspace = context.workspace("report")?;
     let near = args
         .near

@@ -11,7 +11,7 @@ use producers::rulesets::{NAMES, text};
 use std::io::Write;
 
 /// Runs `cortex rules`.
-pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
+pub fn run_rules(context: &Context, args: &RulesArgs) -> Outcome {
     let mut out = context.stdout();
     match &args.command {
         None | Some(RulesCommand::List) if context.json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!(NAMES))),

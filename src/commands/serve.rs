@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs `cortex serve`.
-pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
+pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
     if args.status {
         return status(context);
     }
@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     let socket = Socket::bind(&path).map_err(|error| socket_error(&path, error))?;
     #[cfg(feature = "http")]
     if let Some(at) = args.http.http {
-        return page.serve(context, Entrance::open(context, &args.http, at)?, host, &socket, &stop);
+        return page.serve(context, Entrance::bind_address(context, &args.http, at)?, host, &socket, &stop);
     }
     // The service runs even if this line cannot be written.
     let _ = match context.json() {

@@ -21,7 +21,7 @@ use workbench::builds::files_behind;
 use workbench::status::target_status;
 
 /// Runs `cortex show`.
-pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
+pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
     let workspace = match args.allow_stale || args.rejected {
         true => context.workspace("show")?,
         false if args.refresh => context.asking("show", &args.asking)?,

@@ -18,7 +18,7 @@ use workbench::care;
 use workbench::handing::{self, HandingError};
 
 /// Runs `cortex store`.
-pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
+pub fn run_store(context: &Context, command: &StoreCommand) -> Outcome {
     match command {
         StoreCommand::Verify { repair } => verify(context, *repair),
         StoreCommand::Stats => stats(context),
@@ -135,7 +135,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     let why = |error| handing_failure(error, file, "read");
-    let parcel = parcel::open(file).map_err(|error| why(error.into()))?;
+    let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
     // Creates the store if it does not exist: such files are made to fill an empty one.
     let workspace = context.workspace("store import")?;
     let done = handing::import(&*workspace.engine.store, parcel, paid, gc::now()).map_err(why)?;

@@ -17,7 +17,7 @@ use workbench::trust::{Trusted, Waiting, foreign_owner, waiting};
 const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "credential_helper"];
 
 /// Shows the programs and destinations, and trusts them unless `--list` is given.
-pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
+pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
     let programs = waiting(&manifest);

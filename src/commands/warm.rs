@@ -26,7 +26,7 @@ use workbench::workspace::Workspace;
 const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to make them here";
 
 /// Runs `cortex warm`.
-pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
+pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     let start = Instant::now();
     let request = Request {
         list: true,

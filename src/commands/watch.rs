@@ -73,7 +73,7 @@ struct Watching<'a> {
 }
 
 /// Runs `cortex watch`.
-pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
+pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;

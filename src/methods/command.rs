@@ -153,7 +153,7 @@ fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
 }
 
 /// Runs a method, here or in the service of the checkout, and prints its answer.
-pub fn run(context: &Context, call: &Call) -> Outcome {
+pub fn run_method(context: &Context, call: &Call) -> Outcome {
     let entry = &METHODS[call.at];
     if context.overlay().is_some() && !entry.within {
         return Err(not_within());

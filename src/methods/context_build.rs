@@ -308,7 +308,7 @@ impl Build {
         if !found.iter().any(Mention::may_be_file) {
             return Ok(found);
         }
-        let (_, session) = desk.open()?;
+        let (_, session) = desk.open_to_build()?;
         let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
         let names = possible(&self.query).into_iter().map(|name| name.replace('\\', "/"));
         let is_there = |name: String| Some(tails(&name).find(|tail| root.join(tail).is_file())?.to_owned());
@@ -549,7 +549,7 @@ fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Re
         return Ok(Vec::new());
     }
     let store = desk.context.store_folder();
-    let (workspace, session) = desk.open()?;
+    let (workspace, session) = desk.open_to_build()?;
     let place = Place {
         root,
         store: store.as_deref(),

@@ -81,7 +81,7 @@ impl Method for Duplicates {
         let table = vectors(desk)?;
         let names = desk.names()?;
         let is_meant = |key: &str| names.symbols.find(key).is_some() && (self.generated || !names.symbols.is_generated(key));
-        let vectors = Vectors::open(&table.bytes, is_meant).unwrap_or_else(Vectors::none);
+        let vectors = Vectors::from_table(&table.bytes, is_meant).unwrap_or_else(Vectors::none);
         let pairs = vectors.pairs(self.least);
         let shown = pairs.iter().take(self.limit).map(|pair| Alike {
             likeness: to_two_digits(pair.likeness),

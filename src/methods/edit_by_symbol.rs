@@ -200,7 +200,7 @@ pub(super) fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String
     let disk = Disk::new(&window::root(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
     requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
-    let world = desk.open()?.0.engine.world.clone();
+    let world = desk.open_to_build()?.0.engine.world.clone();
     let read = world.read_at_most(&path, LARGEST).ok();
     match read.and_then(|bytes| decode(&bytes).ok()) {
         Some((text, _)) => Ok((path, text)),
@@ -234,7 +234,7 @@ fn saved(
     also: impl FnOnce(&mut Desk<'_>, &Names) -> Result<Result<(), InTheWay>, Failed>,
 ) -> Result<Response, Failed> {
     let (before, world) = to.plan_in(desk, Edit::NAME, |desk| {
-        Ok((Bound::read(desk)?, desk.open()?.0.engine.world.clone()))
+        Ok((Bound::read(desk)?, desk.open_to_build()?.0.engine.world.clone()))
     })?;
     let read = |path: &str| match files.iter().find(|file| file.path == path) {
         Some(file) => file.after.clone(),

@@ -113,7 +113,7 @@ pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewr
             after: file.after.clone().unwrap_or_default(),
         })
         .collect();
-    let world = inside.open()?.0.engine.world.clone();
+    let world = inside.open_to_build()?.0.engine.world.clone();
     let lost = lost_names(inside, symbols, &*world, &files)?.lost;
     Ok(match lost.is_empty() {
         true => Ok(()),
@@ -149,7 +149,7 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
     // What cannot be told is not: the edit is done all the same.
     look_in(desk, Edit::NAME, id, |inside| {
         let names = inside.names()?;
-        let world = inside.open()?.0.engine.world.clone();
+        let world = inside.open_to_build()?.0.engine.world.clone();
         lost_names(inside, &names.symbols, &*world, &files)
     })
     .ok()

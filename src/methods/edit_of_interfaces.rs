@@ -86,7 +86,7 @@ impl SymbolEdit<'_> {
         );
         let (planned, key, owed) = self.to.plan_in(desk, Edit::NAME, |desk| self.plan_stubs(desk, &rewriting))?;
         self.saved_if(desk, &rewriting, planned, |inside, names| {
-            let world: Arc<dyn World> = inside.open()?.0.engine.world.clone();
+            let world: Arc<dyn World> = inside.open_to_build()?.0.engine.world.clone();
             Ok(still_owed(&debts(inside, &names.symbols, &*world, &key)?, &owed))
         })
     }
@@ -103,7 +103,7 @@ impl SymbolEdit<'_> {
                 "name the type that has the bases",
             ));
         }
-        let world: Arc<dyn World> = desk.open()?.0.engine.world.clone();
+        let world: Arc<dyn World> = desk.open_to_build()?.0.engine.world.clone();
         let found = debts(desk, symbols, &*world, of.key())?;
         if !found.unknown.is_empty() {
             let way = found.unknown.into_iter().map(|why| format!("{}: {why}", of.path));

@@ -100,7 +100,7 @@ impl SymbolEdit<'_> {
         if !target.ends_with(".cs") {
             return Err(refused(&format!("{target} is no file of C#"), "name one that ends in .cs"));
         }
-        let world = desk.open()?.0.engine.world.clone();
+        let world = desk.open_to_build()?.0.engine.world.clone();
         let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root(desk)?.join(&target).exists();
         match is_there {
             true => Err(refused(

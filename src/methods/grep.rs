@@ -84,7 +84,7 @@ impl Method for Grep {
             word: self.word,
         };
         let matcher = query.matcher()?;
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         let world = workspace.engine.world.clone();
         let files = session.sources.files().into_iter().map(|(path, _)| path);
         let files: Vec<String> = files.filter(|path| self.is_within(path)).collect();

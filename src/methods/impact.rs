@@ -270,7 +270,7 @@ impl ImpactOf {
             }
             (None, true) => {
                 let root = root(desk)?;
-                let (workspace, session) = desk.open()?;
+                let (workspace, session) = desk.open_to_build()?;
                 let world = workspace.engine.world.clone();
                 let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
                 let lines = changed_lines(&root, &*world, &sources);

@@ -187,7 +187,7 @@ fn candidates_of(report: &Report) -> Vec<Candidate> {
 impl Investigate {
     fn look_into(&self, desk: &mut Desk<'_>, question: &str, operation: &mut Operation) -> Result<InvestigateAnswer, Failed> {
         let context = desk.context;
-        let root = desk.open()?.0.root.clone();
+        let root = desk.open_to_build()?.0.root.clone();
         let step = |operation: &mut Operation, state: State, event: String| record_progress(context, &root, operation, state, event);
         step(operation, State::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
         // Names are looked up in the index of types.
@@ -198,7 +198,7 @@ impl Investigate {
         }
         let report = desk.outputs(&patterns, true)?;
         let candidates = candidates_of(&report);
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
         let material = gather(session, question, candidates, self.budget, &withheld)?;
         let stale = stale(session, &material)?;
@@ -360,7 +360,7 @@ fn resolve_scope(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed
         // A text that is not a label may be a name.
         if let Ok(patterns) = build::patterns(std::slice::from_ref(&pattern))
             && !desk
-                .open()?
+                .open_to_build()?
                 .1
                 .survey(patterns.patterns(), Reach::Named)?
                 .targets

@@ -104,10 +104,16 @@ impl Method for Get {
         desk.ask(self.asking.clone());
         let patterns = build::patterns(std::slice::from_ref(&self.label))?;
         // The targets of a set are known only after its build.
-        if !desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.unknown.is_empty() {
+        if !desk
+            .open_to_build()?
+            .1
+            .survey(patterns.patterns(), Reach::Named)?
+            .unknown
+            .is_empty()
+        {
             desk.settle_free(&self.label)?;
         }
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         if !self.params.is_empty() {
             let params = self.params.iter().map(|text| parameter(text)).collect::<Result<_, _>>()?;
             let label = names::one_label(session, &self.label, "given")?;

@@ -115,7 +115,7 @@ impl Method for Outline {
         let context = desk.context;
         if self.last_good {
             let labels: Vec<String> = self.symbols.iter().map(|symbol| outline_label(symbol)).collect();
-            let (_, session) = desk.open()?;
+            let (_, session) = desk.open_to_build()?;
             for label in &labels {
                 let found = last_good::find(context, session, Self::NAME, label)?;
                 shown.push((found.label, found.bytes.to_vec()));
@@ -128,7 +128,7 @@ impl Method for Outline {
                 let made = report.roots.iter().zip(&report.outputs);
                 shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
             }
-            let (_, session) = desk.open()?;
+            let (_, session) = desk.open_to_build()?;
             last_good::remark(context, session, Self::NAME, shown.iter().map(|(label, _)| label.as_str()))?;
         }
         let mut outlines = Vec::with_capacity(shown.len());
@@ -226,19 +226,24 @@ impl Outline {
                 continue;
             }
             if is_path(symbol)
-                && let Some(why) = unread_file(desk.open()?.1, symbol)
+                && let Some(why) = unread_file(desk.open_to_build()?.1, symbol)
             {
                 return Err(why);
             }
             let label = outline_label(symbol);
             let known = match build::patterns(std::slice::from_ref(&label)) {
-                Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
+                Ok(patterns) => desk
+                    .open_to_build()?
+                    .1
+                    .survey(patterns.patterns(), Reach::Named)?
+                    .refused
+                    .is_empty(),
                 Err(failed) if symbol.starts_with("//") => return Err(failed),
                 Err(_) => false,
             };
             if !known && symbol.starts_with("//") {
                 let context = desk.context;
-                let (workspace, session) = desk.open()?;
+                let (workspace, session) = desk.open_to_build()?;
                 last_good::remark_missing(context, workspace, session, Some(Self::NAME), &label)?;
             }
             if known || symbol.starts_with("//") {
@@ -248,7 +253,7 @@ impl Outline {
             let names = desk.names()?;
             match container(desk, &names, symbol)? {
                 Some(found) => containers.push(found),
-                None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open()?.1, symbol)),
+                None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open_to_build()?.1, symbol)),
                 None => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
             }
         }

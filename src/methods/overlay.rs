@@ -66,7 +66,7 @@ impl Method for Open {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("expires: {why}"));
             Failed::new(Code::Usage, why.hint("write a time such as 12h, 7d or 4w"))
         })?;
-        let (overlay, new) = record::open(&files(desk)?, &self.name, lifetime, now())?;
+        let (overlay, new) = record::open_or_continue(&files(desk)?, &self.name, lifetime, now())?;
         Ok(Opened {
             name: self.name.clone(),
             new,

@@ -64,7 +64,7 @@ impl Method for Build {
         let request = default_request(&self.patterns)?;
         desk.context.use_overlay(&self.name);
         let context = desk.context;
-        let (_, session) = desk.open()?;
+        let (_, session) = desk.open_to_build()?;
         let report = build(context, session, &request)?;
         fail_if_nothing_matched(&report)?;
         desk.worsen(code(&report));
@@ -261,7 +261,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     request.options.keep_going = true;
     desk.context.use_overlay(name);
     let context = desk.context;
-    let (workspace, session) = desk.open()?;
+    let (workspace, session) = desk.open_to_build()?;
     let asks = workbench::paid::any(&workspace.definition()?.manifest, &workspace.engine.registry);
     (request.options.dry_run, request.options.price) = (!asks, asks);
     request.list = true;

@@ -130,7 +130,7 @@ impl Method for Build {
 
 /// Notes the present names of types that the filter calls by former names, which match nothing.
 fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, Failed> {
-    let packs = packs::list_packs(desk.open()?.0)?;
+    let packs = packs::list_packs(desk.open_to_build()?.0)?;
     let Some(Ok(filter)) = packs
         .iter()
         .find(|pack| pack.name == name)
@@ -138,7 +138,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
     else {
         return Ok(state);
     };
-    let tags = packs::tags(desk.open()?.0)?;
+    let tags = packs::tags(desk.open_to_build()?.0)?;
     let names = desk.names()?;
     let called: BTreeSet<&str> = filter
         .primaries
@@ -213,7 +213,7 @@ impl From<producers::csharp::pack::form::LeftOut> for LeftOut {
 /// # Errors
 /// When no pack has the name; the error lists similar ones.
 pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
-    let known = packs::list_packs(desk.open()?.0)?;
+    let known = packs::list_packs(desk.open_to_build()?.0)?;
     if !known.iter().any(|pack| pack.name == name) {
         let near = nearest(name, known.iter().map(|pack| pack.name.as_str()), 5);
         let hint = match near.first() {

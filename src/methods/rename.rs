@@ -142,7 +142,7 @@ impl RenameSubject {
         let (candidate, _) = resolve_for_edit(desk, &names, symbol)?;
         let gaps = desk.health()?.gaps();
         let flawed = names.flaws.keys().cloned().collect();
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         Ok(Self {
             names,
             candidate,

@@ -166,7 +166,7 @@ impl Search {
         let table = vectors(desk)?;
         let names = desk.names()?;
         let is_known = |key: &str| names.symbols.find(key).is_some();
-        let vectors = Vectors::open(&table.bytes, is_known).unwrap_or_else(Vectors::none);
+        let vectors = Vectors::from_table(&table.bytes, is_known).unwrap_or_else(Vectors::none);
         let mut wanted = vector_of(desk, &self.query, false)?;
         let mut near = vectors.nearest(&wanted.vector);
         if near.is_none() && wanted.is_filed {

@@ -62,7 +62,7 @@ fn describe_state(desk: &mut Desk<'_>, label: &str, status: &NodeStatus, last_er
         _ if status.state == NodeState::Generating => "a build asks a model for it now".to_owned(),
         (Some(error), Some(Wait::Target(_))) => format!("{error}; --refresh tries again"),
         (Some(error), _) => format!("the last try failed: {error}; --refresh tries again"),
-        _ if workbench::work::is_answered_by_agent(desk.open()?.1, label) => {
+        _ if workbench::work::is_answered_by_agent(desk.open_to_build()?.1, label) => {
             "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
         }
         (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
@@ -106,7 +106,12 @@ impl Method for SemanticOf {
         let is_in_index = (is_wild(&symbol) || symbol.contains('#')) && !symbol.starts_with("//");
         let known = match build::patterns(std::slice::from_ref(&text)) {
             _ if is_in_index => false,
-            Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
+            Ok(patterns) => desk
+                .open_to_build()?
+                .1
+                .survey(patterns.patterns(), Reach::Named)?
+                .refused
+                .is_empty(),
             Err(failed) if symbol.starts_with("//") => return Err(failed),
             Err(_) => false,
         };
@@ -115,7 +120,7 @@ impl Method for SemanticOf {
             false => one_by_name(desk, "show", &symbol, "semantic")?,
         };
         let label = expanded_label(desk, &text)?;
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         let paid = workbench::paid::is_paid(session, &label);
         if !paid && !label.ends_with(SUMMARY) {
             return Err(no_summary(&label));
@@ -123,10 +128,10 @@ impl Method for SemanticOf {
         let mut status = target_status(&workspace.root, session, &label)?;
         if paid && !self.refresh && matches!(status.state, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending) {
             desk.settle_free(&label)?;
-            let (workspace, session) = desk.open()?;
+            let (workspace, session) = desk.open_to_build()?;
             status = target_status(&workspace.root, session, &label)?;
         }
-        let (_, session) = desk.open()?;
+        let (_, session) = desk.open_to_build()?;
         if paid && !self.refresh && status.state != NodeState::Current {
             let shown = match session.last(&label)? {
                 Some(_) => Some(show::as_it_is(context, session, &label, true)?),
@@ -173,14 +178,14 @@ fn expanded_label(desk: &mut Desk<'_>, text: &str) -> Result<String, Failed> {
         .strip_prefix("//types/")
         .and_then(|rest| rest.strip_suffix(SUMMARY)?.split_once('#'));
     let Some((key, member)) = of_member else {
-        return names::one_label(desk.open()?.1, text, "shown");
+        return names::one_label(desk.open_to_build()?.1, text, "shown");
     };
     let outline = build::patterns(&[format!("//types/{key}#{member}:outline")])?;
     // The members of a type are known only once it was analysed.
-    if !desk.open()?.1.survey(outline.patterns(), Reach::Named)?.unknown.is_empty() {
+    if !desk.open_to_build()?.1.survey(outline.patterns(), Reach::Named)?.unknown.is_empty() {
         desk.outputs(&[format!("//types/{key}:members")], true)?;
     }
-    let session = desk.open()?.1;
+    let session = desk.open_to_build()?.1;
     match names::one_label(session, text, "shown") {
         Err(failed) if failed.diagnostics.iter().any(|why| why.code == ErrorCode::E_NO_TARGET) => {
             let is_member = session.survey(outline.patterns(), Reach::Named)?.refused.is_empty();

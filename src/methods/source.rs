@@ -175,7 +175,7 @@ impl SourceOf {
         // Files can be shown during a build; names may need one.
         let (workspace, _) = match places.iter().all(|place| matches!(place, Ok((_, true)))) {
             true => desk.open_to_read()?,
-            false => desk.open()?,
+            false => desk.open_to_build()?,
         };
         let world = workspace.engine.world.clone();
         let (mut resolved, mut failed) = (Vec::new(), Vec::new());

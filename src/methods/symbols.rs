@@ -60,7 +60,7 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
 /// Updates the former names of types; returns whether there are new ones. Called only for unknown names, because nothing else needs them.
 pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
     let context = desk.context;
-    let (workspace, session) = desk.open()?;
+    let (workspace, session) = desk.open_to_build()?;
     // The update would be stored for the workspace.
     if context.leaves_checkout() {
         return Ok(false);
@@ -70,7 +70,7 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
     if !wanted.is_empty() {
         desk.outputs(&wanted, true)?;
     }
-    match aliases::update(&root, desk.open()?.1) {
+    match aliases::update(&root, desk.open_to_build()?.1) {
         // Builds report an obstacle in its place.
         Err(WorkbenchError::Path { .. }) => Ok(false),
         learnt => Ok(learnt?),
@@ -130,7 +130,7 @@ pub fn symbol_or_error<T>(
     {
         explain_unknown(desk, symbol, error)?;
         let context = desk.context;
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         // A dot may precede the member.
         let member = symbol.rsplit_once('.').map(|(of, member)| format!("{of}#{member}"));
         for name in [Some(symbol.to_owned()), member].into_iter().flatten() {
@@ -193,7 +193,7 @@ pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &st
 fn remark_renamed(desk: &mut Desk<'_>, symbol: &str, target: &str, found: &Resolution) -> Result<(), Failed> {
     if found.former.is_some() {
         let context = desk.context;
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         last_good::remark_renamed(context, workspace, session, &format!("//types/{symbol}:{target}"))?;
     }
     Ok(())
@@ -204,7 +204,7 @@ pub const MOST: usize = 1000;
 
 /// Returns the possible uses of symbols, by path, in files that cortex does not parse.
 pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Failed> {
-    let world = desk.open()?.0.engine.world.clone();
+    let world = desk.open_to_build()?.0.engine.world.clone();
     Ok(unread_files::uses(&*world, paths.iter().copied(), None))
 }
 

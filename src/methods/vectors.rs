@@ -51,7 +51,7 @@ pub(super) struct TextVector {
 /// Reads the vectors of all types, brought up to date. If a model of the manifest creates them, reads the last ones: a search pays for none.
 pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
     let context = desk.context;
-    let (_, session) = desk.open()?;
+    let (_, session) = desk.open_to_build()?;
     let Some(producer) = producer(session.rules.manifest().producers.iter()) else {
         let why = Diagnostic::error(ErrorCode::E_NO_TARGET, "this workspace has no vectors of its types");
         return Err(Failed::new(
@@ -74,7 +74,7 @@ pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
 /// Returns the vector of a text, from the same producer as the types'. It is cached by text, unless `fresh`.
 pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<TextVector, Failed> {
     let context = desk.context;
-    let (_, session) = desk.open()?;
+    let (_, session) = desk.open_to_build()?;
     let mut params = Params::new();
     if let Some(producer) = producer(session.rules.manifest().producers.iter()) {
         let known = ["dimensions", "most_tokens"];

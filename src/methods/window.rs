@@ -183,7 +183,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownT
     let mut free = Vec::new();
     let mut remarks = BTreeMap::new();
     let mut unasked = BTreeSet::new();
-    let (_, session) = desk.open()?;
+    let (_, session) = desk.open_to_build()?;
     for key in &keys {
         let label = type_label(key, "semantic");
         if !workbench::paid::is_paid(session, &label) {

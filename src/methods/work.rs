@@ -34,7 +34,7 @@ pub struct Round {
 ///
 /// # Errors
 /// When no model of the workspace is an agent, or answers cannot be stored.
-pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
+pub fn open_for_agents(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
     desk.ask(AskingArgs {
         max_calls: Some(0),
         ..AskingArgs::default()
@@ -43,7 +43,7 @@ pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
         let why = Diagnostic::error(ErrorCode::E_WORK, "without a store no answer can be kept");
         return Err(Failed::new(Code::Usage, why.hint("leave out --no-store")));
     }
-    let (workspace, _) = desk.open()?;
+    let (workspace, _) = desk.open_to_build()?;
     let manifest = workspace.manifest()?;
     let targets = targets(&manifest);
     if targets.is_empty() {
@@ -92,7 +92,7 @@ impl FromArgMatches for Scope {
 /// # Errors
 /// As [`open`] and [`round`], and when a pattern matches nothing.
 pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
-    let all = open(desk)?;
+    let all = open_for_agents(desk)?;
     let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {
         true => text.clone(),
         false => format!("//types/{text}:semantic"),
@@ -118,7 +118,7 @@ pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
 /// When a pattern is invalid, or the store fails.
 pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> {
     let context = desk.context;
-    let (workspace, session) = desk.open()?;
+    let (workspace, session) = desk.open_to_build()?;
     let agents = workspace.asking.agents();
     let anew = noted(agents.notes().anew())?;
     let request = Request {

@@ -66,7 +66,7 @@ impl Method for List {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
         let round = work::scoped(desk, &self.scope.0)?;
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
         let roots = &round.report.roots;

@@ -8,7 +8,7 @@ use crate::render::{count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
-use workbench::work::{Comer, LONGEST_LEASE, Taken, holder, take};
+use workbench::work::{Comer, LONGEST_LEASE, Taken, holder, lease_questions};
 
 /// Most questions per call.
 const MOST: u64 = 100;
@@ -100,7 +100,7 @@ impl Method for Next {
         work::check_range("count", self.count, MOST)?;
         work::check_range("minutes", self.minutes, LONGEST_LEASE / 60)?;
         let round = work::scoped(desk, &self.scope.0)?;
-        let (workspace, session) = desk.open()?;
+        let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
         noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
@@ -110,7 +110,7 @@ impl Method for Next {
             seconds: self.minutes * 60,
             now,
         };
-        let given = noted(take(notes, &round.waiting, comer))?;
+        let given = noted(lease_questions(notes, &round.waiting, comer))?;
         let mut taken = 0;
         for other in &round.waiting {
             let is_given = given.iter().any(|given| given.question.id == other.id);

@@ -82,8 +82,8 @@ impl Method for Submit {
                 "`cortex work next` names questions: 16 hexadecimal digits",
             ));
         }
-        work::open(desk)?;
-        let (workspace, session) = desk.open()?;
+        work::open_for_agents(desk)?;
+        let (workspace, session) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let given = Given {
             agent: agent.to_owned(),
@@ -119,7 +119,7 @@ impl Submit {
     fn became(&self, desk: &mut Desk<'_>, note: &Note, ours: bool, round: Round) -> Result<Became, Failed> {
         let label = note.label.clone();
         let about = |code: ErrorCode, why: String| Diagnostic::error(code, why).label(&label);
-        let (workspace, _) = desk.open()?;
+        let (workspace, _) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
         let now = noted(notes.read(&self.id))?;
         let (refused, faults) = work::refusals(now.as_ref());
@@ -179,7 +179,7 @@ impl Submit {
 
     /// Returns the questions that can be asked now that a target has its answer.
     fn possible(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
-        let (_, session) = desk.open()?;
+        let (_, session) = desk.open_to_build()?;
         let readers: Vec<String> = TypeGraph::from_session(session)?.readers(label).into_iter().collect();
         let round = work::round(desk, &readers)?;
         let possible = |question: Waiting| Possible {

@@ -71,7 +71,7 @@ impl Progress {
 
     fn count(&self, event: &Event<'_>) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if !counts.add(event) {
+        if !counts.count_event(event) {
             return;
         }
         let Counts {
@@ -178,7 +178,7 @@ impl Counts {
     }
 
     /// Adds an event; returns whether it changed a counter. A hit, or a failure before the producer started, also grows the total.
-    fn add(&mut self, event: &Event<'_>) -> bool {
+    fn count_event(&mut self, event: &Event<'_>) -> bool {
         let (label, number) = match event {
             Event::Started { label, .. } => {
                 let is_new = self.running.insert((*label).to_owned());
@@ -212,7 +212,7 @@ mod tests {
                 output: Digest([0; 32]),
                 saved: Duration::ZERO,
             };
-            counts.add(&if number * 5 % 4 == 0 {
+            counts.count_event(&if number * 5 % 4 == 0 {
                 Event::Started { label, paid: false }
             } else {
                 hit

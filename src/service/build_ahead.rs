@@ -38,7 +38,7 @@ pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Se
     let mut ahead = Ahead::default();
     let lately = hot(&*workspace.engine.store, workspace.engine.view)?.into_iter().map(Some);
     for texts in lately.chain([None]) {
-        let mut session = open(&workspace)?;
+        let mut session = open_session(&workspace)?;
         let texts = texts.unwrap_or_else(|| window_outlines(&workspace.root, &session.graph));
         if texts.is_empty() {
             continue;
@@ -59,7 +59,7 @@ pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Se
     Ok(Some(ahead))
 }
 
-fn open(workspace: &Workspace) -> Result<Session, Failed> {
+fn open_session(workspace: &Workspace) -> Result<Session, Failed> {
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?)
 }

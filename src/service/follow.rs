@@ -31,7 +31,7 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, place: Place) -> u64 {
+    fn open_stream(&self, place: Place) -> u64 {
         let mut all = self.lock();
         all.0 += 1;
         let token = all.0;
@@ -101,7 +101,7 @@ impl Peer {
             Err(failed) => failed.to(id),
             Ok((_, values, true)) => message::answer(id, json!({"values": values, "finished": true})),
             Ok((place, values, false)) => {
-                let token = self.streams.open(place);
+                let token = self.streams.open_stream(place);
                 message::answer(id, json!({"token": token, "values": values, "finished": false}))
             }
         }

@@ -307,7 +307,7 @@ impl Host {
         let host = self.clone();
         let collect = move || {
             let never = Duration::MAX;
-            if let Ok(_turn) = host.turn.take("gc", host.as_command(), never, &Cancel::default()) {
+            if let Ok(_turn) = host.turn.acquire_turn("gc", host.as_command(), never, &Cancel::default()) {
                 gc::keep_within(&Context::new(host.global.clone()), &due);
             }
         };
@@ -323,7 +323,7 @@ impl Host {
         if self.requests.count() > 0 {
             return false;
         }
-        let Ok(_turn) = self.turn.take("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
+        let Ok(_turn) = self.turn.acquire_turn("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
             return false;
         };
         let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
@@ -435,7 +435,7 @@ impl Seat<'_> {
             Patience::Fair => (OF_CLIENTS, Duration::MAX),
             Patience::Long => (self.host.as_command(), Duration::MAX),
         };
-        turn.take(self.method, patience, long, self.cancel)
+        turn.acquire_turn(self.method, patience, long, self.cancel)
             .map_err(|holder| match self.cancel.is_cancelled() {
                 true => Failed::new(
                     Code::Interrupted,
@@ -494,7 +494,7 @@ impl Serving for Seat<'_> {
 
     fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed> {
         self.host.end_build_ahead();
-        match self.host.turn.take(self.method, TO_READ, TO_READ, self.cancel) {
+        match self.host.turn.acquire_turn(self.method, TO_READ, TO_READ, self.cancel) {
             Ok(held) => Ok((self.giving_back(held, false), true)),
             Err(_) => Ok((self.giving_back(self.wait_in(&self.host.beside)?, true), false)),
         }

@@ -71,7 +71,7 @@ impl Ready {
 
 impl Queue {
     /// Takes the next message with its room, which dropping frees. Returns `None` once all senders are dropped.
-    pub async fn take(&mut self) -> Option<(Vec<u8>, OwnedSemaphorePermit)> {
+    pub async fn next_message(&mut self) -> Option<(Vec<u8>, OwnedSemaphorePermit)> {
         self.from.recv().await
     }
 }
@@ -111,7 +111,7 @@ mod tests {
         }
         let mut more = Box::pin(outbox.send_when_there_is_room(small()));
         assert_eq!(now(more.as_mut()), None, "it waits");
-        drop(run(queue.take()));
+        drop(run(queue.next_message()));
         assert_eq!(now(more.as_mut()), Some(()), "there is room again");
     }
 
@@ -122,7 +122,7 @@ mod tests {
         run(outbox.send_when_there_is_room(long));
         let mut next = Box::pin(outbox.send_when_there_is_room(Value::Null));
         assert_eq!(now(next.as_mut()), None);
-        assert_eq!(run(queue.take()).map(|(bytes, _)| bytes.len()), Some(3 * ROOM + 2));
+        assert_eq!(run(queue.next_message()).map(|(bytes, _)| bytes.len()), Some(3 * ROOM + 2));
         assert_eq!(now(next.as_mut()), Some(()));
     }
 

@@ -148,7 +148,7 @@ where
 
 /// Writes messages until the queue ends, or the client does not read.
 async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: Queue, headers: Arc<AtomicBool>) {
-    while let Some((bytes, _room)) = queue.take().await {
+    while let Some((bytes, _room)) = queue.next_message().await {
         let framing = if headers.load(Relaxed) { Framing::Headers } else { Framing::Lines };
         match tokio::time::timeout(PATIENCE, frame::write_message(&mut to, framing, &bytes)).await {
             Ok(Ok(())) => {}
@@ -171,7 +171,7 @@ impl Peer {
                 Err(_) => return self.refuse(code::PARSE, "the rest of the message did not come").await,
             };
             match frame {
-                Frame::Message(bytes) => self.take(&bytes).await,
+                Frame::Message(bytes) => self.receive(&bytes).await,
                 Frame::TooLong { bytes, .. } => {
                     let why = format!("a message of at least {bytes} bytes is too long; the longest is {LONGEST}");
                     self.refuse(code::REQUEST, &why).await;
@@ -190,7 +190,7 @@ impl Peer {
         self.send(message::error(&Value::Null, code, why)).await;
     }
 
-    async fn take(&self, bytes: &[u8]) {
+    async fn receive(&self, bytes: &[u8]) {
         match message::parse(bytes) {
             Err((id, code, why)) => self.send(message::error(&id, code, &why)).await,
             Ok(Message::Answer) => {}

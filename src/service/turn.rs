@@ -40,7 +40,7 @@ impl Turn {
     ///
     /// # Errors
     /// The name of the holder, when the time is over or the wait was cancelled.
-    pub fn take(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
+    pub fn acquire_turn(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
         let until = Instant::now() + patience;
         let mut tickets = self.lock();
         while tickets.len() >= self.places {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn as_many_have_it_as_there_are_places() {
         let turn = Turn::new(2);
-        let take = || turn.take("outline", Duration::ZERO, LONG, &Cancel::default());
+        let take = || turn.acquire_turn("outline", Duration::ZERO, LONG, &Cancel::default());
         let (first, second) = (take().expect("free"), take().expect("free"));
         assert_eq!(take().expect_err("taken"), "outline");
         drop(first);
@@ -124,7 +124,9 @@ mod tests {
     #[test]
     fn who_gave_it_back_and_has_it_again_has_it_since_then() {
         let turn = Turn::new(1);
-        let held = turn.take("node get", Duration::ZERO, LONG, &Cancel::default()).expect("free");
+        let held = turn
+            .acquire_turn("node get", Duration::ZERO, LONG, &Cancel::default())
+            .expect("free");
         turn.leave(held.ticket);
         assert_eq!(turn.holder(), None);
         let left = Instant::now();
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn one_has_it_and_the_others_learn_who() {
         let turn = Turn::new(1);
-        let take = |what, patience, long, cancel: &Cancel| turn.take(what, patience, long, cancel);
+        let take = |what, patience, long, cancel: &Cancel| turn.acquire_turn(what, patience, long, cancel);
         let held = take("outline", Duration::ZERO, LONG, &Cancel::default()).expect("free");
         assert_eq!(turn.holder().map(|(holder, _)| holder), Some("outline"));
         let refused = take("usages", Duration::ZERO, LONG, &Cancel::default());
@@ -148,7 +150,7 @@ mod tests {
         cancel.cancel();
         assert_eq!(take("usages", LONG, LONG, &cancel).expect_err("cancelled"), "outline");
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| turn.take("usages", LONG, LONG, &Cancel::default()).is_ok());
+            let waiting = scope.spawn(|| turn.acquire_turn("usages", LONG, LONG, &Cancel::default()).is_ok());
             drop(held);
             assert!(waiting.join().expect("no panic"));
         });

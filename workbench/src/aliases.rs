@@ -81,7 +81,7 @@ impl Aliases {
         ids
     }
 
-    fn add(&mut self, found: BTreeMap<String, String>, names: &BTreeMap<String, String>) {
+    fn add_aliases(&mut self, found: BTreeMap<String, String>, names: &BTreeMap<String, String>) {
         for (old, new) in found {
             self.aliases
                 .values_mut()
@@ -291,7 +291,7 @@ fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, Sto
         whole &= come.values().all(Option::is_some);
         let known =
             |states: BTreeMap<String, Option<Identity>>| states.into_iter().filter_map(|(key, state)| Some((key, state?))).collect();
-        after.add(aliases(&known(gone), &known(come)), &names);
+        after.add_aliases(aliases(&known(gone), &known(come)), &names);
     }
     if let (Some(last), true) = (moves.types, whole) {
         after.drop_present(&last.into_values().map(|row| row.id).collect());
@@ -437,8 +437,8 @@ mod tests {
     #[test]
     fn aliases_lead_to_the_present_identifier() {
         let mut known = Aliases::default();
-        known.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
-        known.add(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
+        known.add_aliases(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
+        known.add_aliases(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
         assert_eq!(known.aliases, map(&[("T_a", "T_c"), ("T_b", "T_c")]));
         assert_eq!(known.former("T_c").collect::<Vec<_>>(), ["N.A", "N.B"]);
         assert_eq!(
@@ -446,19 +446,19 @@ mod tests {
             (vec!["T_c"], vec!["T_c"], vec![])
         );
         assert_eq!((known.renamed("n.b"), known.renamed("xn.b")), (vec!["T_c"], vec![]));
-        known.add(map(&[("T_x", "T_y")]), &map(&[("T_x", "N.Many`2")]));
-        known.add(map(&[("T_z", "T_n")]), &map(&[("T_z", "N.Many`2+Row")]));
+        known.add_aliases(map(&[("T_x", "T_y")]), &map(&[("T_x", "N.Many`2")]));
+        known.add_aliases(map(&[("T_z", "T_n")]), &map(&[("T_z", "N.Many`2+Row")]));
         assert_eq!((known.renamed("Many"), known.renamed("Many`2")), (vec!["T_y"], vec!["T_y"]));
         for nested in ["Row", "Many.Row", "Many+Row", "N.Many`2+Row"] {
             assert_eq!(known.renamed(nested), ["T_n"], "{nested}");
         }
-        known.add(map(&[("T_o", "T_p")]), &map(&[("T_o", "O.Many")]));
+        known.add_aliases(map(&[("T_o", "T_p")]), &map(&[("T_o", "O.Many")]));
         assert_eq!((known.renamed("Many"), known.renamed("O.Many")), (vec!["T_p", "T_y"], vec!["T_p"]));
         let mut known = Aliases::default();
-        known.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
-        known.add(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
+        known.add_aliases(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
+        known.add_aliases(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
         // Renamed back: the first name is a present one again.
-        known.add(map(&[("T_c", "T_a")]), &map(&[("T_c", "N.C")]));
+        known.add_aliases(map(&[("T_c", "T_a")]), &map(&[("T_c", "N.C")]));
         known.drop_present(&BTreeSet::from(["T_a".to_owned()]));
         assert_eq!(known.aliases, map(&[("T_b", "T_a"), ("T_c", "T_a")]));
     }
@@ -471,7 +471,7 @@ mod tests {
         std::fs::write(file(folder.path()), "[1]").expect("file");
         assert_eq!(read_aliases(folder.path()), Aliases::default());
         let mut some = Aliases::default();
-        some.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
+        some.add_aliases(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
         write_aliases(folder.path(), &some).expect("written");
         write_aliases(folder.path(), &some).expect("written again");
         assert_eq!(read_aliases(folder.path()), some);

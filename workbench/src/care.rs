@@ -91,7 +91,7 @@ pub struct Share {
 }
 
 impl Share {
-    fn add(&mut self, record: &ActionRecord) {
+    fn add_record(&mut self, record: &ActionRecord) {
         self.actions += 1;
         self.raw_bytes += record.len;
         self.took_us = self.took_us.saturating_add(record.took_us);
@@ -175,12 +175,12 @@ pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
     };
     disk.each_action(|_, record| {
         let producer = record.producer.split('@').next().unwrap_or_default();
-        stats.producers.entry(producer.to_owned()).or_default().add(record);
+        stats.producers.entry(producer.to_owned()).or_default().add_record(record);
         let family = Label::parse(&record.label).map_or_else(|_| "?".to_owned(), |label| format!("//{}", label.family()));
-        stats.families.entry(family).or_default().add(record);
+        stats.families.entry(family).or_default().add_record(record);
         match record.class {
-            Class::Cheap => stats.cheap.add(record),
-            Class::Paid => stats.paid.add(record),
+            Class::Cheap => stats.cheap.add_record(record),
+            Class::Paid => stats.paid.add_record(record),
         }
     })?;
     stats.depths = disk.depths()?;

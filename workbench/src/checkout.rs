@@ -83,7 +83,7 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
 /// # Errors
 /// When it is a link, not a file or too large, or cannot be read.
 pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
-    match open(root, below, false) {
+    match open_parent(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
         // Without the folder the file does not exist either.
         Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::wrapped_in(&error).is_some_and(|way| way.what == NO_FOLDER) => {
@@ -151,7 +151,7 @@ fn change_as<E: From<io::Error>>(
 /// # Errors
 /// When it is a link, or cannot be written.
 pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<()> {
-    let (folder, name) = open(root, below, true)?;
+    let (folder, name) = open_parent(root, below, true)?;
     let mut file = folder.open_to_append(name, SHARED)?;
     if file.metadata()?.len() >= most {
         kill::check_killed()?;
@@ -165,7 +165,7 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<(
 /// # Errors
 /// When a folder above it is a link, or it cannot be removed.
 pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
-    let (folder, name) = match open(root, below, false) {
+    let (folder, name) = match open_parent(root, below, false) {
         Ok(opened) => opened,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
@@ -185,7 +185,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
 /// When it is a link, or cannot be read.
 pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     // Any name works: `open` opens the folder above it.
-    let folder = match open(root, &format!("{folder}/x"), false) {
+    let folder = match open_parent(root, &format!("{folder}/x"), false) {
         Ok((folder, _)) => folder,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -229,7 +229,7 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
 /// # Errors
 /// When it cannot be created, or is a link.
 pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
-    let (folder, name) = open(root, below, true)?;
+    let (folder, name) = open_parent(root, below, true)?;
     kill::check_killed()?;
     let file = folder.open_or_create(name, PRIVATE)?;
     match file.try_lock() {
@@ -247,13 +247,13 @@ pub struct Held {
 
 /// Locks the folder of a file, so that no other process writes in it until the file is in place.
 fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(Folder, &'n str)> {
-    let (folder, name) = open(root, below, true)?;
+    let (folder, name) = open_parent(root, below, true)?;
     folder.lock()?;
     Ok((folder, name))
 }
 
 /// Opens the folder of a file, created if `make` is set, and returns the file's name in it.
-fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folder, &'n str)> {
+fn open_parent<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folder, &'n str)> {
     let (folders, name) = below.rsplit_once('/').ok_or(SystemError::INVALID)?;
     let mut folder = Folder::open(root)?;
     let mut path = String::new();

@@ -187,7 +187,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
             break;
         }
         let plan = plan(disk, options, wanted, &mut report)?;
-        report.taken.add(&disk.sweep(&plan)?);
+        report.taken.add_tally(&disk.sweep(&plan)?);
         let shorter = match options.max_size {
             Some(_) => !is_short(),
             None => disk.fill()?.is_wasteful(),

@@ -228,33 +228,33 @@ impl Entry {
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    fn split_bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(taken)
     }
 
     fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+        Some(u32::from_be_bytes(self.split_bytes(4)?.try_into().ok()?))
     }
 
     fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
+        Some(u16::from_be_bytes(self.split_bytes(2)?.try_into().ok()?))
     }
 
     fn until_nul(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
-        let taken = self.take(end)?;
-        self.take(1)?;
+        let taken = self.split_bytes(end)?;
+        self.split_bytes(1)?;
         Some(taken)
     }
 
     /// Reads a number in the encoding of offsets in pack files.
     fn varint(&mut self) -> Option<usize> {
-        let mut byte = *self.take(1)?.first()?;
+        let mut byte = *self.split_bytes(1)?.first()?;
         let mut value = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {
-            byte = *self.take(1)?.first()?;
+            byte = *self.split_bytes(1)?.first()?;
             value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
         }
         Some(value)
@@ -266,7 +266,7 @@ impl Index {
     fn parse(bytes: &[u8], id: usize) -> Option<Self> {
         let body = bytes.len().checked_sub(id)?;
         let mut rest = Bytes(&bytes[..body]);
-        if rest.take(4)? != b"DIRC" {
+        if rest.split_bytes(4)? != b"DIRC" {
             return None;
         }
         let version = rest.u32().filter(|version| (2..=4).contains(version))?;
@@ -275,13 +275,13 @@ impl Index {
         let mut path: Vec<u8> = Vec::new();
         for _ in 0..count {
             let start = rest.0.len();
-            rest.take(8)?;
+            rest.split_bytes(8)?;
             let (seconds, nanos) = (rest.u32()?, rest.u32()?);
-            rest.take(8)?;
+            rest.split_bytes(8)?;
             let mode = rest.u32()?;
-            rest.take(8)?;
+            rest.split_bytes(8)?;
             let size = rest.u32()?;
-            let name = rest.take(id)?.to_vec();
+            let name = rest.split_bytes(id)?.to_vec();
             let flags = rest.u16()?;
             let more = if version >= 3 && flags & 0x4000 != 0 { rest.u16()? } else { 0 };
             if version == 4 {
@@ -292,7 +292,7 @@ impl Index {
                 path = rest.until_nul()?.to_vec();
                 // Entries are padded to a multiple of eight bytes; the name's own NUL is part of the padding.
                 let len = start - rest.0.len();
-                rest.take(len.next_multiple_of(8) - len)?;
+                rest.split_bytes(len.next_multiple_of(8) - len)?;
             }
             index.staged |= flags & 0x3000 != 0 || more & 0x2000 != 0;
             let assumed = flags & 0x8000 != 0 || more & 0x4000 != 0;
@@ -308,9 +308,9 @@ impl Index {
             }
         }
         while !rest.0.is_empty() {
-            let name = rest.take(4)?;
+            let name = rest.split_bytes(4)?;
             let len = usize::try_from(rest.u32()?).ok()?;
-            let body = rest.take(len)?;
+            let body = rest.split_bytes(len)?;
             match name {
                 // The tree that the index was last equal to; if it no longer is, its count of entries is negative.
                 b"TREE" => index.staged |= body.starts_with(b"\0-"),

@@ -78,7 +78,7 @@ pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exp
         exported.paid += u64::from(record.class == Class::Paid);
         let output = store.blob(&record.output)?;
         let parts: Vec<_> = record.parts.iter().map(|part| store.blob(part)).collect::<Result<_, _>>()?;
-        writer.add(&key, &record, output.as_deref(), &parts)?;
+        writer.add_result(&key, &record, output.as_deref(), &parts)?;
     }
     exported.bytes = writer.finish(path)?;
     Ok(exported)

@@ -147,7 +147,7 @@ impl CheckoutTurn for Hold {
                 lock_timeout: until.saturating_duration_since(Instant::now()).min(LOOK_EVERY),
                 ..terms.options.clone()
             };
-            match Claim::take(&terms.folder, terms.view, &options) {
+            match Claim::acquire_checkout(&terms.folder, terms.view, &options) {
                 Ok(claim) => {
                     let is_as_left = claim.follows(since);
                     *self.lock_claim() = Some(claim);
@@ -193,14 +193,14 @@ fn printable_note(noted: &str) -> String {
 /// Claims the checkout of a store in a folder; `None` when the access is [`Access::Read`] and another process has claimed it.
 pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
     if access != Access::Read {
-        return Ok(Some(Claim::take(folder, view, options)?));
+        return Ok(Some(Claim::acquire_checkout(folder, view, options)?));
     }
     let at_once = DiskOptions {
         lock_timeout: Duration::ZERO,
         on_wait_view: None,
         ..options.clone()
     };
-    match Claim::take(folder, view, &at_once) {
+    match Claim::acquire_checkout(folder, view, &at_once) {
         Err(StoreError::ViewBusy { .. }) => Ok(None),
         taken => Ok(Some(taken?)),
     }

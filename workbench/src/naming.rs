@@ -35,17 +35,17 @@ impl Labels {
         for view in disk.tenants()? {
             for (_, page) in disk.rows(view, Part::Nodes)? {
                 let _ = each_result(&page, |label, filed| {
-                    let hash = labels.add(label);
+                    let hash = labels.add_label(label);
                     labels.by_key.insert(filed.key, hash);
                     labels.by_output.insert(filed.output, hash);
                 });
             }
         }
         disk.each_action(|_, record| {
-            let hash = labels.add(&record.label);
+            let hash = labels.add_label(&record.label);
             labels.by_output.insert(record.output, hash);
             for input in &record.inputs {
-                labels.add(&input.label);
+                labels.add_label(&input.label);
             }
         })?;
         disk.each_version(|hash, version| {
@@ -58,7 +58,7 @@ impl Labels {
         Ok(labels)
     }
 
-    fn add(&mut self, label: &str) -> [u8; 16] {
+    fn add_label(&mut self, label: &str) -> [u8; 16] {
         let hash = label_hash(label);
         self.by_hash.entry(hash).or_insert_with(|| label.to_owned());
         hash

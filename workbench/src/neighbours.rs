@@ -60,7 +60,7 @@ const MOST_COMPARED: usize = 500;
 impl<'b> Vectors<'b> {
     /// Opens the vectors in the table `//index:vectors` of the types for which `is_meant` holds. If their lengths differ, as for a while after a
     /// change of the model, the most frequent length counts; [`Vectors::notes`] reports the excluded ones. `None` when the bytes are not a table.
-    pub fn open(table: &'b [u8], is_meant: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn from_table(table: &'b [u8], is_meant: impl Fn(&str) -> bool) -> Option<Self> {
         let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().filter(|(key, _)| is_meant(key)).collect();
         let mut left_out = LeftOut::default();
         let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn what_shares_words_is_nearest() {
         let table = table(&TEXTS);
-        let vectors = Vectors::open(&table, |_| true).unwrap();
+        let vectors = Vectors::from_table(&table, |_| true).unwrap();
         let near = vectors
             .nearest(&Vector::from_numbers(&embed(&[(1.0, "network request")], 256)))
             .unwrap();
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn types_that_are_nearly_the_same_are_a_pair() {
         let table = table(&TEXTS);
-        let pairs = Vectors::open(&table, |_| true).unwrap().pairs(0.8);
+        let pairs = Vectors::from_table(&table, |_| true).unwrap().pairs(0.8);
         assert_eq!(
             pairs.iter().map(|pair| (pair.one, pair.other)).collect::<Vec<_>>(),
             [("A.Json", "A.JsonCopy")]
@@ -327,12 +327,17 @@ mod tests {
     #[test]
     fn copies_are_pairs_with_the_first_of_them() {
         let table = table(&[("A", "sends mail"), ("B", "sends mail"), ("C", "sends mail"), ("D", "draws lines")]);
-        let pairs = Vectors::open(&table, |_| true).unwrap().pairs(0.9);
+        let pairs = Vectors::from_table(&table, |_| true).unwrap().pairs(0.9);
         assert_eq!(
             pairs.iter().map(|pair| (pair.one, pair.other)).collect::<Vec<_>>(),
             [("A", "B"), ("A", "C")]
         );
-        assert!(Vectors::open(&table, |key| key != "A" && key != "B").unwrap().pairs(0.9).is_empty());
+        assert!(
+            Vectors::from_table(&table, |key| key != "A" && key != "B")
+                .unwrap()
+                .pairs(0.9)
+                .is_empty()
+        );
     }
 
     #[test]
@@ -347,7 +352,7 @@ mod tests {
             ("F", vector(&[0.0, 0.0, 0.0])),
         ]);
         let table = write_table(&rows);
-        let vectors = Vectors::open(&table, |_| true).unwrap();
+        let vectors = Vectors::from_table(&table, |_| true).unwrap();
         let left_out = LeftOut {
             withheld: 1,
             zero: 2,
@@ -362,16 +367,16 @@ mod tests {
         ] {
             assert!(notes.contains(part), "{notes}");
         }
-        assert!(Vectors::open(&table, |key| key < "C").unwrap().notes().is_empty());
+        assert!(Vectors::from_table(&table, |key| key < "C").unwrap().notes().is_empty());
     }
 
     #[test]
     fn none_and_nothing_are_near_nothing() {
         let empty = write_table(&BTreeMap::<&str, Vec<u8>>::new());
-        let vectors = Vectors::open(&empty, |_| true).unwrap();
+        let vectors = Vectors::from_table(&empty, |_| true).unwrap();
         assert!(vectors.is_empty() && vectors.pairs(0.5).is_empty());
         assert_eq!(vectors.nearest(&Vector::from_numbers(&[1.0])), Some(Vec::new()));
-        assert!(Vectors::open(b"no table", |_| true).is_none());
+        assert!(Vectors::from_table(b"no table", |_| true).is_none());
     }
 
     proptest! {
@@ -388,7 +393,7 @@ mod tests {
             let query = Vector::from_numbers(&query);
             prop_assume!(query.numbers().iter().any(|n| *n != 0) && units.iter().flatten().all(|n| n.is_finite()));
             let mean: Vec<f64> = (0..8).map(|d| units.iter().map(|u| u[d]).sum::<f64>() / (units.len() as f64 + 20.0)).collect();
-            let near = Vectors::open(&table, |_| true).unwrap().nearest(&query).unwrap();
+            let near = Vectors::from_table(&table, |_| true).unwrap().nearest(&query).unwrap();
             for (cosine, key) in near {
                 let at: usize = key[1..].parse().unwrap();
                 let centred: Vec<f64> = units[at].iter().zip(&mean).map(|(u, m)| u - m).collect();

@@ -40,7 +40,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn add(&mut self, entry: &LedgerEntry) {
+    pub(crate) fn add_entry(&mut self, entry: &LedgerEntry) {
         self.times += 1;
         self.took_us = self.took_us.saturating_add(entry.took_us);
         match entry.spent.micros {
@@ -75,11 +75,11 @@ fn sum(entries: impl Iterator<Item = LedgerEntry>) -> Spending {
     let mut by_label: BTreeMap<String, Sum> = BTreeMap::new();
     for entry in entries {
         spending.first = Some(spending.first.unwrap_or(entry.at).min(entry.at));
-        spending.by_outcome.entry(entry.outcome).or_default().add(&entry);
+        spending.by_outcome.entry(entry.outcome).or_default().add_entry(&entry);
         if entry.outcome != Outcome::Saved && !entry.spent.is_free() {
-            spending.by_model.entry(entry.spent.model.clone()).or_default().add(&entry);
-            by_label.entry(entry.label.clone()).or_default().add(&entry);
-            spending.spent.add(&entry);
+            spending.by_model.entry(entry.spent.model.clone()).or_default().add_entry(&entry);
+            by_label.entry(entry.label.clone()).or_default().add_entry(&entry);
+            spending.spent.add_entry(&entry);
         }
     }
     let mut targets: Vec<(String, Sum)> = by_label.into_iter().collect();

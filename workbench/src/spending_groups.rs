@@ -80,7 +80,7 @@ fn grouped(entries: impl Iterator<Item = LedgerEntry>, mut name: impl FnMut(&Led
             Outcome::Saved => &mut groups[at].saved,
             _ => &mut groups[at].spent,
         };
-        sum.add(&entry);
+        sum.add_entry(&entry);
     }
     groups
 }

@@ -11,7 +11,7 @@ use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
 use os::info::FileInfo;
-use producers::command::{Trust, definition, run, sent};
+use producers::command::{Trust, definition, program_params, sent};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     });
     let models = manifest.models.iter().flat_map(|(name, model)| {
         let argv = model.get("command").and_then(|argv| argv.as_array());
-        let runs = argv.map(|argv| run(&argv.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>()));
+        let runs = argv.map(|argv| program_params(&argv.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>()));
         let of = format!("model.{name}");
         runs.into_iter()
             .chain(sent(model))

@@ -181,7 +181,7 @@ pub struct Comer<'a> {
 ///
 /// # Errors
 /// When a lease cannot be noted; leases noted before stay.
-pub fn take(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<Taken>> {
+pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<Taken>> {
     let mut found = Vec::new();
     for question in waiting {
         let note = notes.read(&question.id)?.unwrap_or_default();
@@ -302,7 +302,7 @@ mod tests {
                 seconds: 60,
                 now,
             };
-            take(notes, &waiting, comer).expect("noted")
+            lease_questions(notes, &waiting, comer).expect("noted")
         };
         assert_eq!(ids(&come("ann", 2, 100)), ["1", "2"]);
         assert_eq!(ids(&come("bob", 1, 110)), ["3"]);
@@ -336,7 +336,7 @@ mod tests {
             seconds: 60,
             now: 1,
         };
-        take(notes, std::slice::from_ref(&asked), comer).expect("noted");
+        lease_questions(notes, std::slice::from_ref(&asked), comer).expect("noted");
         assert!(matches!(hand_in(notes, &asked.id, given("ann")).expect("noted"), Handed::Noted(note) if note.lease.is_none()));
         let before = hand_in(notes, &asked.id, given("bob")).expect("read");
         assert!(matches!(before, Handed::Before(note) if note.answer == Some(given("ann"))));

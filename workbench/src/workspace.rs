@@ -307,7 +307,7 @@ impl Workspace {
         let (loaded, rows) = match kept {
             Some(loaded) => (loaded, Vec::new()),
             None => {
-                let loaded = self.load(&self.packs)?;
+                let loaded = self.load_manifest_with(&self.packs)?;
                 // Keep only the present manifest and, for `explain`, the one that it replaced.
                 let stays = |row: &[u8]| row == key || row == compiled::BEFORE;
                 let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| !stays(other));
@@ -323,7 +323,7 @@ impl Workspace {
         }))
     }
 
-    fn load(&self, packs: &str) -> Result<Loaded, WorkbenchError> {
+    fn load_manifest_with(&self, packs: &str) -> Result<Loaded, WorkbenchError> {
         load_texts(&self.text, packs, &self.engine.registry)
     }
 
@@ -332,7 +332,7 @@ impl Workspace {
     /// # Errors
     /// When either text has errors: all of them.
     pub(crate) fn manifest_with(&self, packs: &str) -> Result<Manifest, WorkbenchError> {
-        Ok(self.load(packs)?.manifest)
+        Ok(self.load_manifest_with(packs)?.manifest)
     }
 
     /// Replaces the text of the packs file, which the caller has checked and written.

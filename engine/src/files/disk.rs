@@ -73,14 +73,14 @@ impl World for Disk {
     fn sources(&self, rows: Rows) -> Box<dyn world::Sources> {
         Box::new(DiskSources {
             root: self.root.clone(),
-            tree: SourceTree::load(rows),
+            tree: SourceTree::from_rows(rows),
         })
     }
 
     fn exports(&self, rows: Rows) -> Box<dyn world::Exports> {
         Box::new(DiskExports {
             root: self.root.clone(),
-            exports: Exports::load(rows),
+            exports: Exports::from_rows(rows),
         })
     }
 

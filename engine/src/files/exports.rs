@@ -58,7 +58,7 @@ impl Page {
         }
     }
 
-    fn open(&mut self) -> &mut BTreeMap<u32, Entry> {
+    fn decoded_entries(&mut self) -> &mut BTreeMap<u32, Entry> {
         if let Self::Saved(bytes) = self {
             let packed = entries(bytes);
             let all = packed.iter().flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index)));
@@ -90,7 +90,11 @@ impl KnownExport {
     }
 
     fn set(&mut self, node: u32, entry: Option<Entry>) {
-        let page = self.pages.entry(node / PAGE).or_insert_with(|| Page::Open(BTreeMap::new())).open();
+        let page = self
+            .pages
+            .entry(node / PAGE)
+            .or_insert_with(|| Page::Open(BTreeMap::new()))
+            .decoded_entries();
         let old = match entry {
             Some(entry) => page.insert(node, entry),
             None => page.remove(&node),
@@ -170,7 +174,7 @@ fn split(path: &str) -> (&str, &str) {
 
 impl Exports {
     /// Loads the saved state. Skips damaged rows: their files are compared with their outputs and written again.
-    pub fn load(rows: Rows) -> Self {
+    pub fn from_rows(rows: Rows) -> Self {
         let pages = rows.into_iter().filter_map(|(key, row)| {
             let page = u32::from_be_bytes(key.try_into().ok()?);
             let packed = entries(&row)?;
@@ -198,7 +202,7 @@ impl Exports {
             .iter()
             .map(|(number, page)| (*number, page.saved()))
             .collect();
-        let looks: Vec<(u32, Look)> = match Root::open(root) {
+        let looks: Vec<(u32, Look)> = match Root::open_root(root) {
             Ok(root) => self.compare_with_disk(&root, &pages, nodes, now),
             Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
         };
@@ -282,7 +286,7 @@ impl Exports {
         if claimed.as_ref().is_some_and(|old| old.name != path) {
             self.remove(root, node)?;
         }
-        let root = Root::open(root)?;
+        let root = Root::open_root(root)?;
         let old = claimed.filter(|old| old.name == path);
         let result = self
             .write_file(&root, path, digest, bytes, old.as_ref())
@@ -382,7 +386,7 @@ impl Exports {
     /// When the file exists and cannot be removed; it is then still known.
     pub fn remove(&self, root: &Path, node: u32) -> Result<(), WorldError> {
         let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
-        let root = Root::open(root)?;
+        let root = Root::open_root(root)?;
         let (directory, name) = split(&entry.name);
         let removed = self.directory(&root, directory, false).and_then(|folder| folder.remove(name));
         match removed {

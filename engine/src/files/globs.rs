@@ -96,7 +96,7 @@ impl Globs {
             for glob in &set.include {
                 let glob = normal(glob);
                 if is_plain(&glob) {
-                    plain.add(glob, 1 << owner);
+                    plain.add_path(glob, 1 << owner);
                     continue;
                 }
                 include_set.add(compile(set, &glob)?);
@@ -236,7 +236,7 @@ impl Globs {
 }
 
 impl Plain {
-    fn add(&mut self, path: String, set: u64) {
+    fn add_path(&mut self, path: String, set: u64) {
         self.sets |= set;
         let mut directory = path.as_str();
         while let Some((above, _)) = directory.rsplit_once('/') {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Returns for each path the sets, as bits, that a regular file of this path would be in, whatever exists there now.
 pub(super) fn sets_of_files(root: &Path, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
-    let (root, globs) = (Root::open(root)?, Globs::new(sets)?);
+    let (root, globs) = (Root::open_root(root)?, Globs::new(sets)?);
     let scan = Scan {
         root: &root,
         globs: &globs,
@@ -23,7 +23,7 @@ pub(super) fn sets_of_files(root: &Path, sets: &[SetDef], paths: &[&str]) -> Res
 impl SourceTree {
     /// Returns the symbolic links among the files of sets, with their sets as bits, and their present or future target below the root.
     pub(super) fn links(&self, root: &Path) -> Vec<(String, u64, String)> {
-        let Ok(opened) = Root::open(root) else { return Vec::new() };
+        let Ok(opened) = Root::open_root(root) else { return Vec::new() };
         let mut links = Vec::new();
         for (directory, row) in self.rows() {
             for at in (0..row.files.len()).filter(|at| row.files.flags(*at) & LINK != 0) {

@@ -142,7 +142,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Finds a name; entries must be sorted by it.
-    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find_name(&self, name: &str) -> Option<usize> {
         self.search(|index| self.name(index).cmp(name))
     }
 
@@ -195,9 +195,9 @@ mod tests {
             prop_assert_eq!(after, &rest[..]);
             prop_assert_eq!((0..packed.len()).map(|index| packed.entry(index)).collect::<Vec<_>>(), entries.clone());
             for (index, entry) in entries.iter().enumerate() {
-                prop_assert_eq!(packed.find(&entry.name), Some(index));
+                prop_assert_eq!(packed.find_name(&entry.name), Some(index));
             }
-            prop_assert_eq!(packed.find("\u{1}"), None);
+            prop_assert_eq!(packed.find_name("\u{1}"), None);
         }
 
         #[test]

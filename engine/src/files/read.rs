@@ -52,7 +52,7 @@ pub(crate) enum Hashed {
 
 impl Root {
     /// Opens a folder.
-    pub(crate) fn open(path: &Path) -> Result<Self, WorldError> {
+    pub(crate) fn open_root(path: &Path) -> Result<Self, WorldError> {
         let folder = Folder::open(path).map_err(|error| WorldError::Root { reason: reason(error) })?;
         let path = path.to_owned();
         Ok(Self { folder, path })
@@ -196,7 +196,7 @@ pub fn read_source(root: &Path, path: &str, most: usize) -> Result<Vec<u8>, Worl
     if !is_plain(path) {
         return Err(leaves());
     }
-    Root::open(root)?.read(path, most).map_err(|error| {
+    Root::open_root(root)?.read(path, most).map_err(|error| {
         if error == SystemError::ELSEWHERE {
             leaves()
         } else {
@@ -250,7 +250,7 @@ mod tests {
         fs::create_dir_all(outer.path().join("a/b")).unwrap();
         fs::write(outer.path().join("a/b/f"), "text").unwrap();
         symlink("a", outer.path().join("l")).unwrap();
-        let root = Root::open(outer.path()).unwrap();
+        let root = Root::open_root(outer.path()).unwrap();
         assert!(root.open_plain(Path::new("a/b/f")).is_ok());
         assert!(root.open_plain(Path::new("l/b/f")).is_err());
         assert!(root.open_plain(Path::new("")).is_err());
@@ -262,7 +262,7 @@ mod tests {
         let bytes: Vec<u8> = (0..3 * PIECE + 7).map(|i| (i % 251) as u8).collect();
         fs::write(outer.path().join("f"), &bytes).unwrap();
         fs::write(outer.path().join("empty"), "").unwrap();
-        let root = Root::open(outer.path()).unwrap();
+        let root = Root::open_root(outer.path()).unwrap();
         assert!(
             matches!(root.hash("f"), Ok(Hashed::Steady(stamp, digest)) if digest == Digest::of(&bytes) && stamp.size == bytes.len() as u64)
         );

@@ -67,7 +67,7 @@ impl ScannedDirectory {
 
     /// Adds a file, which must be examined unless its stamp is the known one.
     fn add_file(&mut self, mut entry: Entry, stamp: Option<Stamp>, old: Option<&Row<'_>>) {
-        let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));
+        let known = old.and_then(|row| row.files.find_name(&entry.name).map(|index| row.files.entry(index)));
         match known {
             Some(known) if known.flags & !RULES == SETTLED && stamp == Some(known.stamp) => {
                 (entry.flags, entry.stamp, entry.digest) = (SETTLED, known.stamp, known.digest);
@@ -247,7 +247,7 @@ impl Scan<'_> {
 
     /// Returns the context below a directory whose listing is still valid.
     pub(crate) fn context_below(&self, path: &str, outer: &Context, row: &Row<'_>, diagnostics: &mut Vec<Diagnostic>) -> Context {
-        let rules = self.rules(path, |name| row.files.find(name).is_some(), diagnostics);
+        let rules = self.rules(path, |name| row.files.find_name(name).is_some(), diagnostics);
         Context {
             reach: outer.reach.clone(),
             ignores: Ignores::extend(outer.ignores.clone(), path, &rules.0, diagnostics),

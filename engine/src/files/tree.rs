@@ -56,7 +56,7 @@ struct Work {
 
 impl SourceTree {
     /// Loads the saved state. Skips damaged rows and those of another version: their directories are listed again.
-    pub fn load(rows: Rows) -> Self {
+    pub fn from_rows(rows: Rows) -> Self {
         let mut tree = Self::default();
         for (key, row) in rows {
             if let Ok(path) = String::from_utf8(key)
@@ -133,7 +133,7 @@ impl SourceTree {
         if sets.len() > MAX_SETS {
             return Err(WorldError::TooManySets { count: sets.len() });
         }
-        let root = Root::open(root)?;
+        let root = Root::open_root(root)?;
         let print = fingerprint(sets);
         let rows: Vec<(&str, Row<'_>)> = self.rows().collect();
         let is_unchanged = |path: &str| named.is_some_and(|named| !named.contains(path));
@@ -250,7 +250,7 @@ impl SourceTree {
                 check.moved = true;
             }
         }
-        if path.is_empty() && row.files.find(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, Kind::File))) {
+        if path.is_empty() && row.files.find_name(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, Kind::File))) {
             (check.moved, check.rules_moved) = (true, true);
         }
         for name in row.subdirs() {
@@ -385,7 +385,7 @@ impl SourceTree {
 
     /// Whether a path is in a set of the last refresh.
     pub fn contains(&self, index: usize, path: &str) -> bool {
-        self.find(path, |row, at| is_in(row.files.word_at(at), index) && digest_in(row, at).is_some())
+        self.find_source(path, |row, at| is_in(row.files.word_at(at), index) && digest_in(row, at).is_some())
             .unwrap_or(false)
     }
 
@@ -421,14 +421,14 @@ impl SourceTree {
 
     /// Returns the digest of a source; `None` if the path is no source or unreadable.
     pub fn digest(&self, path: &str) -> Option<Digest> {
-        self.find(path, digest_in).flatten()
+        self.find_source(path, digest_in).flatten()
     }
 
     /// Applies `look` to the source at a path, if there is one.
-    fn find<T>(&self, path: &str, read: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
+    fn find_source<T>(&self, path: &str, read: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let row = Row::parse(self.directories.get(directory)?)?;
-        let at = row.files.find(name)?;
+        let at = row.files.find_name(name)?;
         is_source(row.files.flags(at), row.files.word_at(at)).then(|| read(&row, at))
     }
 

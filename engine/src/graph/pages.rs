@@ -27,7 +27,7 @@ pub type Row = (Vec<u8>, Option<Vec<u8>>);
 impl Graph {
     /// Builds a graph from its link rows and its stale set; records are read from `source`, lookups from `lookups`, on demand. `None` if a row is
     /// malformed; then everything must be planned again.
-    pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
+    pub fn from_rows(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         Self::over(Skeleton::read(rows)?, stale, source, lookups)
     }
 
@@ -322,14 +322,14 @@ impl<'a> Cursor<'a> {
         Some(byte)
     }
 
-    pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub(super) fn next_bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
+        self.next_bytes(N)?.try_into().ok()
     }
 
     pub(super) fn number(&mut self) -> Option<u32> {
@@ -371,7 +371,7 @@ pub fn each_record(body: &[u8], mut visit: impl FnMut(&StoredRecord<'_>)) -> Opt
         let mut cursor = Cursor(&record[..record.len() - cursor.0.len()]);
         let flags = cursor.byte()?;
         let len = cursor.count()?;
-        let label = std::str::from_utf8(cursor.take(len)?).ok()?;
+        let label = std::str::from_utf8(cursor.next_bytes(len)?).ok()?;
         let result = match flags & 2 {
             0 => None,
             _ => Some(result_at_the_end(cursor.0)?),
@@ -422,9 +422,9 @@ pub fn short_hash(label: &str) -> u32 {
 /// Returns the label of a record.
 fn label_of(record: &[u8]) -> Option<&str> {
     let mut cursor = Cursor(record);
-    cursor.take(2)?;
+    cursor.next_bytes(2)?;
     let len = cursor.count()?;
-    std::str::from_utf8(cursor.take(len)?).ok()
+    std::str::from_utf8(cursor.next_bytes(len)?).ok()
 }
 
 /// Records the position of each record in a page's body; `None` if the body is malformed.
@@ -443,9 +443,9 @@ fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
 fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
     let flags = cursor.byte()?;
     let len = cursor.count()?;
-    cursor.take(len)?;
+    cursor.next_bytes(len)?;
     if flags & 1 != 0 {
-        cursor.take(16)?;
+        cursor.next_bytes(16)?;
         for _ in 0..cursor.count()? {
             cursor.number()?;
         }
@@ -453,17 +453,17 @@ fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
             cursor.number()?;
             match cursor.byte()? {
                 0 => drop(cursor.number()?),
-                1 => drop(cursor.take(32)?),
+                1 => drop(cursor.next_bytes(32)?),
                 2 => {
                     cursor.number()?;
-                    cursor.take(32)?;
+                    cursor.next_bytes(32)?;
                 }
                 _ => return None,
             }
         }
     }
     if flags & 2 != 0 {
-        cursor.take(64)?;
+        cursor.next_bytes(64)?;
     }
     Some(())
 }
@@ -471,7 +471,7 @@ fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
 fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
     let flags = cursor.byte()?;
     let len = cursor.count()?;
-    let label: Arc<str> = std::str::from_utf8(cursor.take(len)?).ok()?.into();
+    let label: Arc<str> = std::str::from_utf8(cursor.next_bytes(len)?).ok()?.into();
     let edges = if flags & 1 == 0 {
         None
     } else {
@@ -520,7 +520,7 @@ mod tests {
     fn reload(records: &Rows, links: &Rows, stale: &[u8]) -> Option<Graph> {
         let links: Vec<_> = links.iter().map(|(key, body)| (key.clone(), body.clone())).collect();
         let records = records.clone();
-        Graph::load(
+        Graph::from_rows(
             &links,
             stale,
             Box::new(move |page| records.get(page.to_be_bytes().as_slice()).cloned()),

@@ -287,7 +287,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn take(&mut self, len: usize) -> Option<&'a str> {
+    fn next_text(&mut self, len: usize) -> Option<&'a str> {
         let (text, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
         std::str::from_utf8(text).ok()
@@ -295,7 +295,7 @@ impl<'a> Decoder<'a> {
 
     fn text(&mut self) -> Option<&'a str> {
         let len = self.number()?;
-        self.take(len)
+        self.next_text(len)
     }
 
     fn shared(&mut self) -> Option<Arc<str>> {
@@ -368,7 +368,7 @@ impl<'a> Decoder<'a> {
     fn template(&mut self) -> Option<Template> {
         let pieces = self.decode_list(|from| {
             let number = from.number()?;
-            let text = from.take(number >> 1)?.into();
+            let text = from.next_text(number >> 1)?.into();
             Some(if number & 1 == 0 { Piece::Text(text) } else { Piece::Var(text) })
         })?;
         Some(Template { pieces })

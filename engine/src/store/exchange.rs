@@ -85,7 +85,7 @@ impl Exchanged {
     }
 
     /// Adds other counts.
-    pub fn add(&mut self, other: &Self) {
+    pub fn add_exchange(&mut self, other: &Self) {
         self.hits += other.hits;
         self.misses += other.misses;
         self.blobs_down += other.blobs_down;
@@ -126,7 +126,7 @@ pub fn note(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) -> Resul
         .row(view, Part::Exchange, &key(today))?
         .and_then(|body| day(&(key(today), body)))
         .map_or_else(Exchanged::default, |(_, figures)| figures);
-    figures.add(run);
+    figures.add_exchange(run);
     let body = minicbor::to_vec(&figures).expect("invariant: encoding into memory does not fail");
     let outdated = store.rows(view, Part::Exchange)?.into_iter().map(|(key, _)| key);
     let outdated = outdated.filter(|old| *old < key(today.saturating_sub(KEEP_DAYS)));

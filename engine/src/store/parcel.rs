@@ -83,7 +83,7 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn add(
+    pub fn add_result(
         &mut self,
         key: &ActionKey,
         record: &ActionRecord,
@@ -142,7 +142,7 @@ pub struct Parcel(BufReader<File>);
 ///
 /// # Errors
 /// When it cannot be read, or is not a parcel.
-pub fn open(path: &Path) -> Result<Parcel, ParcelError> {
+pub fn open_parcel(path: &Path) -> Result<Parcel, ParcelError> {
     let mut file = BufReader::new(File::open(path)?);
     let mut magic = [0; MAGIC.len()];
     exact(&mut file, &mut magic)?;
@@ -260,7 +260,7 @@ mod tests {
     fn write_parcel(results: &std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>, path: &Path) -> u64 {
         let mut writer = Writer::create(path).unwrap();
         for (key, (record, output)) in results {
-            writer.add(&ActionKey(Digest(*key)), record, Some(output), &[]).unwrap();
+            writer.add_result(&ActionKey(Digest(*key)), record, Some(output), &[]).unwrap();
         }
         writer.finish(path).unwrap()
     }
@@ -289,7 +289,7 @@ mod tests {
             prop_assert_eq!(write_parcel(&results, &path), len);
             prop_assert_eq!(&std::fs::read(&path).unwrap(), &whole, "the same results, the same bytes");
             let mut back = Vec::new();
-            let count = open(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |result| { back.push(result); Ok(()) })).unwrap();
+            let count = open_parcel(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |result| { back.push(result); Ok(()) })).unwrap();
             prop_assert_eq!(count, results.len() as u64);
             for (result, (key, (record, output))) in back.iter().zip(&results) {
                 prop_assert_eq!(&result.key.0.0, key);
@@ -299,13 +299,13 @@ mod tests {
             // A cut or flipped file is refused at its end at the latest.
             let at = at.index(whole.len());
             std::fs::write(&path, &whole[..at]).unwrap();
-            let cut = open(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |_| Ok(())));
+            let cut = open_parcel(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |_| Ok(())));
             prop_assert!(matches!(cut, Err(ParcelError::Form(_))), "{:?}", cut);
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << bit;
             std::fs::write(&path, &flipped).unwrap();
             let mut other = Vec::new();
-            let done = open(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |result| { other.push(result); Ok(()) }));
+            let done = open_parcel(&path).and_then(|parcel| unpack_results::<ParcelError>(parcel, 5, |result| { other.push(result); Ok(()) }));
             prop_assert!(other.iter().all(|result| result.blob.as_ref().is_none_or(|blob| Digest::of(blob) == result.record.output)));
             // Some bits of a frame have no meaning; flips of all others are detected.
             let pair = |result: &NewResult| (result.key, result.record.clone(), result.blob.clone());

@@ -89,7 +89,7 @@ struct Branch<'a> {
 }
 
 impl<'a> Branch<'a> {
-    fn open(blob: &'a [u8]) -> Option<Self> {
+    fn from_blob(blob: &'a [u8]) -> Option<Self> {
         let (level, rest) = blob.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
         let level = u32::from_le_bytes(*level);
         let children = Table::open_body(rest)?;
@@ -117,7 +117,7 @@ impl Page {
     fn root(blob: Arc<[u8]>) -> Result<Self, PageError> {
         let malformed = || PageError::Malformed(Digest::of(&blob));
         let level = match is_branch(&blob) {
-            true => Branch::open(&blob).ok_or_else(malformed)?.level,
+            true => Branch::from_blob(&blob).ok_or_else(malformed)?.level,
             false => {
                 Table::open(&blob).ok_or_else(malformed)?;
                 0
@@ -130,7 +130,7 @@ impl Page {
         let blob = fetch(&child.digest)?.ok_or(PageError::Missing(child.digest))?;
         let fits = match level {
             0 => Table::open(&blob).is_some(),
-            _ => Branch::open(&blob).is_some_and(|branch| branch.level == level),
+            _ => Branch::from_blob(&blob).is_some_and(|branch| branch.level == level),
         };
         match fits {
             true => Ok(Self { level, blob }),
@@ -143,7 +143,7 @@ impl Page {
     }
 
     fn branch(&self) -> Branch<'_> {
-        Branch::open(&self.blob).expect("invariant: pages are opened when they are fetched")
+        Branch::from_blob(&self.blob).expect("invariant: pages are opened when they are fetched")
     }
 
     fn child<E: From<PageError>>(&self, at: usize, fetch: &mut impl Fetch<E>) -> Result<Self, E> {
@@ -274,7 +274,7 @@ pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>,
 
 /// Returns the number of rows, without reading them.
 pub fn count(root: &[u8]) -> Option<usize> {
-    match Branch::open(root) {
+    match Branch::from_blob(root) {
         Some(branch) => branch.all().map(|child| Some(child?.rows as usize)).sum(),
         None => Table::open(root).map(|table| table.len()),
     }
@@ -422,7 +422,7 @@ impl Walk {
         Ok(())
     }
 
-    fn open<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
+    fn open_branch<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
         if let Some(Entry::Page(level, child)) = self.stack.pop() {
             let page = Page::fetch(&child, level, fetch)?;
             self.push(&page)?;
@@ -453,10 +453,10 @@ pub fn each_change<E: From<PageError>>(
     loop {
         match (old.level(), new.level()) {
             (None, None) => return Ok(()),
-            (Some(Some(_)), None) => old.open(&mut fetch)?,
-            (None, Some(Some(_))) => new.open(&mut fetch)?,
-            (Some(None), None) => old.take(|key, _| visit(key, Change::Removed)),
-            (None, Some(None)) => new.take(|key, _| visit(key, Change::Added)),
+            (Some(Some(_)), None) => old.open_branch(&mut fetch)?,
+            (None, Some(Some(_))) => new.open_branch(&mut fetch)?,
+            (Some(None), None) => old.visit_row(|key, _| visit(key, Change::Removed)),
+            (None, Some(None)) => new.visit_row(|key, _| visit(key, Change::Added)),
             (Some(left), Some(right)) => match (old.stack.last(), new.stack.last()) {
                 (Some(Entry::Page(_, one)), Some(Entry::Page(_, other))) if one.digest == other.digest => {
                     old.stack.pop();
@@ -481,10 +481,10 @@ pub fn each_change<E: From<PageError>>(
                 _ => {
                     // Open the higher of both, so that equal pages meet.
                     if left >= right {
-                        old.open(&mut fetch)?;
+                        old.open_branch(&mut fetch)?;
                     }
                     if right >= left {
-                        new.open(&mut fetch)?;
+                        new.open_branch(&mut fetch)?;
                     }
                 }
             },
@@ -510,7 +510,7 @@ fn row_at(page: &[u8], at: usize) -> (&str, &[u8]) {
 }
 
 impl Walk {
-    fn take(&mut self, visit: impl FnOnce(&str, &[u8])) {
+    fn visit_row(&mut self, visit: impl FnOnce(&str, &[u8])) {
         if let Some(Entry::Row(page, at)) = self.stack.pop() {
             let (key, value) = row_at(&page, at);
             visit(key, value);

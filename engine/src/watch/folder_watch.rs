@@ -41,7 +41,7 @@ impl Lookout {
         };
         let thread = std::thread::Builder::new()
             .name("lookout".to_owned())
-            .spawn(move || watch.run(on_move))?;
+            .spawn(move || watch.watch_folder(on_move))?;
         Ok(Self {
             end: Some(end),
             thread: Some(thread),
@@ -67,7 +67,7 @@ struct At {
 }
 
 impl At {
-    fn run(&mut self, mut on_move: impl FnMut(&Moved) -> BTreeSet<String>) {
+    fn watch_folder(&mut self, mut on_move: impl FnMut(&Moved) -> BTreeSet<String>) {
         let mut changed = None;
         loop {
             // Also check changes in a folder from before it was watched.
@@ -90,7 +90,7 @@ impl At {
         // Some watches were removed with a folder above; add them again.
         let heard: BTreeSet<String> = wanted
             .into_iter()
-            .filter(|folder| self.directories.add(&self.root, folder).is_ok())
+            .filter(|folder| self.directories.watch_directory(&self.root, folder).is_ok())
             .collect();
         std::mem::replace(&mut self.folders, heard.clone()) != heard
     }

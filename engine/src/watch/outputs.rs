@@ -73,7 +73,7 @@ impl Outputs {
         directories.remove("");
         let mut todo = Vec::new();
         for directory in [HOME, OUT_DIR] {
-            match directories.add(root, directory) {
+            match directories.watch_directory(root, directory) {
                 Ok(()) => {}
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => return Ok(()),
                 Err(error) => return Err(error),
@@ -91,7 +91,7 @@ impl Outputs {
                 let Ok(name) = entry.file_name().into_string() else { continue };
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     let path = join(&directory, &name);
-                    match directories.add(root, &path) {
+                    match directories.watch_directory(root, &path) {
                         Ok(()) => todo.push(path),
                         Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => {}
                         Err(error) => return Err(error),

@@ -109,7 +109,9 @@ impl Watch {
             interrupt,
             mounts: File::open("/proc/self/mountinfo").ok(),
         };
-        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || service.run())?;
+        let thread = std::thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || service.serve_clients())?;
         Ok(Self {
             orders,
             wake,
@@ -168,7 +170,7 @@ struct Service {
 }
 
 impl Service {
-    fn run(mut self) {
+    fn serve_clients(mut self) {
         // Start of the open batch, and time of the last event.
         let mut open: Option<(Instant, Instant)> = None;
         let mut moment = self.watcher.moment();
@@ -195,7 +197,7 @@ impl Service {
                     let batch = Batch {
                         whole: true,
                         trouble: Some(trouble),
-                        ..self.watcher.take()
+                        ..self.watcher.take_batch()
                     };
                     if self.batches.send(batch).is_err() || gone {
                         return;
@@ -215,7 +217,7 @@ impl Service {
                 && now >= self.ends(began, last)
             {
                 open = None;
-                if self.batches.send(self.watcher.take()).is_err() {
+                if self.batches.send(self.watcher.take_batch()).is_err() {
                     return;
                 }
             }

@@ -64,7 +64,7 @@ impl Bench {
     /// Refreshes as a build does: named paths, or everything. Returns the number of stamps read.
     fn read_changes(&mut self, watcher: &mut Watcher) -> usize {
         let watched = watcher.since(fingerprint(&sets()), self.token.as_deref());
-        let mut tree = SourceTree::load(self.rows.clone().into_iter().collect());
+        let mut tree = SourceTree::from_rows(self.rows.clone().into_iter().collect());
         let refresh = match watched.as_ref().and_then(|watched| watched.moved.as_ref()) {
             Some(moved) => tree.refresh_named(&self.root, &sets(), now(), moved, self.directories),
             None => tree.refresh(&self.root, &sets(), now()),
@@ -83,7 +83,7 @@ impl Bench {
     }
 
     fn sources_seen(&self) -> SourcesSeen {
-        all(&SourceTree::load(self.rows.clone().into_iter().collect::<Rows>()))
+        all(&SourceTree::from_rows(self.rows.clone().into_iter().collect::<Rows>()))
     }
 
     fn there(&self) -> SourcesSeen {

@@ -58,7 +58,7 @@ impl WatchedDirectories {
     }
 
     /// Watches the directory `directory` below `root`.
-    pub(crate) fn add(&mut self, root: &Path, directory: &str) -> Result<(), SystemError> {
+    pub(crate) fn watch_directory(&mut self, root: &Path, directory: &str) -> Result<(), SystemError> {
         let path = if directory.is_empty() {
             root.to_owned()
         } else {

@@ -83,7 +83,7 @@ impl Watcher {
     /// # Errors
     /// When it cannot be opened, a set is malformed, or the system does not allow watching.
     pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
-        let root = Root::open(path)?;
+        let root = Root::open_root(path)?;
         let failed = |error| WorldError::Root { reason: reason(error) };
         let mut watcher = Self {
             identity: identity(&root).map_err(failed)?,
@@ -159,7 +159,7 @@ impl Watcher {
     }
 
     /// Returns the changes since the last batch.
-    pub fn take(&mut self) -> Batch {
+    pub fn take_batch(&mut self) -> Batch {
         std::mem::take(&mut self.batch)
     }
 
@@ -204,7 +204,7 @@ impl Watcher {
 
     /// Checks whether another folder has taken this one's path: clients ask about that one.
     fn see_place(&mut self) {
-        let here = Root::open(&self.path).ok().and_then(|root| identity(&root).ok());
+        let here = Root::open_root(&self.path).ok().and_then(|root| identity(&root).ok());
         if here != Some(self.identity) {
             self.trouble = Some(Trouble::Gone);
         }
@@ -427,7 +427,7 @@ impl Watcher {
     fn watch_directory(&mut self, directory: String, context: Context) {
         let mut todo = vec![(directory, context)];
         while let Some((directory, context)) = todo.pop() {
-            match self.directories.add(&self.path, &directory) {
+            match self.directories.watch_directory(&self.path, &directory) {
                 Ok(()) => {}
                 // Gone by now; the parent directory has an event.
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => continue,
@@ -462,7 +462,7 @@ impl Watcher {
         match self.root.stat(".git") {
             Ok((_, Kind::Folder)) => {
                 for directory in [".git", ".git/info"] {
-                    match self.directories.add(&self.path, directory) {
+                    match self.directories.watch_directory(&self.path, directory) {
                         Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => {}
                         Err(SystemError::NO_SPACE) => {
                             self.trouble = Some(Trouble::Limit {

@@ -51,7 +51,7 @@ impl CollectedOutput {
         let mut parts: Vec<&str> = path.split('/').collect();
         let last = parts.pop().unwrap_or_default();
         for part in parts {
-            at = open(&at, part, || at.open_folder(part)).map_err(|error| missing_or(path, error))?;
+            at = open_entry(&at, part, || at.open_folder(part)).map_err(|error| missing_or(path, error))?;
         }
         let info = at.info_of(last).map_err(|error| missing_or(path, error))?;
         match (info.kind(), wants_folder) {
@@ -71,7 +71,7 @@ impl CollectedOutput {
             if path.split('/').count() > deepest {
                 return Err(output_refused(&path, "lies too deep", "make fewer folders inside each other"));
             }
-            let folder = open(&above, &entry, || above.open_folder(&entry)).map_err(|error| unreadable(&path, error))?;
+            let folder = open_entry(&above, &entry, || above.open_folder(&entry)).map_err(|error| unreadable(&path, error))?;
             let folder = Rc::new(folder);
             let entries = folder.entries().map_err(|error| unreadable(&path, error))?;
             for entry in entries {
@@ -105,7 +105,7 @@ impl CollectedOutput {
 
     fn read(&mut self, folder: &Folder, entry: &str, info: &FileInfo, name: &str, path: &str) -> Result<(), Failure> {
         let program = info.mode & 0o100 != 0;
-        let file = open(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
+        let file = open_entry(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
         let info = FileInfo::of(&file).map_err(|error| unreadable(path, error))?;
         if info.kind() != Kind::File {
             return Err(strange(path, info.kind()));
@@ -131,7 +131,7 @@ impl CollectedOutput {
 }
 
 /// Opens an entry, also if the program removed its own permissions: the superuser could open it, and results must be the same for all users.
-fn open<T>(folder: &Folder, name: &str, open: impl Fn() -> Result<T, SystemError>) -> Result<T, SystemError> {
+fn open_entry<T>(folder: &Folder, name: &str, open: impl Fn() -> Result<T, SystemError>) -> Result<T, SystemError> {
     open().or_else(|error| {
         let kind = folder.info_of(name)?.kind();
         if error != SystemError::DENIED || !matches!(kind, Kind::Folder | Kind::File) {

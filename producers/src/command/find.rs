@@ -12,7 +12,7 @@ pub(super) fn path() -> String {
 
 /// Returns the program's file: a name is searched in the absolute folders of `PATH`, a path is relative to the folder, whether or not it exists.
 /// `None` when there is no program of that name.
-pub(super) fn find(program: &str, folder: &Path) -> Option<PathBuf> {
+pub(super) fn find_program(program: &str, folder: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(folder.join(program));
     }

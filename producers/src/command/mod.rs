@@ -37,7 +37,7 @@ use std::sync::Arc;
 use unstarted::Attempt;
 
 pub(crate) use trust::untrusted;
-pub use trust::{All, Nothing, Trust, definition, run, sent};
+pub use trust::{All, Nothing, Trust, definition, program_params, sent};
 
 /// Runs programs.
 pub struct CommandProducer {
@@ -93,13 +93,13 @@ impl Producer for CommandProducer {
         }
         tools::check(inputs.params)?;
         let bounds = Bounds::from_settings(inputs.settings);
-        let mut scratch = Scratch::take()?;
+        let mut scratch = Scratch::of_this_thread()?;
         let level = level(bounds.sandbox, scratch.path())?;
         let ready = stage::stage(&mut scratch, inputs)?;
         let program = ready.argv.first().cloned().unwrap_or_default();
         let attempt = Attempt {
             program: &program,
-            file: find::find(&program, scratch.path()),
+            file: find::find_program(&program, scratch.path()),
             bounds: &bounds,
         };
         let Some(file) = &attempt.file else {

@@ -119,7 +119,7 @@ fn is_own(path: &str) -> bool {
 struct Faults(Vec<ParamError>);
 
 impl Faults {
-    fn add(&mut self, param: &str, message: String, hint: &str) {
+    fn add_fault(&mut self, param: &str, message: String, hint: &str) {
         self.0.push(ParamError {
             param: param.into(),
             message,
@@ -137,7 +137,7 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
     check_sandbox(params, &mut faults);
     check_environment(params, &mut faults);
     if let Some(why) = params.get("tools").and_then(tools::declaration_error) {
-        faults.add(
+        faults.add_fault(
             "tools",
             why,
             "write tools = { dot = \"12.1\" }, or the digest that `b3sum` prints: \"blake3:…\"",
@@ -158,20 +158,20 @@ fn check_program(params: &Params, faults: &mut Faults) {
     let argv = texts(params, "argv").is_some_and(|argv| argv.first().is_some_and(|program| !program.is_empty()));
     let example = "write argv = [\"wc\", \"-w\", \"{in.text}\"]";
     match (params.get("argv"), params.get("shell")) {
-        (Some(_), Some(_)) => faults.add("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
+        (Some(_), Some(_)) => faults.add_fault("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
         (Some(_), None) if argv => {}
         (None, Some(text)) if text.as_str().is_some_and(|text| !text.trim().is_empty()) => {}
-        (None, Some(_)) => faults.add(
+        (None, Some(_)) => faults.add_fault(
             "shell",
             "'shell' must be a text".into(),
             "write shell = \"sort {in.text} | uniq -c\"",
         ),
-        _ => faults.add("argv", "'argv' must be a list of texts that begins with a program".into(), example),
+        _ => faults.add_fault("argv", "'argv' must be a list of texts that begins with a program".into(), example),
     }
     for name in ["argv", "shell"] {
         let Some(value) = params.get(name) else { continue };
         if has_nul(value) || value.as_array().is_some_and(|list| list.iter().any(has_nul)) {
-            faults.add(name, format!("'{name}' holds a NUL"), "no argument of a program can hold one");
+            faults.add_fault(name, format!("'{name}' holds a NUL"), "no argument of a program can hold one");
         }
     }
 }
@@ -187,7 +187,7 @@ fn check_limits(params: &Params, faults: &mut Faults) {
                 "processes" => ("a whole number", "write processes = 64".to_owned()),
                 _ => ("a whole number of seconds", format!("write {name} = 600")),
             };
-            faults.add(name, format!("'{name}' must be {what}"), &example);
+            faults.add_fault(name, format!("'{name}' must be {what}"), &example);
         }
     }
     for name in ["disk", "file_size", "memory"] {
@@ -198,7 +198,7 @@ fn check_limits(params: &Params, faults: &mut Faults) {
                 .filter(|bytes| *bytes > 0)
         };
         if params.get(name).is_some_and(|value| bytes(value).is_none()) {
-            faults.add(name, format!("'{name}' must be a size"), &format!("write {name} = \"2 GB\""));
+            faults.add_fault(name, format!("'{name}' must be a size"), &format!("write {name} = \"2 GB\""));
         }
     }
 }
@@ -210,7 +210,7 @@ fn check_sandbox(params: &Params, faults: &mut Faults) {
         .get("sandbox")
         .is_some_and(|value| value.as_str().is_none_or(|level| !levels.contains(&level)))
     {
-        faults.add(
+        faults.add_fault(
             "sandbox",
             "'sandbox' is strict, best-effort or off".into(),
             "write sandbox = \"strict\"",
@@ -223,12 +223,12 @@ fn check_sandbox(params: &Params, faults: &mut Faults) {
     };
     if params.contains_key("readable") && !texts(params, "readable").as_ref().is_some_and(absolute) {
         let hint = "write readable = [\"/opt/tool\"]; files of the workspace are inputs of the rule";
-        faults.add("readable", "'readable' must be a list of absolute paths".into(), hint);
+        faults.add_fault("readable", "'readable' must be a list of absolute paths".into(), hint);
     }
     let own = texts(params, "readable").unwrap_or_default().into_iter().find(|path| is_own(path));
     if let Some(path) = own {
         let message = format!("'readable' cannot have {path}: a strict sandbox has its own there");
-        faults.add("readable", message, "name the files and folders in it that are read");
+        faults.add_fault("readable", message, "name the files and folders in it that are read");
     }
 }
 
@@ -242,7 +242,7 @@ fn check_environment(params: &Params, faults: &mut Faults) {
                 .all(|(name, value)| named(name) && value.is_string() && !has_nul(value))
         });
         if !whole {
-            faults.add(
+            faults.add_fault(
                 "env",
                 "'env' must be a table of texts".into(),
                 "write env = { LANG = \"de_DE.UTF-8\" }",
@@ -258,10 +258,10 @@ fn check_outputs(params: &Params, faults: &mut Faults) {
         match outputs.as_object().filter(|table| !table.is_empty()) {
             Some(table) => {
                 for why in table.iter().filter_map(|(name, path)| wrong_output(name, path)) {
-                    faults.add("outputs", why, hint);
+                    faults.add_fault("outputs", why, hint);
                 }
             }
-            None => faults.add("outputs", "'outputs' must be a table of paths".into(), hint),
+            None => faults.add_fault("outputs", "'outputs' must be a table of paths".into(), hint),
         }
     }
 }

@@ -122,7 +122,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When none can be created.
-    pub(super) fn take() -> Result<Self, Failure> {
+    pub(super) fn of_this_thread() -> Result<Self, Failure> {
         // Ignore a folder that was removed or replaced.
         if let Some(idle) = IDLE.take().filter(|idle| idle.is_whole().is_ok_and(|whole| whole)) {
             return Ok(idle);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     fn staged(inputs: &[(&str, &str)]) -> Scratch {
-        let mut scratch = Scratch::take().expect("a folder");
+        let mut scratch = Scratch::of_this_thread().expect("a folder");
         for (name, text) in inputs {
             scratch.write_input(name, text.as_bytes()).expect("written");
         }
@@ -308,7 +308,7 @@ mod tests {
         for name in ["a", "b", "c"] {
             std::fs::remove_file(folder.join(name)).expect("removed");
         }
-        let mut scratch = Scratch::take().expect("a folder");
+        let mut scratch = Scratch::of_this_thread().expect("a folder");
         scratch.write_input("a", b"new").expect("written");
         scratch.folder("b").expect("made");
         scratch.settle().expect("settled");

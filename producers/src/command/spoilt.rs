@@ -118,7 +118,7 @@ mod tests {
             tree: Some(Arc::new(files)),
             ..Input::of("", b"".as_slice())
         };
-        let mut scratch = Scratch::take().expect("a folder");
+        let mut scratch = Scratch::of_this_thread().expect("a folder");
         let inputs = [("text", &text), ("pages", &pages)];
         let staged: Vec<_> = inputs
             .into_iter()

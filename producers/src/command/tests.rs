@@ -112,7 +112,7 @@ fn a_tool_is_what_was_declared() {
         assert!(bound.params.contains_key("tools"), "in the key");
         producer.produce(&Inputs::bare("//a:b", &bound.params, &roles, &vars, &cancel))
     };
-    let cat = Digest::of(&std::fs::read(find::find("cat", Path::new("/")).expect("in PATH")).expect("a program"));
+    let cat = Digest::of(&std::fs::read(find::find_program("cat", Path::new("/")).expect("in PATH")).expect("a program"));
     assert_eq!(
         run(serde_json::json!({"cat": format!("blake3:{cat}"), "sh": "1.2"}))
             .expect("runs")

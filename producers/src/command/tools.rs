@@ -1,7 +1,7 @@
 //! Tools that a manifest declares: programs by name, each with its version or its digest. The key includes them, so that another tool gives another
 //! result; a digest is also compared with the program's file before a program runs.
 
-use super::find::{find, path};
+use super::find::{find_program, path};
 use super::unstarted::runs;
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
@@ -47,7 +47,7 @@ pub(super) fn declaration_error(tools: &Value) -> Option<String> {
 /// When a tool is not found, or differs.
 pub(super) fn check(params: &Params) -> Result<(), Failure> {
     for (name, is) in declared_tools(params) {
-        let Some(file) = find(name, Path::new("/")) else {
+        let Some(file) = find_program(name, Path::new("/")) else {
             let why = tool_error(
                 name,
                 "is not in the folders of PATH",

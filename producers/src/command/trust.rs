@@ -60,7 +60,7 @@ fn is_variable(value: &Value) -> bool {
 }
 
 /// Returns the parameters of a model that is a program.
-pub fn run(argv: &[impl AsRef<str>]) -> Params {
+pub fn program_params(argv: &[impl AsRef<str>]) -> Params {
     let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
     Params::from_iter([("command".to_owned(), argv.into())])
 }

@@ -18,7 +18,7 @@ pub struct ChangedFiles<'m> {
 
 impl<'m> ChangedFiles<'m> {
     /// Finds the changed files; `None` if a project changed (it may affect all files) or bytes are missing.
-    pub fn find(moves: &'m dyn Moves) -> Option<Self> {
+    pub fn from_moves(moves: &'m dyn Moves) -> Option<Self> {
         if !moves.changed_inputs("projects")?.is_empty() {
             return None;
         }

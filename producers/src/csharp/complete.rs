@@ -192,7 +192,7 @@ fn merge(symbol: &str, found: Vec<(&str, Declared, Vec<Using>)>) -> Option<Compl
         nested.extend(declared.nested);
         for decl in declared.parts {
             let whole = whole.get_or_insert_with(|| first(symbol, &decl));
-            whole.add(file, decl, &usings, &declared.enclosing);
+            whole.add_declaration(file, decl, &usings, &declared.enclosing);
         }
     }
     let mut whole = whole?;
@@ -263,7 +263,7 @@ fn first(symbol: &str, decl: &TypeDecl) -> Complete {
 }
 
 impl Complete {
-    fn add(&mut self, file: &str, decl: TypeDecl, usings: &[Using], enclosing: &[Enclosing]) {
+    fn add_declaration(&mut self, file: &str, decl: TypeDecl, usings: &[Using], enclosing: &[Enclosing]) {
         let part = u32::try_from(self.parts.len()).expect("invariant: a type has fewer than 2^32 parts");
         let header = after_modifiers(&decl.signature, &decl.modifiers);
         if (header.len(), std::cmp::Reverse(header)) > (self.header.len(), std::cmp::Reverse(&self.header)) {

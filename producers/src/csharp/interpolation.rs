@@ -1,6 +1,6 @@
 //! The ends of interpolated literals.
 
-use super::lexer::{Opening, comment_end, floor, opening, quoted_end, raw_end, run, verbatim_end};
+use super::lexer::{Opening, comment_end, end_of_run, floor, opening, quoted_end, raw_end, verbatim_end};
 
 /// A raw literal spans lines if and only if only blanks separate its opening quotes from the line end.
 pub(super) fn raw_spans_lines(bytes: &[u8], content: usize) -> bool {
@@ -65,7 +65,7 @@ impl Interpolation<'_> {
         let bytes = self.bytes;
         match bytes[self.at] {
             b'"' => {
-                let quotes = run(bytes, self.at, b'"');
+                let quotes = end_of_run(bytes, self.at, b'"');
                 if raw > 0 {
                     self.at += quotes;
                     if quotes >= raw {
@@ -79,7 +79,7 @@ impl Interpolation<'_> {
                 }
             }
             b'{' => {
-                let braces = run(bytes, self.at, b'{');
+                let braces = end_of_run(bytes, self.at, b'{');
                 let opens = if raw > 0 { braces >= dollars } else { braces % 2 == 1 };
                 self.at += braces;
                 if opens {
@@ -116,7 +116,7 @@ impl Interpolation<'_> {
                 self.at += 1;
             }
             b'}' => {
-                self.at += run(bytes, self.at, b'}').min(braces);
+                self.at += end_of_run(bytes, self.at, b'}').min(braces);
                 self.levels.pop();
             }
             b':' if open == 0 => {
@@ -157,7 +157,7 @@ impl Interpolation<'_> {
         let bytes = self.bytes;
         match bytes[self.at] {
             b'}' => {
-                self.at += run(bytes, self.at, b'}').min(braces);
+                self.at += end_of_run(bytes, self.at, b'}').min(braces);
                 self.levels.pop();
             }
             b'\\' if !matches!(bytes.get(self.at + 1), None | Some(b'\n' | b'\r')) => self.at += 2,

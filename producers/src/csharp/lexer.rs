@@ -348,7 +348,7 @@ pub(super) fn opening(bytes: &[u8], at: usize) -> Option<Opening> {
         }
         quote += 1;
     }
-    let quotes = run(bytes, quote, b'"');
+    let quotes = end_of_run(bytes, quote, b'"');
     match quotes {
         0 => None,
         _ if verbatim => Some(Opening {
@@ -378,7 +378,7 @@ pub(super) fn opening(bytes: &[u8], at: usize) -> Option<Opening> {
     }
 }
 
-pub(super) fn run(bytes: &[u8], at: usize, byte: u8) -> usize {
+pub(super) fn end_of_run(bytes: &[u8], at: usize, byte: u8) -> usize {
     bytes[at.min(bytes.len())..].iter().take_while(|&&other| other == byte).count()
 }
 
@@ -420,7 +420,7 @@ pub(super) fn raw_end(bytes: &[u8], content: usize, quotes: usize) -> (usize, bo
     while end < bytes.len() {
         match bytes[end] {
             b'"' => {
-                let found = run(bytes, end, b'"');
+                let found = end_of_run(bytes, end, b'"');
                 end += found;
                 if found >= quotes {
                     return (end, true);

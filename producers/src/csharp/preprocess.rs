@@ -353,7 +353,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
     }
 
     /// Opens a section of the innermost `#if`; `before` is the preceding branch.
-    fn open(&mut self, byte: usize, condition: Option<&'t str>, around: Option<usize>, before: Option<usize>) -> usize {
+    fn open_section(&mut self, byte: usize, condition: Option<&'t str>, around: Option<usize>, before: Option<usize>) -> usize {
         self.sections.push(Section {
             condition,
             around,
@@ -379,7 +379,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
                 let outer = self.active;
                 let condition = outer && self.is_true(byte, rest);
                 let around = self.branches.last().map(|branch| branch.section);
-                let section = self.open(byte, Some(rest), around, None);
+                let section = self.open_section(byte, Some(rest), around, None);
                 self.sections[section].active = condition;
                 self.branches.push(Branch {
                     start: byte,
@@ -429,7 +429,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         let condition = (word == "elif").then_some(rest);
         let active = outer && !taken && condition.is_none_or(|condition| self.is_true(byte, condition));
         let around = self.sections[section].around;
-        let section = self.open(byte, condition, around, Some(section));
+        let section = self.open_section(byte, condition, around, Some(section));
         self.sections[section].active = active;
         if let Some(branch) = self.branches.last_mut() {
             branch.active = active;

@@ -20,7 +20,7 @@ const MOST_HEIRS: usize = 2_000;
 
 impl TableUpdate for Symbols {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
-        let changed = ChangedFiles::find(moves)?;
+        let changed = ChangedFiles::from_moves(moves)?;
         // Global usings and friends affect all files of their projects, and projects that alone compile a type have rows of their own.
         if changed
             .versions()

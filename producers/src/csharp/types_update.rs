@@ -17,7 +17,7 @@ const SHORT_ID: usize = "T_".len() + 8;
 
 impl TableUpdate for Types {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
-        let changed = ChangedFiles::find(moves)?;
+        let changed = ChangedFiles::from_moves(moves)?;
         let symbols = changed.symbols();
         let mut old: BTreeMap<&str, TypeRow> = BTreeMap::new();
         for symbol in &symbols {

@@ -34,13 +34,13 @@ pub fn embed(texts: &[(f32, &str)], dimensions: usize) -> Vec<f32> {
     for (word, count) in &counts {
         // A square root is rounded the same on every machine.
         let weight = count.sqrt();
-        add(&mut sum, word.as_bytes(), weight);
+        add_feature(&mut sum, word.as_bytes(), weight);
         let letters: Vec<char> = std::iter::once('<').chain(word.chars()).chain(std::iter::once('>')).collect();
         let runs: Vec<String> = RUNS
             .flat_map(|length| letters.windows(length).map(|run| run.iter().collect()))
             .collect();
         let each = weight * SHARE_OF_RUNS / (runs.len().max(1) as f32).sqrt();
-        runs.iter().for_each(|run| add(&mut sum, run.as_bytes(), each));
+        runs.iter().for_each(|run| add_feature(&mut sum, run.as_bytes(), each));
     }
     let length = sum.iter().map(|number| number * number).sum::<f32>().sqrt();
     if length > 0.0 {
@@ -78,7 +78,7 @@ fn for_each_word(text: &str, mut visit: impl FnMut(String)) {
 }
 
 /// Adds a feature at the positions that its hash chooses.
-fn add(sum: &mut [f32], feature: &[u8], weight: f32) {
+fn add_feature(sum: &mut [f32], feature: &[u8], weight: f32) {
     // FNV-1a; the same on every machine.
     let mut hash = feature.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

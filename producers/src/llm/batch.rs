@@ -129,7 +129,7 @@ impl Batches {
     pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
         let mut state = self.lock();
         if state.batches.is_none() {
-            state.batches = self.shelf.load(now(runtime)).ok();
+            state.batches = self.shelf.read_batches(now(runtime)).ok();
         }
         let (id, digest) = (custom_id(key, attempt), digest(turns).to_string());
         let mut batches = state.batches.iter().flatten();
@@ -181,7 +181,10 @@ impl Batches {
         let batches = match batches {
             Some(batches) => batches,
             None => {
-                let found = self.shelf.load(now(runtime)).map_err(|error| disk("cannot be read", &error))?;
+                let found = self
+                    .shelf
+                    .read_batches(now(runtime))
+                    .map_err(|error| disk("cannot be read", &error))?;
                 batches.insert(found)
             }
         };
@@ -207,7 +210,7 @@ impl Batches {
             let batch = &mut batches[at];
             let progress = runtime.patiently(&line.called, &gate, cancel, || {
                 if batch.note.remote.is_none() {
-                    batch.note.remote = batch_wire::find(&line, &batch.id, &batch.note, &claimed, cancel)?;
+                    batch.note.remote = batch_wire::find_sent_batch(&line, &batch.id, &batch.note, &claimed, cancel)?;
                 }
                 match batch.note.remote.as_deref() {
                     Some(remote) => batch_wire::progress(&line, remote, cancel),

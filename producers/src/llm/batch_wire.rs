@@ -58,7 +58,13 @@ pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], i
 }
 
 /// Finds the name of a batch at its provider, if the run that sent it was killed before the answer.
-pub(super) fn find(line: &Line<'_>, id: &str, note: &Note, claimed: &BTreeSet<String>, cancel: &Cancel) -> Result<Option<String>, Trouble> {
+pub(super) fn find_sent_batch(
+    line: &Line<'_>,
+    id: &str,
+    note: &Note,
+    claimed: &BTreeSet<String>,
+    cancel: &Cancel,
+) -> Result<Option<String>, Trouble> {
     let path = if line.api == Api::Anthropic {
         "/v1/messages/batches?limit=100"
     } else {

@@ -74,7 +74,7 @@ pub(super) fn send(request: Request, timeout: Duration, world: &dyn World, cance
     let worker = agent.clone();
     std::thread::Builder::new()
         .name("cortex-http".to_owned())
-        .spawn(move || run(&worker, request, &sender))
+        .spawn(move || run_request(&worker, request, &sender))
         .map_err(|error| Broken::Lost(format!("no thread could be started: {error}")))?;
     let mut response = Response {
         status: 0,
@@ -186,7 +186,7 @@ fn prepare(request: Request) -> Result<HttpRequest<Vec<u8>>, Broken> {
         .map_err(|_| Broken::Unfit("the address is not one".to_owned()))
 }
 
-fn run(agent: &Agent, request: HttpRequest<Vec<u8>>, sender: &SyncSender<Event>) {
+fn run_request(agent: &Agent, request: HttpRequest<Vec<u8>>, sender: &SyncSender<Event>) {
     // A failed send means that the caller has stopped listening.
     let tell = |event: Event| sender.send(event).is_ok();
     let answer = if request.method() == "GET" {

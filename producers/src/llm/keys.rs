@@ -43,12 +43,12 @@ impl Keys {
                 );
                 key_error(message, format!("export {variable}=…"))
             })?;
-            secrets.into_iter().for_each(|secret| access.secrets.add(secret));
+            secrets.into_iter().for_each(|secret| access.secrets.add_secret(secret));
             access.headers.push(((*name).to_owned(), Secret::new(&value)));
         }
         let has = |header: &str| reach.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header));
         if let Some(key) = self.key(reach, root, world, cancel)? {
-            access.secrets.add(key.clone());
+            access.secrets.add_secret(key.clone());
             match api {
                 Api::Anthropic if !has("x-api-key") => access.headers.push(("x-api-key".to_owned(), key)),
                 Api::OpenAi if !has("authorization") => {
@@ -85,7 +85,7 @@ impl Keys {
         if let Some(key) = known.get(&name) {
             return Ok(Some(key.clone()));
         }
-        let printed = program::run(
+        let printed = program::run_program(
             &Program {
                 argv: &reach.api_key_command,
                 root,

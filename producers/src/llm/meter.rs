@@ -89,7 +89,7 @@ impl Total {
         self.micros.insert(currency.to_owned(), amount.micros);
     }
 
-    fn add(&mut self, currency: &str, amount: Amount) {
+    fn add_amount(&mut self, currency: &str, amount: Amount) {
         self.set(currency, self.in_currency(currency).plus(amount));
     }
 
@@ -148,7 +148,7 @@ impl Meter {
             }
             let spent = counts.spent.in_currency(currency);
             if self.passed(spent.plus(counts.held.in_currency(currency)).plus(most)).is_none() {
-                counts.held.add(currency, most);
+                counts.held.add_amount(currency, most);
                 return Ok(Hold {
                     meter: self,
                     amount: most,
@@ -185,7 +185,7 @@ impl Hold<'_> {
             .plus(counts.held.in_currency(&self.currency));
         let fits = self.meter.passed(used.plus(more)).is_none();
         if fits {
-            counts.held.add(&self.currency, more);
+            counts.held.add_amount(&self.currency, more);
             self.amount = self.amount.plus(more);
         }
         fits
@@ -194,7 +194,7 @@ impl Hold<'_> {
     /// Records the real usage of the call.
     pub(super) fn settle(self, really: Amount) {
         let mut counts = self.meter.lock();
-        counts.spent.add(&self.currency, really);
+        counts.spent.add_amount(&self.currency, really);
         // Dropping `self` releases the reservation.
     }
 }

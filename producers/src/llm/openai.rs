@@ -84,7 +84,7 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
         return Ok(false);
     }
     let value = reply.json(data)?;
-    take(&value, "delta", reply)
+    append_part(&value, "delta", reply)
 }
 
 /// Reads a whole answer.
@@ -96,12 +96,12 @@ pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Compla
             ..Complaint::default()
         });
     }
-    take(value, "message", reply)?;
+    append_part(value, "message", reply)?;
     reply.whole = true;
     Ok(())
 }
 
-fn take(value: &Value, part: &str, reply: &mut Reply) -> Result<bool, Complaint> {
+fn append_part(value: &Value, part: &str, reply: &mut Reply) -> Result<bool, Complaint> {
     if value.get("error").is_some_and(|error| !error.is_null()) {
         return Err(Complaint::of_json(200, value));
     }

@@ -57,7 +57,7 @@ enum ProgramOutput {
 }
 
 /// Runs a program to its end, or ends it and everything in its process group.
-pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> {
+pub(super) fn run_program(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> {
     let (name, arguments) = program
         .argv
         .split_first()

@@ -183,13 +183,13 @@ impl Recordings {
         if let Some(known) = read.get(path) {
             return Ok(Arc::clone(known));
         }
-        let recording = Arc::new(load(path, shown)?);
+        let recording = Arc::new(load_recording(path, shown)?);
         read.insert(path.to_owned(), Arc::clone(&recording));
         Ok(recording)
     }
 }
 
-fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
+fn load_recording(path: &Path, shown: &str) -> Result<Recording, Failure> {
     let wrong = |why: Diagnostic| Failure::Limit(Box::new(why));
     let unreadable = |why: String| {
         let why = Diagnostic::error(ErrorCode::E_REPLAY, format!("{shown} cannot be read: {why}"));

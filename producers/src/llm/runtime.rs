@@ -214,7 +214,7 @@ impl Runtime {
             let hint = "name a model with api = \"openai\", whose server has /embeddings, or with api = \"command\"";
             return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
-        let runs = (!prepared.model.command.is_empty()).then(|| command::run(&prepared.model.command));
+        let runs = (!prepared.model.command.is_empty()).then(|| command::program_params(&prepared.model.command));
         let mut waits = runs.iter().chain(&prepared.reach.sent);
         if let Some(waiting) = waits.find(|command| !self.trust.trusts(&command::definition(command, &Params::new()))) {
             return Err(command::untrusted(waiting));
@@ -353,7 +353,7 @@ impl Runtime {
             timeout: prepared.reach.timeout,
             longest: Reply::to(prepared.question).limit(),
         };
-        let printed = program::run(&program, cancel).map_err(|stop| program_failure(prepared, &stop))?;
+        let printed = program::run_program(&program, cancel).map_err(|stop| program_failure(prepared, &stop))?;
         let text = String::from_utf8_lossy(&printed.bytes);
         let mut reply = Reply::to(prepared.question);
         reply.mended = matches!(text, std::borrow::Cow::Owned(_));

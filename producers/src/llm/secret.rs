@@ -28,7 +28,7 @@ impl Secret {
 pub(super) struct Secrets(Vec<Secret>);
 
 impl Secrets {
-    pub(super) fn add(&mut self, secret: Secret) {
+    pub(super) fn add_secret(&mut self, secret: Secret) {
         self.0.push(secret);
         // Replace a secret that contains another one first, so that no part of it is left.
         self.0.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn secrets_are_taken_out_of_texts() {
         let mut secrets = Secrets::default();
-        secrets.add(Secret::new("hunter2"));
-        secrets.add(Secret::new("sk-hunter2-long"));
-        secrets.add(Secret::new("a"));
+        secrets.add_secret(Secret::new("hunter2"));
+        secrets.add_secret(Secret::new("sk-hunter2-long"));
+        secrets.add_secret(Secret::new("a"));
         assert_eq!(secrets.scrub("a sk-hunter2-long hunter2"), "a [key] [key]");
         assert_eq!(secrets.redacted_line("x\u{1b}[31m\n\n hunter2\u{202e}y\t"), "x [31m [key]y");
         assert!(secrets.redacted_line(&"é".repeat(9_000)).chars().count() <= 401);

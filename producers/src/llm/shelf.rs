@@ -101,7 +101,7 @@ impl Shelf {
     }
 
     /// Reads all batches. Skips unreadable ones, and removes expired ones.
-    pub(super) fn load(&self, now: u64) -> io::Result<Vec<Batch>> {
+    pub(super) fn read_batches(&self, now: u64) -> io::Result<Vec<Batch>> {
         let entries = match std::fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,

@@ -89,7 +89,7 @@ fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) 
     let mut moves = Moves::default();
     for (range, one, way) in places.iter().filter(|(_, one, _)| is_definition(one)) {
         let information = described.get(one.symbol.as_str()).copied();
-        let Some(place) = moves.find(&text, *range, &names_of(way, information)) else {
+        let Some(place) = moves.find_definition(&text, *range, &names_of(way, information)) else {
             symbols.moved += 1;
             continue;
         };
@@ -193,7 +193,7 @@ struct Moves {
 
 impl Moves {
     /// Finds a definition: as far from its position as the one before, or on the nearest line that has its name at its column.
-    fn find<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
+    fn find_definition<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
         let Some(names) = names else {
             return text.word_behind(range, self.by);
         };

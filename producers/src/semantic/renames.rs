@@ -57,14 +57,14 @@ impl Renames {
                         let members = renames.members.entry(of.to_owned()).or_default();
                         members.push((old.to_owned(), new.to_owned()));
                     }
-                    _ => renames.add(&old.item, new),
+                    _ => renames.add_rename(&old.item, new),
                 }
             }
         }
         renames
     }
 
-    fn add(&mut self, old: &str, new: &str) {
+    fn add_rename(&mut self, old: &str, new: &str) {
         self.keys.insert(old.to_owned(), new.to_owned());
         let [from, to] = [old, new].map(|key| type_key(key).split('@').next().unwrap_or(key).replace('+', "."));
         let [from_bare, to_bare] = [&from, &to].map(|key| without_arities(key));

@@ -101,7 +101,7 @@ impl Producer for WasmProducer {
         let host = Host::new(inputs, fuel, memory);
         let mut store = Store::new(&machine.engine, host);
         store.limiter(|host| &mut host.limits);
-        let ran = run(&machine.linker, &mut store, &module, inputs.cancel);
+        let ran = run_module(&machine.linker, &mut store, &module, inputs.cancel);
         let host = store.into_data();
         match (ran, host.stop) {
             (Ok(()), None) => Ok(Output {
@@ -147,7 +147,7 @@ impl WasmProducer {
 }
 
 /// Runs a module to its end, with checks for cancellation in between.
-fn run(linker: &Linker<Host>, store: &mut Store<Host>, module: &Module, cancel: &Cancel) -> Result<(), Ended> {
+fn run_module(linker: &Linker<Host>, store: &mut Store<Host>, module: &Module, cancel: &Cancel) -> Result<(), Ended> {
     burn(store, SLICE)?;
     let instance = linker.instantiate_and_start(&mut *store, module)?;
     let run = instance.get_typed_func::<(), ()>(&*store, "run")?;

@@ -84,7 +84,7 @@ impl Input {
     }
 
     /// Takes the text, to ask it. Blank texts are not added to the history.
-    pub fn take(&mut self) -> String {
+    pub fn take_text(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() && self.history.last() != Some(&text) {
             self.history.push(text.clone());

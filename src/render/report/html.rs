@@ -24,7 +24,7 @@ impl Html {
 
     /// Writes an element with the contents that `inner` writes.
     pub fn element(&mut self, name: &'static str, attributes: &[Attribute<'_>], inner: impl FnOnce(&mut Self)) {
-        self.open(name, attributes);
+        self.open_element(name, attributes);
         self.text.push('>');
         inner(self);
         self.text.push_str("</");
@@ -39,7 +39,7 @@ impl Html {
 
     /// Writes an element without contents.
     pub fn void(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
-        self.open(name, attributes);
+        self.open_element(name, attributes);
         self.text.push_str(if matches!(name, "meta" | "input" | "br" | "col") {
             ">"
         } else {
@@ -94,7 +94,7 @@ impl Html {
     /// Writes data for the script: JSON in which nothing can end the element or begin a comment.
     pub fn data(&mut self, id: &'static str, value: &serde_json::Value) {
         let json = value.to_string();
-        self.open("script", &[("type", "application/json"), ("id", id)]);
+        self.open_element("script", &[("type", "application/json"), ("id", id)]);
         self.text.push('>');
         for c in json.chars() {
             match c {
@@ -107,7 +107,7 @@ impl Html {
         self.text.push_str("</script>");
     }
 
-    fn open(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
+    fn open_element(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         debug_assert!(is_plain_name(name), "{name} is no element");
         self.text.push('<');
         self.text.push_str(name);

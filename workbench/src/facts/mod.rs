@@ -72,7 +72,7 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
             label: label.to_string(),
             reason,
         };
-        read.take(&label, bytes).map_err(failed)?;
+        read.add_output(&label, bytes).map_err(failed)?;
     }
     let layout = Layout::read(&read.projects, read.owners.as_ref()).map_err(|failure| FactsError {
         label: "//projects/...:project".to_owned(),
@@ -102,7 +102,7 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
 }
 
 impl Outputs {
-    fn take(&mut self, label: &Label, bytes: Arc<[u8]>) -> Result<(), String> {
+    fn add_output(&mut self, label: &Label, bytes: Arc<[u8]>) -> Result<(), String> {
         let name = label.package().split_once('/').map_or_else(String::new, |(_, rest)| unescape(rest));
         let input = Input::of(&name, bytes);
         match label.target() {

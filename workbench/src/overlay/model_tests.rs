@@ -5,7 +5,7 @@ use super::build::documents;
 use super::merge::merge;
 use super::patch::apply;
 use super::put::{Put, put_document, put_over};
-use super::record::{discard, list_overlays, open};
+use super::record::{discard, list_overlays, open_or_continue};
 use super::three_way::join;
 use crate::edit::real::Real;
 use crate::kill;
@@ -180,7 +180,7 @@ impl Model {
 /// Runs a step. Returns whether it was possible.
 fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
     match step {
-        Step::Open(name) => open(&files.disk, NAMES[*name], None, now).is_ok(),
+        Step::Open(name) => open_or_continue(&files.disk, NAMES[*name], None, now).is_ok(),
         Step::Put(name, path, text, onto_now) => {
             let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
             put_over(&files.disk, NAMES[*name], PATHS[*path], &what, *onto_now, now).is_ok()
@@ -247,7 +247,7 @@ proptest! {
         // Texts that no overlay needs are removed.
         let texts: std::collections::BTreeSet<&String> =
             model.overlays.values().flat_map(BTreeMap::values).flat_map(|(base, now)| base.iter().chain(now)).collect();
-        open(&files.disk, "last", None, 2_000).expect("open");
+        open_or_continue(&files.disk, "last", None, 2_000).expect("open");
         let opened = list_overlays(&files.disk).expect("a list").into_iter().filter_map(|listed| listed.overlay?.opened_on);
         let trees: std::collections::BTreeSet<Digest> = opened.map(|opened| opened.tree).collect();
         prop_assert_eq!(files.count_notes("texts"), texts.len() + trees.len());
@@ -295,7 +295,7 @@ proptest! {
         let sides: Vec<_> = joined.take(PATHS.len()).collect();
         for after in 0.. {
             let files = Real::new();
-            open(&files.disk, "o", None, 1_000).expect("open");
+            open_or_continue(&files.disk, "o", None, 1_000).expect("open");
             for (path, (base, ours, theirs, _)) in PATHS.iter().zip(&sides) {
                 files.write(path, base.as_bytes());
                 put_over(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), true, 1_000).expect("put");

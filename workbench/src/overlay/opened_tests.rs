@@ -4,7 +4,7 @@ use super::build::{held, leave, settle};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
 use super::put::{Became, Put, put_document, put_over};
-use super::record::{LIFETIME, discard, find, open};
+use super::record::{LIFETIME, discard, find, open_or_continue};
 use super::tests::{NOW, Place, why};
 use super::texts;
 use crate::edit::files::Files;
@@ -220,6 +220,6 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     place.open("four");
     texts::add_results(&place.disk, "four", &results).expect("noted");
     merge(&place.disk, "four", NOW).expect("merged");
-    open(&place.disk, "five", None, NOW + LIFETIME).expect("open");
+    open_or_continue(&place.disk, "five", None, NOW + LIFETIME).expect("open");
     assert_eq!((held(NOW), place.disk.notes("merged").expect("notes")), (vec![], vec![]));
 }

@@ -203,7 +203,7 @@ pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Resul
 ///
 /// # Errors
 /// When the name is invalid, or the overlay cannot be stored.
-pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) -> Result<(Overlay, bool), OverlayError> {
+pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) -> Result<(Overlay, bool), OverlayError> {
     check_name(name)?;
     if let Some(wrong) = lifetime.filter(|lifetime| !(1..=LONGEST_LIFE).contains(lifetime)) {
         let hint = "give a time between a second and ten years, such as 12h, 7d or 4w";

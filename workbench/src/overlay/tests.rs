@@ -6,7 +6,7 @@ use super::compare::{Kind, Since, compare};
 use super::merge::{How, merge};
 use super::patch::{Patched, apply};
 use super::put::{Became, Put, put_document, put_over};
-use super::record::{LIFETIME, discard, find, list_overlays, open};
+use super::record::{LIFETIME, discard, find, list_overlays, open_or_continue};
 use crate::edit::disk::Disk;
 use crate::edit::encoding::{Encoding, Form};
 use crate::edit::files::Files;
@@ -48,7 +48,7 @@ impl Place {
     }
 
     pub(super) fn open(&self, name: &str) {
-        open(&self.disk, name, None, NOW).expect("open");
+        open_or_continue(&self.disk, name, None, NOW).expect("open");
     }
 
     pub(super) fn put_document(&self, name: &str, path: &str, text: &str) -> Result<Became, OverlayError> {
@@ -75,7 +75,7 @@ fn names_that_are_none_are_told_the_nearest() {
     assert_eq!(unknown.hint.as_deref(), Some("did you mean fix-store?"));
     for name in ["", ".", "..", "a/b", "-x", "ä", &"x".repeat(65), "a b", "a\nb"] {
         assert_eq!(
-            why(open(&place.disk, name, None, NOW).expect_err(name)).code,
+            why(open_or_continue(&place.disk, name, None, NOW).expect_err(name)).code,
             "E_OVERLAY",
             "{name:?}"
         );
@@ -90,9 +90,12 @@ fn an_overlay_ends_when_its_time_is_over() {
     let place = Place::new();
     place.open("one");
     assert_eq!(place.put_document("one", "a.cs", "a").expect("put"), Became::Added);
-    open(&place.disk, "two", Some(3_600), NOW).expect("open");
+    open_or_continue(&place.disk, "two", Some(3_600), NOW).expect("open");
     for wrong in [0, u64::MAX] {
-        assert_eq!(why(open(&place.disk, "x", Some(wrong), NOW).expect_err("refused")).code, "E_PARAM");
+        assert_eq!(
+            why(open_or_continue(&place.disk, "x", Some(wrong), NOW).expect_err("refused")).code,
+            "E_PARAM"
+        );
     }
     // Building in it counts as use; listing does not.
     documents(&place.disk, "two", NOW + 3_000).expect("documents");
@@ -102,7 +105,7 @@ fn an_overlay_ends_when_its_time_is_over() {
     assert_eq!(over.message, "the overlay two has ended: it was not used for 1 hour");
     assert!(find(&place.disk, "one", NOW + LIFETIME - 1).is_ok());
     // Opening an overlay removes expired ones and their texts.
-    open(&place.disk, "three", None, NOW + LIFETIME).expect("open");
+    open_or_continue(&place.disk, "three", None, NOW + LIFETIME).expect("open");
     let names: Vec<String> = list_overlays(&place.disk)
         .expect("a list")
         .into_iter()

@@ -253,7 +253,7 @@ impl Composing<'_> {
         }
         self.made.text.push_str(&heading);
         for path in rest {
-            self.add(path);
+            self.add_type(path);
         }
     }
 
@@ -262,7 +262,7 @@ impl Composing<'_> {
     }
 
     /// Adds a type as far as it fits.
-    fn add(&mut self, path: &str) {
+    fn add_type(&mut self, path: &str) {
         let Some(card) = self.cards.get(path) else {
             self.made.cut.push(format!("{path} is not known any more"));
             return;

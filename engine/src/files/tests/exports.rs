@@ -41,7 +41,7 @@ impl Bench {
     /// Reloads the state as a new process would.
     fn reload(&mut self) {
         let rows = self.exports.take_dirty_rows();
-        self.exports = Exports::load(rows.into_iter().filter_map(|(key, row)| row.map(|row| (key, row))).collect());
+        self.exports = Exports::from_rows(rows.into_iter().filter_map(|(key, row)| row.map(|row| (key, row))).collect());
     }
 }
 
@@ -229,7 +229,7 @@ fn damaged_pages_are_left_out() {
     for cut in 0..rows[0].1.len() {
         let mut damaged = rows.clone();
         damaged[0].1.truncate(cut);
-        let exports = Exports::load(damaged);
+        let exports = Exports::from_rows(damaged);
         assert_eq!(exports.verify(bench.dir.path(), &[1, 300], later()), [1]);
         if cut == 0 {
             let again = exports.write(bench.dir.path(), 1, "a", Digest::of(b"x"), b"x", later());
@@ -241,5 +241,5 @@ fn damaged_pages_are_left_out() {
         }
     }
     let swapped = vec![(rows[0].0.clone(), rows[1].1.clone()), (b"?".to_vec(), rows[0].1.clone())];
-    assert_eq!(Exports::load(swapped).verify(bench.dir.path(), &[1, 300], later()), [1, 300]);
+    assert_eq!(Exports::from_rows(swapped).verify(bench.dir.path(), &[1, 300], later()), [1, 300]);
 }

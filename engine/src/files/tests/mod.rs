@@ -90,7 +90,7 @@ impl Bench {
                 None => rows.remove(&key),
             };
         }
-        self.tree = SourceTree::load(rows.clone().into_iter().collect());
+        self.tree = SourceTree::from_rows(rows.clone().into_iter().collect());
     }
 }
 

@@ -318,7 +318,7 @@ fn lost_and_foreign_rows_only_cost_another_look() {
         rest.insert(b"../x".to_vec(), rows[lost].clone());
         rest.insert(b"\xff".to_vec(), rows[lost].clone());
         rest.insert(b"ghost/dir".to_vec(), rows[lost].clone());
-        bench.tree = crate::files::tree::SourceTree::load(rest.into_iter().collect());
+        bench.tree = crate::files::tree::SourceTree::from_rows(rest.into_iter().collect());
         bench.changes();
         assert_eq!(bench.tree.files(), all, "without {lost:?}");
         assert_rest(&mut bench);

@@ -17,7 +17,7 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
     let mut targets = Targets::default();
     let mut reported = HashSet::new();
     for (rule, (target, span)) in with_targets(rules) {
-        if let Err(earlier) = targets.add(Form::from_template(target), rule) {
+        if let Err(earlier) = targets.add_form(Form::from_template(target), rule) {
             reported.insert(rule);
             duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
         }

@@ -267,7 +267,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     for document in documents {
         read_rules(report, document, &reader, &mut drafts);
     }
-    parts::add(&mut drafts, &mut producers, registry);
+    parts::add_extracting_rules(&mut drafts, &mut producers, registry);
     let targets = check::targets(report, &drafts);
     check::references(report, &drafts, &targets);
     check::outputs(report, &drafts);

@@ -12,7 +12,7 @@ use crate::seams::producer::{Params, Registry};
 pub const ENTRY: &str = "tree/entry";
 
 /// Adds the rules, and the producers that extract the outputs from the tree.
-pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: &Registry) {
+pub(super) fn add_extracting_rules(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: &Registry) {
     let mut more = Vec::new();
     for draft in drafts.iter() {
         let (Some(producer), Some((target, span))) = (draft.producer, &draft.target) else {
@@ -24,7 +24,7 @@ pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: 
             .map(|implementation| implementation.outputs(&definition.params));
         let owner = definition.name.clone();
         for name in names.unwrap_or_default() {
-            let producer = producers.add(
+            let producer = producers.define(
                 ProducerDef {
                     name: format!("{owner}.{name}"),
                     uses: ENTRY.to_owned(),

@@ -59,7 +59,7 @@ impl Producers {
     }
 
     /// Adds a producer that no manifest names; returns its number.
-    pub(super) fn add(&mut self, definition: ProducerDef, span: Span) -> u32 {
+    pub(super) fn define(&mut self, definition: ProducerDef, span: Span) -> u32 {
         let number = u32::try_from(self.list.len()).expect("invariant: fewer than 2^32 producers");
         self.list.push(definition);
         self.spans.push(span);

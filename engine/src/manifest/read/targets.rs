@@ -110,7 +110,7 @@ impl<'a> Targets<'a> {
     ///
     /// # Errors
     /// The earlier rule with a target of the same form.
-    pub(super) fn add(&mut self, form: Form<'a>, rule: u32) -> Result<(), u32> {
+    pub(super) fn add_form(&mut self, form: Form<'a>, rule: u32) -> Result<(), u32> {
         let bucket = self.by_name.entry(form.bucket()).or_default();
         match form {
             Form::Literal(text) => match bucket.literals.entry(text) {
@@ -225,9 +225,9 @@ mod tests {
         let templates: Vec<Template> = texts.iter().map(|text| template(text)).collect();
         let mut targets = Targets::default();
         for (rule, template) in (0..).zip(&templates) {
-            assert_eq!(targets.add(Form::from_template(template), rule), Ok(()));
+            assert_eq!(targets.add_form(Form::from_template(template), rule), Ok(()));
         }
-        assert_eq!(targets.add(Form::Between("//types/", ":outline"), 9), Err(1));
+        assert_eq!(targets.add_form(Form::Between("//types/", ":outline"), 9), Err(1));
         for (label, rule) in [
             ("//index:types", Some(0)),
             ("//types/A:outline", Some(1)),
@@ -264,7 +264,7 @@ mod tests {
             let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();
             let mut targets = Targets::default();
             for (rule, template) in (0..).zip(&templates) {
-                prop_assert_eq!(targets.add(Form::from_template(template), rule), Ok(()));
+                prop_assert_eq!(targets.add_form(Form::from_template(template), rule), Ok(()));
             }
             let ends = |template: &Template| match Form::from_template(template) {
                 Form::Between(head, tail) => (head.to_owned(), tail.to_owned()),
@@ -286,7 +286,7 @@ mod tests {
             let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();
             let mut targets = Targets::default();
             for template in &templates {
-                let _ = targets.add(Form::from_template(template), 0);
+                let _ = targets.add_form(Form::from_template(template), 0);
             }
             let expected = templates.iter().any(|template| template.capture(&label).is_some());
             prop_assert_eq!(targets.covering(&label).is_some(), expected);

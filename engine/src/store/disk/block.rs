@@ -57,7 +57,7 @@ pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
         if row.stored.len() + frame.stored.len() > CHUNK {
             rows.push(std::mem::replace(&mut row, DataRow::empty()));
         }
-        row.add(frame);
+        row.add_frame(frame);
     }
     rows.push(row);
     rows
@@ -108,7 +108,7 @@ impl DataRow<'_> {
         }
     }
 
-    fn add(&mut self, frame: Frame) {
+    fn add_frame(&mut self, frame: Frame) {
         let (frame_at, mut at) = (self.stored.len() as u64, 0);
         for (digest, len) in frame.blobs {
             let record = BlobRecord {
@@ -179,7 +179,7 @@ pub(super) struct BlobTables<'t> {
 }
 
 impl<'t> BlobTables<'t> {
-    pub(super) fn open(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
+    pub(super) fn open_tables(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
             blobs: txn.open_table(BLOBS.definition())?,
             data: txn.open_table(BLOB_DATA.definition())?,
@@ -245,13 +245,13 @@ impl<'t> BlobTables<'t> {
     /// Reads the record of a blob, if it is sound.
     fn record(&self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
         let value = self.blobs.get(&digest.0[..])?;
-        Ok(value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
+        Ok(value.and_then(|value| codec::decode_blob(frame::verified_body(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
     }
 
     /// Removes the row of a blob and returns its record, if sound; the bytes must then be [released](Self::release).
     pub(super) fn remove(&mut self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
         let value = self.blobs.remove(&digest.0[..])?;
-        Ok(value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
+        Ok(value.and_then(|value| codec::decode_blob(frame::verified_body(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
     }
 
     /// Removes the bytes of a removed blob: its chunks, or its block if it was the last blob in there.
@@ -263,7 +263,7 @@ impl<'t> BlobTables<'t> {
         let block = self
             .blocks
             .get(&key[..])?
-            .and_then(|value| BlockUse::read(frame::open(BLOCKS.name, &key, value.value()).ok()?));
+            .and_then(|value| BlockUse::read(frame::verified_body(BLOCKS.name, &key, value.value()).ok()?));
         // If a block's row is damaged, `store verify` detects it when the block is empty.
         let Some(block) = block else { return Ok(()) };
         if block.blobs <= 1 {
@@ -302,15 +302,15 @@ impl Frames {
         let undecodable = || "its body does not decode".to_owned();
         let head = row.first_chunk::<HEAD>().ok_or_else(undecodable)?;
         let name = (record.seq, shared.frame_at, *head);
-        let expanded = match self.find(&name) {
+        let expanded = match self.cached_frame(&name) {
             Some(expanded) => expanded,
             None => {
-                let body = frame::open(BLOB_DATA.name, key, row).map_err(|error| error.to_string())?;
+                let body = frame::verified_body(BLOB_DATA.name, key, row).map_err(|error| error.to_string())?;
                 let expanded = part(body, shared.frame_at, shared.frame_stored)
                     .filter(|_| shared.frame_len <= FRAME as u64)
                     .and_then(|stored| pack::unpack(record.codec, stored, shared.frame_len))
                     .ok_or_else(undecodable)?;
-                self.add(name, expanded.clone());
+                self.remember_frame(name, expanded.clone());
                 expanded
             }
         };
@@ -321,12 +321,12 @@ impl Frames {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, name: &FrameName) -> Option<Arc<[u8]>> {
+    fn cached_frame(&self, name: &FrameName) -> Option<Arc<[u8]>> {
         let kept = self.lock_frames();
         kept.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.clone())
     }
 
-    fn add(&self, name: FrameName, bytes: Arc<[u8]>) {
+    fn remember_frame(&self, name: FrameName, bytes: Arc<[u8]>) {
         let mut kept = self.lock_frames();
         kept.push_front((name, bytes));
         kept.truncate(KEPT);

@@ -14,7 +14,7 @@ fn each(txn: &ReadTransaction, table: Table, mut visit: impl FnMut(&[u8], u64, &
     let Some(open) = schema::table(txn, table)? else { return Ok(()) };
     for entry in open.iter()? {
         let (key, value) = entry?;
-        if let Ok(body) = frame::open(table.name, key.value(), value.value()) {
+        if let Ok(body) = frame::verified_body(table.name, key.value(), value.value()) {
             visit(key.value(), (key.value().len() + value.value().len()) as u64, body);
         }
     }

@@ -29,7 +29,7 @@ impl Claim {
     ///
     /// # Errors
     /// When another process holds it until the time-out, or the folder cannot be used.
-    pub fn take(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
+    pub fn acquire_checkout(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let path = dir.join(VIEWS).join(format!("{:016x}.lock", view.0));
         let terms = Terms {
             purpose: &options.purpose,
@@ -39,12 +39,12 @@ impl Claim {
             // In a read-only folder, a build that has nothing to do can still run.
             looks: true,
         };
-        let mut lock_result = lock::take(&path, &terms);
+        let mut lock_result = lock::acquire_lock(&path, &terms);
         if matches!(&lock_result, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
             let folder = Folder::new(dir, options.clone());
             folder.create_or_check()?;
             make(&dir.join(VIEWS)).map_err(|error| folder.unopened(error))?;
-            lock_result = lock::take(&path, &terms);
+            lock_result = lock::acquire_lock(&path, &terms);
         }
         match lock_result {
             Ok(lock) => Ok(Self { lock }),
@@ -77,12 +77,12 @@ impl Claim {
         // No checkout has these numbers: a checkout's number is the digest of its path.
         let place = |number: u64| ViewId(view.0.wrapping_add(number));
         for number in 1..PLACES {
-            match Self::take(dir, place(number), &at_once) {
+            match Self::acquire_checkout(dir, place(number), &at_once) {
                 Err(StoreError::ViewBusy { .. }) => {}
                 taken => return taken,
             }
         }
-        Self::take(dir, place(PLACES), options)
+        Self::acquire_checkout(dir, place(PLACES), options)
     }
 
     /// Returns the checkouts of the store in `dir` that any process has claimed. Results that such a process found or built since then may be in no
@@ -103,7 +103,7 @@ impl Claim {
             let Some(view) = number.and_then(|number| u64::from_str_radix(number, 16).ok()) else {
                 continue;
             };
-            let mut file = match lock::open(&entry.path()) {
+            let mut file = match lock::open_lock_file(&entry.path()) {
                 Err(error) if lock::is_unwritable(&error) => plain_files::open_to_read(&entry.path())?,
                 file => file?,
             };
@@ -134,7 +134,7 @@ impl DiskStore {
             ..DiskOptions::default()
         };
         let folder = self.handle.medium().path();
-        match Claim::take(folder, view, &options) {
+        match Claim::acquire_checkout(folder, view, &options) {
             // A build that released the claim while it waits is still running.
             Ok(claim) => {
                 let is_alone = Claim::held(folder).is_ok_and(|held| !held.iter().any(|held| held.view != view && held.is_of(view)));
@@ -200,9 +200,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
         assert_eq!(Claim::held(&dir).unwrap(), []);
-        let first = Claim::take(&dir, ViewId(7), &options("cortex build")).unwrap();
-        let second = Claim::take(&dir, ViewId(8), &options("cortex show")).unwrap();
-        let refused = Claim::take(&dir, ViewId(7), &options("cortex show")).unwrap_err();
+        let first = Claim::acquire_checkout(&dir, ViewId(7), &options("cortex build")).unwrap();
+        let second = Claim::acquire_checkout(&dir, ViewId(8), &options("cortex show")).unwrap();
+        let refused = Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap_err();
         let who = format!("pid {} (cortex build, ", std::process::id());
         assert!(
             matches!(&refused, StoreError::ViewBusy { holder } if holder.starts_with(&who)),
@@ -213,7 +213,7 @@ mod tests {
         assert!(held.iter().all(|held| held.since > 1_700_000_000 && held.is_own), "{held:?}");
         drop(first);
         assert_eq!(Claim::held(&dir).unwrap().len(), 1);
-        drop(Claim::take(&dir, ViewId(7), &options("cortex show")).unwrap());
+        drop(Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap());
         drop(second);
         assert_eq!(Claim::held(&dir).unwrap(), []);
     }
@@ -222,11 +222,11 @@ mod tests {
     fn who_builds_beside_a_checkout_keeps_nobody_from_anything() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
-        let own = Claim::take(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();
+        let own = Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();
         let beside = |_: u8| Claim::beside(&dir, ViewId(u64::MAX), &options("cortex overlay build")).unwrap();
         let some: Vec<Claim> = (0..3_u8).map(beside).collect();
         drop(own);
-        drop(Claim::take(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());
+        drop(Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());
         assert_eq!(Claim::held(&dir).unwrap().len(), 3, "a collection knows of them");
         drop(some);
         assert_eq!(Claim::held(&dir).unwrap(), []);

@@ -147,7 +147,7 @@ pub(super) fn copy(
             }
             let (key, value) = row?;
             // A row with a damaged key may be where no search finds it, so that it cannot be removed by key.
-            if whole == Whole::Must || !ours || frame::open(table.name(), key.value(), value.value()).is_ok() {
+            if whole == Whole::Must || !ours || frame::verified_body(table.name(), key.value(), value.value()).is_ok() {
                 copies.insert(key.value(), value.value())?;
             }
         }

@@ -157,7 +157,7 @@ impl Folder {
             on_wait: on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
             looks: access == Access::Read,
         };
-        let lock = match lock::take(&self.file(LOCK), &terms) {
+        let lock = match lock::acquire_lock(&self.file(LOCK), &terms) {
             Ok(lock) => Some(lock),
             Err(Refusal::Busy(holder)) => return Err(StoreError::Busy { holder }),
             Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound && self.file(DATABASE).exists() => None,
@@ -199,7 +199,7 @@ impl Folder {
     }
 
     /// Opens the existing file and checks whether it is a cortex store.
-    fn find(&self, access: Access) -> Result<Opening, StoreError> {
+    fn open_existing(&self, access: Access) -> Result<Opening, StoreError> {
         let path = self.file(DATABASE);
         plain_files::require(&path).map_err(|error| self.unopened(error))?;
         if self.file(CONDEMNED).exists() {
@@ -264,7 +264,7 @@ impl Folder {
             return Ok(None);
         }
         self.resize(length.next_multiple_of(PAGE))?;
-        let found = self.find(access)?;
+        let found = self.open_existing(access)?;
         if matches!(found, Opening::Store(..)) {
             return Ok(Some(found));
         }
@@ -354,7 +354,7 @@ impl Medium for Folder {
             // A killed compaction may leave a file as large as the store. If it cannot be removed, later writes fail and report it.
             let _ = remove_if_there(&self.file(NEW_DATABASE));
         }
-        let mut found = self.find(access)?;
+        let mut found = self.open_existing(access)?;
         if matches!(found, Opening::Unfit(_))
             && self.options.sets_aside
             && let Some(padded) = self.pad(access)?
@@ -369,7 +369,7 @@ impl Medium for Folder {
                 return Err(Fault::Damaged(reason.clone()).at(&self.path, "opened"));
             }
             notices.push(self.set_aside(reason)?);
-            found = self.find(access)?;
+            found = self.open_existing(access)?;
         }
         match found {
             Opening::Store(base, id) => {
@@ -402,7 +402,7 @@ impl Medium for Folder {
             on_wait: None,
             looks: false,
         };
-        let lock = lock::take(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
+        let lock = lock::acquire_lock(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
             Refusal::Busy(holder) => StoreError::Collecting { holder },
             Refusal::Io(error) => self.unopened(error),
         })?;
@@ -489,7 +489,7 @@ impl Medium for Folder {
         }
         let mut sharing = self.sharing();
         if sharing.waiting.is_none() {
-            sharing.waiting = lock::open(&self.file(WAITING)).ok();
+            sharing.waiting = lock::open_lock_file(&self.file(WAITING)).ok();
         }
         // If the file cannot be read, assume that no process waits: others acquire the lock when this process ends.
         sharing

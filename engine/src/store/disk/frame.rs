@@ -65,7 +65,7 @@ pub(super) fn framed(table: &str, key: &[u8], body: &[u8]) -> Vec<u8> {
 }
 
 /// Verifies the check of a framed value and returns its body.
-pub(super) fn open<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Result<&'v [u8], FrameError> {
+pub(super) fn verified_body<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Result<&'v [u8], FrameError> {
     let (head, body) = value.split_at_checked(HEAD).ok_or(FrameError::Short)?;
     accepted(head, frame_checksum(table, key, head[0], body))?;
     Ok(body)
@@ -104,21 +104,21 @@ mod tests {
             bit in any::<prop::sample::Index>(),
         ) {
             let mut value = framed("a.1", &key, &body);
-            prop_assert_eq!(open("a.1", &key, &value), Ok(&body[..]));
+            prop_assert_eq!(verified_body("a.1", &key, &value), Ok(&body[..]));
             prop_assert_eq!(open_hashed("a.1", &key, &value), Ok((&body[..], Digest::of(&body))));
-            prop_assert!(open("b.1", &key, &value).is_err());
+            prop_assert!(verified_body("b.1", &key, &value).is_err());
             let mut longer = key.clone();
             longer.push(0);
-            prop_assert!(open("a.1", &longer, &value).is_err());
+            prop_assert!(verified_body("a.1", &longer, &value).is_err());
             let bit = bit.index(value.len() * 8);
             value[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(open("a.1", &key, &value).is_err());
+            prop_assert!(verified_body("a.1", &key, &value).is_err());
             prop_assert!(open_hashed("a.1", &key, &value).is_err());
         }
 
         #[test]
         fn any_bytes_are_refused_without_a_panic(value in proptest::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert!(open("a.1", b"key", &value).is_err());
+            prop_assert!(verified_body("a.1", b"key", &value).is_err());
         }
     }
 
@@ -127,6 +127,6 @@ mod tests {
         let mut value = vec![7];
         value.extend_from_slice(&frame_checksum("a.1", b"k", 7, b"body"));
         value.extend_from_slice(b"body");
-        assert_eq!(open("a.1", b"k", &value), Err(FrameError::Version(7)));
+        assert_eq!(verified_body("a.1", b"k", &value), Err(FrameError::Version(7)));
     }
 }

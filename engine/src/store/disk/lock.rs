@@ -61,7 +61,7 @@ impl From<io::Error> for Refusal {
 }
 
 /// Opens a lock file, creating it if it does not exist.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open_lock_file(path: &Path) -> io::Result<File> {
     open_as(path, OpenOptions::new().create(true).truncate(false))
 }
 
@@ -74,7 +74,7 @@ pub(super) fn open_there(path: &Path) -> io::Result<File> {
 pub(super) fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.read(true).write(true).with_mode(0o600);
     // The holder is written into the file, so never follow a link: it could lead to any file.
-    plain_files::open(path, options, Links::Refused)
+    plain_files::open_plain_file(path, options, Links::Refused)
 }
 
 /// Whether a file could not be opened for writing because of a read-only file system or its permissions.
@@ -92,8 +92,8 @@ pub(super) fn try_take(file: &File) -> io::Result<bool> {
 }
 
 /// Acquires the lock at `path`.
-pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
-    let mut file = match open(path) {
+pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
+    let mut file = match open_lock_file(path) {
         Err(error) if terms.looks && is_unwritable(&error) => plain_files::open_to_read(path)?,
         opened => opened?,
     };
@@ -112,7 +112,7 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
         if let (None, Some(waiting)) = (&shown, terms.waiting) {
             // A holder that tests this file locks it for a moment; the next round tries again. If the file cannot be created, this process
             // stays unseen and gets the lock when the holder ends.
-            shown = open(waiting).ok().filter(|waiting| waiting.try_lock_shared().is_ok());
+            shown = open_lock_file(waiting).ok().filter(|waiting| waiting.try_lock_shared().is_ok());
         }
         if let Some(on_wait) = terms.on_wait.filter(|_| waited >= TELL_AFTER) {
             let holder = holder(&mut file)?;
@@ -140,7 +140,7 @@ pub(super) fn leave_turn(waiting: &Path, gave_way: Instant) -> io::Result<()> {
     if gave_way.elapsed() >= TURN {
         return Ok(());
     }
-    let file = open(waiting)?;
+    let file = open_lock_file(waiting)?;
     while !try_take(&file)? && gave_way.elapsed() < TURN {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -235,8 +235,8 @@ mod tests {
     fn the_second_is_told_who_holds_it_and_gets_it_afterwards() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store.lock");
-        let first = take(&path, &terms(Duration::ZERO)).unwrap();
-        let Err(Refusal::Busy(busy)) = take(&path, &terms(Duration::ZERO)) else {
+        let first = acquire_lock(&path, &terms(Duration::ZERO)).unwrap();
+        let Err(Refusal::Busy(busy)) = acquire_lock(&path, &terms(Duration::ZERO)) else {
             panic!("taken twice")
         };
         let who = format!("pid {} (cortex build, ", std::process::id());
@@ -250,7 +250,7 @@ mod tests {
                     on_wait: Some(&on_wait),
                     ..terms(LONG)
                 };
-                take(&path, &waits).is_ok()
+                acquire_lock(&path, &waits).is_ok()
             }
         });
         assert!(messages.recv().unwrap().starts_with(&who));
@@ -263,8 +263,8 @@ mod tests {
     fn a_holder_sees_who_waits_and_leaves_it_the_turn() {
         let dir = tempfile::tempdir().unwrap();
         let (path, waiting) = (dir.path().join("store.lock"), dir.path().join("store.waiting"));
-        let first = take(&path, &terms(Duration::ZERO)).unwrap();
-        let look = open(&waiting).unwrap();
+        let first = acquire_lock(&path, &terms(Duration::ZERO)).unwrap();
+        let look = open_lock_file(&waiting).unwrap();
         assert!(!is_waited_for(&look).unwrap());
         let (got, gets) = mpsc::channel();
         let other = std::thread::spawn({
@@ -274,7 +274,7 @@ mod tests {
                     waiting: Some(&waiting),
                     ..terms(LONG)
                 };
-                let lock = take(&path, &waits).unwrap();
+                let lock = acquire_lock(&path, &waits).unwrap();
                 got.send(()).unwrap();
                 lock
             }
@@ -299,8 +299,8 @@ mod tests {
             purpose: "\u{1b}[2J\n",
             ..terms(Duration::ZERO)
         };
-        let lock = take(&path, &rude).unwrap();
-        let Err(Refusal::Busy(busy)) = take(&path, &terms(Duration::ZERO)) else {
+        let lock = acquire_lock(&path, &rude).unwrap();
+        let Err(Refusal::Busy(busy)) = acquire_lock(&path, &terms(Duration::ZERO)) else {
             panic!("taken twice")
         };
         assert!(!busy.contains('\u{1b}') && !busy.contains('\n'), "{busy:?}");
@@ -311,7 +311,7 @@ mod tests {
             ("", "another process"),
         ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(holder(&mut open(&path).unwrap()).unwrap().to_string(), expected);
+            assert_eq!(holder(&mut open_lock_file(&path).unwrap()).unwrap().to_string(), expected);
         }
         drop(lock);
     }

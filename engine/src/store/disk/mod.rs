@@ -106,7 +106,7 @@ struct Notes {
 }
 
 impl Notes {
-    fn add(&mut self, sentence: String) {
+    fn add_sentence(&mut self, sentence: String) {
         if !self.reported.contains(&sentence) {
             self.reported.insert(sentence.clone());
             self.untold.push(sentence);
@@ -138,7 +138,7 @@ impl DiskStore {
     }
 
     fn over(medium: Box<dyn Medium>) -> Result<(Self, Vec<Diagnostic>), StoreError> {
-        let (handle, notices) = Handle::open(medium)?;
+        let (handle, notices) = Handle::open_medium(medium)?;
         Ok((
             Self {
                 handle,
@@ -201,7 +201,7 @@ impl DiskStore {
             let mut notes = self.notes();
             for notice in notices {
                 let hint = notice.hint.map_or_else(String::new, |hint| format!("; {hint}"));
-                notes.add(notice.message + &hint);
+                notes.add_sentence(notice.message + &hint);
             }
         }
     }
@@ -212,7 +212,7 @@ impl DiskStore {
             Value::Absent => None,
             Value::Sound(value) => Some(value),
             Value::Damaged(sentence) => {
-                self.notes().add(sentence);
+                self.notes().add_sentence(sentence);
                 None
             }
         }
@@ -221,7 +221,7 @@ impl DiskStore {
     fn sound_rows<K, T>(&self, (rows, sentences): read::Rows<K, T>) -> Vec<(K, T)> {
         if !sentences.is_empty() {
             let mut notes = self.notes();
-            sentences.into_iter().for_each(|sentence| notes.add(sentence));
+            sentences.into_iter().for_each(|sentence| notes.add_sentence(sentence));
         }
         rows
     }
@@ -281,7 +281,7 @@ impl Store for DiskStore {
         }
         let mut prepared = write::prepare(view, &commit, &outputs);
         let refused = std::mem::take(&mut prepared.refused);
-        refused.into_iter().for_each(|sentence| self.notes().add(sentence));
+        refused.into_iter().for_each(|sentence| self.notes().add_sentence(sentence));
         if prepared.is_empty() {
             return Ok(());
         }

@@ -47,7 +47,7 @@ pub(super) fn damaged(table: Table, key: &[u8], why: impl std::fmt::Display) -> 
 /// Opens the framed value of a key and maps its body.
 pub(super) fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
     let Some(guard) = from.get(key)? else { return Ok(Value::Absent) };
-    Ok(match frame::open(table.name, key, guard.value()) {
+    Ok(match frame::verified_body(table.name, key, guard.value()) {
         Ok(body) => Value::Sound(body).and_then(table, key, map),
         Err(error) => Value::Damaged(damaged(table, key, error)),
     })
@@ -238,7 +238,7 @@ fn range<K, T>(
     };
     for entry in entries {
         let (key, value) = entry?;
-        match frame::open(table.name, key.value(), value.value()) {
+        match frame::verified_body(table.name, key.value(), value.value()) {
             Ok(body) => match map(key.value(), body) {
                 Some(item) => sound.push(item),
                 None => sentences.push(damaged(table, key.value(), "its body does not decode")),

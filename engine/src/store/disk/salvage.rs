@@ -38,7 +38,7 @@ type Row = (Vec<u8>, Vec<u8>);
 /// # Errors
 /// When the other database cannot be written.
 pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<u64, Fault> {
-    let Ok(source) = guarded(|| open(from, cache_bytes)) else {
+    let Ok(source) = guarded(|| open_padded(from, cache_bytes)) else {
         return Ok(0);
     };
     let target = guarded(|| Ok(Closing::new(Builder::new().set_cache_size(cache_bytes).open(into)?)))?;
@@ -63,7 +63,7 @@ struct Source {
 }
 
 /// Opens the database itself; if it needs repair or lost its end, opens a copy padded with zeros. Never changes the original.
-fn open(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
+fn open_padded(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
     if let Ok(database) = guarded(|| Ok(builder.open_read_only(path)?)) {
@@ -200,7 +200,7 @@ impl Walk<'_> {
                 let (key, value) = row?;
                 let (key, value) = (key.value(), value.value());
                 stretch.last = Some(key.to_vec());
-                if frame::open(self.table.name, key, value).is_ok() {
+                if frame::verified_body(self.table.name, key, value).is_ok() {
                     bytes += key.len() + value.len();
                     stretch.rows.push((key.to_vec(), value.to_vec()));
                 }

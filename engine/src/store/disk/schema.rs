@@ -332,7 +332,7 @@ pub(super) fn format(database: &Database) -> Result<Option<u32>, redb::Error> {
     let meta = txn.open_table(META.definition())?;
     let value = meta.get(FORMAT_KEY)?;
     Ok(value.and_then(|value| {
-        let body = frame::open(META.name, FORMAT_KEY, value.value()).ok()?;
+        let body = frame::verified_body(META.name, FORMAT_KEY, value.value()).ok()?;
         body.first_chunk().map(|format| u32::from_be_bytes(*format))
     }))
 }
@@ -356,7 +356,7 @@ pub(super) fn kind(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error>
     let Some(value) = meta.get(FORMAT_KEY)? else {
         return Ok(Kind::Alien);
     };
-    let Some(min_reader) = frame::open(META.name, FORMAT_KEY, value.value())
+    let Some(min_reader) = frame::verified_body(META.name, FORMAT_KEY, value.value())
         .ok()
         .and_then(|body| body.get(4..8)?.try_into().ok())
     else {
@@ -367,7 +367,7 @@ pub(super) fn kind(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error>
         return Ok(Kind::Newer(min_reader));
     }
     let Some(value) = meta.get(ID_KEY)? else { return Ok(Kind::Alien) };
-    let id = frame::open(META.name, ID_KEY, value.value())
+    let id = frame::verified_body(META.name, ID_KEY, value.value())
         .ok()
         .and_then(|body| String::from_utf8(body.to_vec()).ok());
     Ok(id.map_or(Kind::Alien, Kind::Ours))

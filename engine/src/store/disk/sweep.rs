@@ -73,7 +73,7 @@ impl Tally {
     }
 
     /// Adds other counts.
-    pub fn add(&mut self, more: &Self) {
+    pub fn add_tally(&mut self, more: &Self) {
         self.actions += more.actions;
         self.paid += more.paid;
         self.micros += more.micros;
@@ -228,16 +228,16 @@ impl DiskStore {
         let mut most = STEP;
         let mut versions = &plan.versions[..];
         while !versions.is_empty() {
-            let done = self.take(&mut most, |database, most| {
+            let done = self.remove_some(&mut most, |database, most| {
                 let now = &versions[..most.min(versions.len())];
-                removed.versions += sweep_versions::take(database, now)?;
+                removed.versions += sweep_versions::remove_versions(database, now)?;
                 Ok(now.len())
             })?;
             versions = &versions[done..];
         }
         let mut keys = &plan.actions[..];
         while !keys.is_empty() {
-            let done = self.take(&mut most, |database, most| {
+            let done = self.remove_some(&mut most, |database, most| {
                 let now = &keys[..most.min(keys.len())];
                 take_actions(database, now, &mut removed).map(|()| now.len())
             })?;
@@ -245,7 +245,7 @@ impl DiskStore {
         }
         let mut digests = &plan.blobs[..];
         while !digests.is_empty() {
-            let done = self.take(&mut most, |database, most| {
+            let done = self.remove_some(&mut most, |database, most| {
                 let now = &digests[..most.min(digests.len())];
                 take_blobs(database, now, &mut removed).map(|()| now.len())
             })?;
@@ -260,7 +260,7 @@ impl DiskStore {
 
     /// Runs one removal of at most `most` items and releases the store to waiting processes. On a full disk, frees the reserve and reduces `most`
     /// to [`FEW`]; each success doubles it again, because removals free space.
-    pub(super) fn take<T>(
+    pub(super) fn remove_some<T>(
         &self,
         most: &mut usize,
         mut run: impl FnMut(&redb::Database, usize) -> Result<T, redb::Error>,
@@ -306,7 +306,7 @@ impl DiskStore {
 
     fn clear_table(&self, view: ViewId, table: Table) -> Result<(), StoreError> {
         let mut most = STEP;
-        while self.take(&mut most, |database, most| Ok(forget_rows(database, table, view, most)? == most))? {}
+        while self.remove_some(&mut most, |database, most| Ok(forget_rows(database, table, view, most)? == most))? {}
         Ok(())
     }
 
@@ -385,7 +385,7 @@ impl DiskStore {
                 for (count, entry) in (1..).zip(open.range::<&[u8]>((from, Bound::Unbounded))?) {
                     let (key, value) = entry?;
                     let (key, value) = (key.value(), value.value());
-                    if let Ok(body) = frame::open(table.name, key, value) {
+                    if let Ok(body) = frame::verified_body(table.name, key, value) {
                         visit(&txn, key, (key.len() + value.len()) as u64, body)?;
                     }
                     if count == CHUNK {
@@ -480,7 +480,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tal
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
     {
-        let fence = sweep_fence::Fence::open(&txn)?;
+        let fence = sweep_fence::Fence::open_fence(&txn)?;
         let mut actions = txn.open_table(ACTIONS.definition())?;
         let mut uses = txn.open_table(LAST_USE.definition())?;
         for key in keys {
@@ -491,7 +491,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tal
             if let Some(value) = actions.remove(&key.0.0[..])? {
                 tally.actions += 1;
                 tally.bytes += (key.0.0.len() + value.value().len()) as u64;
-                let record = frame::open(ACTIONS.name, &key.0.0, value.value()).ok();
+                let record = frame::verified_body(ACTIONS.name, &key.0.0, value.value()).ok();
                 let record = record.and_then(|body| codec::decode_action(&pack::open_body(body)?).ok());
                 if let Some(record) = record.filter(|record| record.class == Class::Paid) {
                     tally.paid += 1;
@@ -501,7 +501,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tal
         }
     }
     txn.commit()?;
-    removed.add(&tally);
+    removed.add_tally(&tally);
     Ok(())
 }
 
@@ -510,8 +510,8 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
     {
-        let fence = sweep_fence::Fence::open(&txn)?;
-        let mut tables = BlobTables::open(&txn)?;
+        let fence = sweep_fence::Fence::open_fence(&txn)?;
+        let mut tables = BlobTables::open_tables(&txn)?;
         let mut removed = Vec::new();
         for digest in digests {
             if fence.guards(digest)? {
@@ -528,7 +528,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
         removed.iter().try_for_each(|record| tables.release(record))?;
     }
     txn.commit()?;
-    taken.add(&tally);
+    taken.add_tally(&tally);
     Ok(())
 }
 

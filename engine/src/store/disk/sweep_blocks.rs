@@ -42,12 +42,12 @@ impl DiskStore {
             let blobs = self.read(|database| read_blobs(database, some.iter().map(|(.., digest)| digest)))?;
             let blobs: Vec<(Digest, &[u8])> = blobs.iter().map(|(digest, blob)| (*digest, &**blob)).collect();
             let rows = block::lay_out(&blobs);
-            self.take(&mut STEP.clone(), |database, _| {
+            self.remove_some(&mut STEP.clone(), |database, _| {
                 let mut txn = database.begin_write()?;
                 txn.set_quick_repair(true);
                 // Skip blobs that were removed meanwhile.
                 let is_thin = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
-                BlobTables::open(&txn)?.write_rows(&rows, is_thin)?;
+                BlobTables::open_tables(&txn)?.write_rows(&rows, is_thin)?;
                 txn.commit()?;
                 Ok(())
             })?;

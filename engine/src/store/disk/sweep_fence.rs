@@ -56,7 +56,7 @@ impl DiskStore {
     pub fn begin_collection(&self) -> Result<Collecting, StoreError> {
         let lock = self.handle.medium().collector()?;
         let mut most = FEW;
-        self.take(&mut most, |database, _| {
+        self.remove_some(&mut most, |database, _| {
             let mut txn = database.begin_write()?;
             txn.set_quick_repair(true);
             txn.delete_table(TOUCHED.definition())?;
@@ -90,7 +90,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
             touched.push(key.0);
             let value = actions.get(&key.0.0[..])?;
             let record = value.and_then(|value| {
-                let body = frame::open(ACTIONS.name, &key.0.0, value.value()).ok()?;
+                let body = frame::verified_body(ACTIONS.name, &key.0.0, value.value()).ok()?;
                 codec::decode_action(&pack::open_body(body)?).ok()
             });
             let Some(record) = record else { continue };
@@ -113,7 +113,7 @@ pub(super) struct Fence<'t> {
 
 impl<'t> Fence<'t> {
     /// Opens the fence in a transaction.
-    pub(super) fn open(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
+    pub(super) fn open_fence(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
             touched: txn.open_table(TOUCHED.definition())?,
         })

@@ -94,7 +94,7 @@ fn is_old(node: &Node, marks: &Marks, policy: &Policy) -> bool {
 }
 
 /// Removes versions; returns how many existed.
-pub(super) fn take(database: &redb::Database, keys: &[Key]) -> Result<u64, redb::Error> {
+pub(super) fn remove_versions(database: &redb::Database, keys: &[Key]) -> Result<u64, redb::Error> {
     let mut removed = 0;
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);

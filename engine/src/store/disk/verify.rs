@@ -155,7 +155,7 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
                 txn.open_table(table.definition())?.remove(&key[..])?;
             }
             Cure::Blob(digest) => {
-                let mut tables = BlobTables::open(&txn)?;
+                let mut tables = BlobTables::open_tables(&txn)?;
                 if let Some(record) = tables.remove(digest)? {
                     tables.release(&record)?;
                 }
@@ -171,7 +171,7 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
                 let framed = frame::framed(HISTORY.name, key, &codec::encode_history(&nothing));
                 txn.open_table(HISTORY.definition())?.insert(&key[..], &framed[..])?;
             }
-            Cure::Chunks(seq) => BlobTables::open(&txn)?.remove_numbered(*seq)?,
+            Cure::Chunks(seq) => BlobTables::open_tables(&txn)?.remove_numbered(*seq)?,
             Cure::None => {}
         }
     }
@@ -254,7 +254,7 @@ impl Results {
     /// label.
     fn is_astray(&self, missing: &ActionKey, harm: &mut [Harm]) -> bool {
         let body = |value: &[u8]| {
-            let body = frame::open(ACTIONS.name, &missing.0.0, value).ok()?;
+            let body = frame::verified_body(ACTIONS.name, &missing.0.0, value).ok()?;
             pack::open_body(body).map(std::borrow::Cow::into_owned)
         };
         let found = self.astray.iter().find_map(|(key, value)| Some((key, body(value)?)));
@@ -318,7 +318,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
         let (key, value) = entry?;
         opened.rows += 1;
         opened.harm.extend(unless_found(ACTIONS, actions, key.value())?);
-        let body = frame::open(ACTIONS.name, key.value(), value.value());
+        let body = frame::verified_body(ACTIONS.name, key.value(), value.value());
         if body.is_err() && opened.astray.len() < ASTRAY {
             opened.astray.push((key.value().to_vec(), value.value().to_vec()));
         }
@@ -421,7 +421,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
                 verified.harm.push(harm(what.clone(), Cure::Version(place, at)));
             }
         }
-        let record = frame::open(HISTORY.name, key, value.value())
+        let record = frame::verified_body(HISTORY.name, key, value.value())
             .map_err(|error| error.to_string())
             .and_then(|body| codec::decode_history(version, body).map_err(|_| "its body does not decode".to_owned()));
         let mut at = at;
@@ -453,7 +453,7 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
         let (key, value) = entry?;
         met += 1;
         verified.harm.extend(unless_found(table, &open, key.value())?);
-        let opened = frame::open(table.name, key.value(), value.value());
+        let opened = frame::verified_body(table.name, key.value(), value.value());
         let packed = table.value.starts_with("packed");
         let why = match opened {
             Err(error) => error.to_string(),

@@ -69,7 +69,7 @@ impl DiskStore {
     pub(super) fn verify_blobs(&self, between: impl Fn(), verified: &mut Verified) -> Result<Blobs, StoreError> {
         let mut blobs = Blobs::default();
         for firsts in verify::first_bytes() {
-            self.read(|database| find(database, firsts, &mut blobs, verified))?;
+            self.read(|database| verify_blob_rows(database, firsts, &mut blobs, verified))?;
             between();
         }
         let mut places = std::mem::take(&mut blobs.places);
@@ -128,7 +128,7 @@ fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
 }
 
 /// Finds the blobs whose digests begin with certain bytes.
-fn find(
+fn verify_blob_rows(
     database: &dyn ReadableDatabase,
     firsts: RangeInclusive<u8>,
     blobs: &mut Blobs,
@@ -223,7 +223,7 @@ fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<
     let mut numbers: FxHashSet<u64> = FxHashSet::default();
     for entry in rows.iter()? {
         let (key, value) = entry?;
-        let record = frame::open(BLOBS.name, key.value(), value.value()).ok();
+        let record = frame::verified_body(BLOBS.name, key.value(), value.value()).ok();
         numbers.extend(record.and_then(|body| codec::decode_blob(body).ok()).map(|record| record.seq));
     }
     let mut stray: Option<u64> = None;

@@ -125,7 +125,7 @@ pub(super) fn commit(
     if !prepared.blobs.is_empty() {
         // Check again inside the transaction: another thread may have written a blob since.
         let wants = |digest: &Digest, known: Option<&BlobRecord>| known.is_none() || replace(digest);
-        BlobTables::open(&txn)?.write_rows(&prepared.blobs, wants)?;
+        BlobTables::open_tables(&txn)?.write_rows(&prepared.blobs, wants)?;
     }
     if !prepared.actions.is_empty() {
         let mut table = txn.open_table(ACTIONS.definition())?;

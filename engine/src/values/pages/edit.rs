@@ -47,7 +47,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
             made: &mut made,
             up: Changes::new(),
         };
-        editor.run(changes, &mut fetch)?;
+        editor.edit_pages(changes, &mut fetch)?;
         changes = editor.up;
     }
     // Levels above the old root: pages created by splitting it.
@@ -148,7 +148,7 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    fn run<E: From<PageError>>(&mut self, changes: Changes, fetch: &mut impl Fetch<E>) -> Result<(), E> {
+    fn edit_pages<E: From<PageError>>(&mut self, changes: Changes, fetch: &mut impl Fetch<E>) -> Result<(), E> {
         let mut changes = changes.into_iter().peekable();
         while let Some((first, _)) = changes.peek() {
             let mut place = Place::seek(self.top, self.level, first, fetch)?;

@@ -67,7 +67,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes the token if it is `text`.
-    pub(super) fn take(&mut self, text: &str) -> bool {
+    pub(super) fn consume_token(&mut self, text: &str) -> bool {
         let found = self.is(text);
         self.at += usize::from(found);
         found
@@ -181,7 +181,7 @@ impl<'t> Cursor<'t> {
             let before = self.at;
             parts.push(read(self));
             self.skip_to(",");
-            self.take(",");
+            self.consume_token(",");
             if self.at == before {
                 self.skip_group();
             }

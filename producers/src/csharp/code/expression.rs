@@ -71,7 +71,7 @@ impl Cursor<'_> {
         }
         let length = (0..).take_while(|by| self.ahead(*by) == ">").count();
         let sign = self.sign(length + usize::from(length == 0 || self.ahead(length) == "="));
-        self.take("ref");
+        self.consume_token("ref");
         let right = self.expression();
         Expression::Assign(Box::new(left), Box::new(right), sign)
     }
@@ -82,12 +82,12 @@ impl Cursor<'_> {
             return condition;
         }
         self.at += 1;
-        self.take("ref");
+        self.consume_token("ref");
         let yes = self.expression();
-        if !self.take(":") {
+        if !self.consume_token(":") {
             return yes;
         }
-        self.take("ref");
+        self.consume_token("ref");
         let no = self.expression();
         Expression::Conditional(Box::new(condition), Box::new(yes), Box::new(no))
     }
@@ -412,14 +412,14 @@ impl Cursor<'_> {
             }
             _ => None,
         };
-        let Some(parameters) = parameters.filter(|_| self.take("=>")) else {
+        let Some(parameters) = parameters.filter(|_| self.consume_token("=>")) else {
             self.at = start;
             return None;
         };
         let body = if self.is("{") {
             self.block()
         } else {
-            self.take("ref");
+            self.consume_token("ref");
             vec![Statement::Return(self.expression())]
         };
         Some(self.attributed_lambda(start, parameters, body, is_async))
@@ -457,7 +457,7 @@ impl Cursor<'_> {
         } else {
             String::new()
         };
-        let default = self.take("=").then(|| self.expression());
+        let default = self.consume_token("=").then(|| self.expression());
         Parameter {
             name,
             kind,

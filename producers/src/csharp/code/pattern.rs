@@ -12,9 +12,9 @@ impl Cursor<'_> {
         self.deeper(Pattern::Any, |cursor| {
             let mut parts = Vec::new();
             loop {
-                while cursor.take("not") {}
+                while cursor.consume_token("not") {}
                 parts.push(cursor.single_pattern());
-                if !(cursor.take("or") || cursor.take("and")) {
+                if !(cursor.consume_token("or") || cursor.consume_token("and")) {
                     break;
                 }
             }
@@ -45,7 +45,7 @@ impl Cursor<'_> {
             }
             "<" | "<=" | ">" | ">=" | "==" => {
                 self.at += 1;
-                self.take("=");
+                self.consume_token("=");
                 return Pattern::Value(self.shift_level());
             }
             "var" if self.is_word_at(self.at + 1) || self.ahead(1) == "(" => {
@@ -173,11 +173,11 @@ impl Cursor<'_> {
         let mut path = Vec::new();
         while self.is_identifier() {
             path.push(self.take_word());
-            if !self.take(".") {
+            if !self.consume_token(".") {
                 break;
             }
         }
-        if path.is_empty() || !self.take(":") {
+        if path.is_empty() || !self.consume_token(":") {
             self.at = start;
             path.clear();
         }

@@ -27,7 +27,7 @@ impl Cursor<'_> {
             "[" => {
                 let parts = self.inside(|cursor| {
                     cursor.read_list(|cursor| {
-                        cursor.take("..");
+                        cursor.consume_token("..");
                         cursor.expression()
                     })
                 });
@@ -251,8 +251,8 @@ impl Cursor<'_> {
             cursor.inside(|cursor| {
                 cursor.read_list(|cursor| {
                     let pattern = cursor.pattern();
-                    let when = cursor.take("when").then(|| cursor.guard());
-                    cursor.take("=>");
+                    let when = cursor.consume_token("when").then(|| cursor.guard());
+                    cursor.consume_token("=>");
                     (pattern, when, cursor.expression())
                 })
             })
@@ -306,14 +306,14 @@ impl Cursor<'_> {
                     let keyword = self.sign(1);
                     let kind = if self.ahead(1) == "in" { None } else { self.type_ref(Around::Type) };
                     let name = self.take_word().text;
-                    self.take("in");
+                    self.consume_token("in");
                     let source = self.expression();
                     clauses.push(Clause::From(kind, name, source, keyword));
                 }
                 "let" => {
                     let keyword = self.sign(1);
                     let name = self.take_word().text;
-                    self.take("=");
+                    self.consume_token("=");
                     let value = self.expression();
                     clauses.push(Clause::Let(name, value, keyword));
                 }

@@ -32,10 +32,10 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
     match kind {
         MemberKind::Constructor | MemberKind::Finalizer => {}
         MemberKind::Conversion => {
-            while !cursor.done() && !cursor.take("operator") {
+            while !cursor.done() && !cursor.consume_token("operator") {
                 cursor.at += 1;
             }
-            cursor.take("checked");
+            cursor.consume_token("checked");
             found.result = cursor.declared_type();
         }
         _ => found.result = cursor.declared_type(),
@@ -170,7 +170,7 @@ impl Cursor<'_> {
                         }
                     }
                 }
-                if !self.take(",") {
+                if !self.consume_token(",") {
                     break;
                 }
             }
@@ -199,7 +199,7 @@ impl Cursor<'_> {
                 }
                 "=>" => {
                     self.at += 1;
-                    self.take("ref");
+                    self.consume_token("ref");
                     let value = self.expression();
                     list.push(Statement::Block(vec![Statement::Return(value)]));
                 }
@@ -224,8 +224,8 @@ impl Cursor<'_> {
                     if self.is("{") {
                         let block = self.block();
                         inner.extend(block);
-                    } else if self.take("=>") {
-                        self.take("ref");
+                    } else if self.consume_token("=>") {
+                        self.consume_token("ref");
                         let value = self.expression();
                         inner.push(if writes {
                             Statement::Expression(value)

@@ -65,7 +65,7 @@ impl Cursor<'_> {
             "switch" if self.ahead(1) == "(" => self.switch(list),
             "return" => {
                 self.at += 1;
-                self.take("ref");
+                self.consume_token("ref");
                 if !self.is(";") {
                     let value = self.expression();
                     list.push(Statement::Return(value));
@@ -74,7 +74,7 @@ impl Cursor<'_> {
             }
             "yield" if matches!(self.ahead(1), "return" | "break") => {
                 self.at += 1;
-                if self.take("return") {
+                if self.consume_token("return") {
                     let value = self.expression();
                     list.push(Statement::Yield(value));
                 }
@@ -93,7 +93,7 @@ impl Cursor<'_> {
                 self.simple(list);
                 if matches!(list[before..].last(), Some(Statement::Function(_))) {
                     // A block ends it; a value has its semicolon.
-                    self.take(";");
+                    self.consume_token(";");
                 } else {
                     self.end_of_statement();
                 }
@@ -224,8 +224,8 @@ impl Cursor<'_> {
         let mut locals = Vec::new();
         while self.is_word_at(self.at) {
             let name = self.take_word().text;
-            let value = self.take("=").then(|| {
-                self.take("ref");
+            let value = self.consume_token("=").then(|| {
+                self.consume_token("ref");
                 if self.is("{") {
                     // `int[] a = { … };`
                     return Expression::Collection(self.elements());
@@ -233,7 +233,7 @@ impl Cursor<'_> {
                 self.expression()
             });
             locals.push((name, value));
-            if !self.take(",") {
+            if !self.consume_token(",") {
                 break;
             }
         }
@@ -272,8 +272,8 @@ impl Cursor<'_> {
         }
         let body = if self.is("{") {
             self.block()
-        } else if self.take("=>") {
-            self.take("ref");
+        } else if self.consume_token("=>") {
+            self.consume_token("ref");
             let value = self.expression();
             vec![Statement::Return(value)]
         } else {
@@ -327,7 +327,7 @@ impl Cursor<'_> {
                 true => Err(cursor.primary()),
                 false => Ok((cursor.type_ref(Around::Type).unwrap_or(TypeRef::Var(0)), cursor.designation())),
             };
-            cursor.take("in");
+            cursor.consume_token("in");
             (target, cursor.expression())
         });
         let body = self.governed();
@@ -356,7 +356,7 @@ impl Cursor<'_> {
                 inner.push(Statement::Local(kind, vec![(name, None)]));
             }
         }
-        if self.take("when")
+        if self.consume_token("when")
             && let Some(filter) = self.inside(Self::expression)
         {
             inner.push(Statement::Condition(filter));
@@ -387,11 +387,11 @@ impl Cursor<'_> {
             loop {
                 if self.is("default") && self.ahead(1) == ":" {
                     self.at += 2;
-                } else if self.take("case") {
+                } else if self.consume_token("case") {
                     let pattern = self.pattern();
-                    let when = self.take("when").then(|| self.expression());
+                    let when = self.consume_token("when").then(|| self.expression());
                     self.skip_to(":");
-                    self.take(":");
+                    self.consume_token(":");
                     labels.push((pattern, when));
                 } else {
                     break;

@@ -103,12 +103,12 @@ impl Cursor<'_> {
                 }
                 _ => {
                     args.push(self.type_ref(Around::Type)?);
-                    if self.take(">") {
+                    if self.consume_token(">") {
                         return Some(args);
                     }
                 }
             }
-            if !self.take(",") {
+            if !self.consume_token(",") {
                 return None;
             }
         }
@@ -122,7 +122,7 @@ impl Cursor<'_> {
                 let kind = cursor.type_ref(Around::Type)?;
                 let name = cursor.is_identifier().then(|| cursor.take_word().text);
                 parts.push((name, kind));
-                if !cursor.take(",") && !cursor.done() {
+                if !cursor.consume_token(",") && !cursor.done() {
                     return None;
                 }
             }

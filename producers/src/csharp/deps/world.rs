@@ -438,21 +438,21 @@ impl<'a> World<'a> {
     /// the classes that implement them.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let Shape::Named(key, args) = shape else {
-            return self.find(shape, name);
+            return self.candidates_named(shape, name);
         };
         if !args.is_empty() {
-            return self.find(shape, name);
+            return self.candidates_named(shape, name);
         }
         if let Some(found) = self.found.borrow().get(key).and_then(|names| names.get(name)) {
             return found.to_vec();
         }
-        let found = self.find(shape, name);
+        let found = self.candidates_named(shape, name);
         let mut all = self.found.borrow_mut();
         all.entry(key.clone()).or_default().insert(name.into(), found.as_slice().into());
         found
     }
 
-    fn find(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
+    fn candidates_named(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let mut found = Vec::new();
         // Members of the interfaces of arrays are none of arrays.
         let interfaces = !matches!(shape, Shape::Array(_)) && matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');

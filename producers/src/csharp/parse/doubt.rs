@@ -74,7 +74,7 @@ fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
                 }
                 end
             }
-            "=>" => match tokens.find(at + 2..close, |at| tokens.is(at, ";")) {
+            "=>" => match tokens.find_outside_brackets(at + 2..close, |at| tokens.is(at, ";")) {
                 Some(end) if !in_code(tokens, &(at + 2..end + 1), false) => end + 1,
                 _ => return true,
             },

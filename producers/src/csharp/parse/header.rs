@@ -124,7 +124,9 @@ pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Para
 fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> bool {
     let mut attributes = Vec::new();
     let start = self::attributes(tokens, part.clone(), &mut attributes);
-    let end = tokens.find(start..part.end, |at| tokens.is(at, "=")).unwrap_or(part.end);
+    let end = tokens
+        .find_outside_brackets(start..part.end, |at| tokens.is(at, "="))
+        .unwrap_or(part.end);
     list.signature.extend_from_slice(&tokens.all[start..end]);
     list.attributed.extend_from_slice(&tokens.all[part.start..end]);
     let named = end > start + 1 && tokens.is_word(end - 1);
@@ -203,7 +205,7 @@ pub(crate) fn attributed_or_plain<'a>(attributed: &'a [Token], plain: &'a [Token
 /// Returns the end of the part of a declaration that readers see: the `{`, `=>` or `;` outside brackets.
 pub(crate) fn header_end(tokens: &Tokens<'_>, range: Range<usize>) -> usize {
     tokens
-        .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | ";"))
+        .find_outside_brackets(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | ";"))
         .unwrap_or(range.end)
 }
 
@@ -212,7 +214,9 @@ pub(crate) fn constraints(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Strin
     let mut clauses = Vec::new();
     let mut start = range.start;
     while start < range.end {
-        let next = tokens.find(start + 1..range.end, |at| is_where(tokens, at)).unwrap_or(range.end);
+        let next = tokens
+            .find_outside_brackets(start + 1..range.end, |at| is_where(tokens, at))
+            .unwrap_or(range.end);
         if is_where(tokens, start) {
             clauses.push(tokens.canonical(start..next));
         }

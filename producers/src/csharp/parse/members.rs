@@ -77,7 +77,7 @@ pub(crate) fn parse_members(
         }
     };
     let before_name = name
-        .or_else(|| tokens.find(start..range.end, |at| matches!(tokens.text(at), "operator" | "this")))
+        .or_else(|| tokens.find_outside_brackets(start..range.end, |at| matches!(tokens.text(at), "operator" | "this")))
         .filter(|name| *name > start)
         .map(|name| tokens.canonical(start..name));
     for member in &mut members {
@@ -142,7 +142,9 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
     modifiers.sort();
     for (index, part) in parts.iter().enumerate() {
         let name = if index == 0 { head } else { part.start };
-        let value = tokens.find(name..part.end, |at| tokens.is(at, "=")).unwrap_or(part.end);
+        let value = tokens
+            .find_outside_brackets(name..part.end, |at| tokens.is(at, "="))
+            .unwrap_or(part.end);
         let mut member = blank(
             tokens,
             kind,
@@ -171,7 +173,7 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
 fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = tokens.split(range.clone());
     let queries = |part: &Range<usize>| {
-        let value = tokens.find(part.clone(), |at| tokens.is(at, "="));
+        let value = tokens.find_outside_brackets(part.clone(), |at| tokens.is(at, "="));
         value.is_some_and(|value| super::tame::is_query(tokens, value + 1))
     };
     if let Some(query) = parts.iter().position(queries) {
@@ -183,7 +185,9 @@ fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
 
 /// Returns the name in the first declarator of `type name [= value]` (`fixed byte name[16]`).
 fn declarator_name(tokens: &Tokens<'_>, part: &Range<usize>) -> Option<usize> {
-    let mut end = tokens.find(part.clone(), |at| tokens.is(at, "=")).unwrap_or(part.end);
+    let mut end = tokens
+        .find_outside_brackets(part.clone(), |at| tokens.is(at, "="))
+        .unwrap_or(part.end);
     if end > part.start
         && tokens.is(end - 1, "]")
         && let Some(open) = tokens.mate(end - 1)
@@ -210,11 +214,11 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     let (kind, at) = match form {
         Form::Operator => (
             MemberKind::Operator,
-            tokens.find(opening.after..range.end, |at| tokens.is(at, "operator"))?,
+            tokens.find_outside_brackets(opening.after..range.end, |at| tokens.is(at, "operator"))?,
         ),
         Form::Conversion => (
             MemberKind::Conversion,
-            tokens.find(opening.after..range.end, |at| tokens.is(at, "operator"))?,
+            tokens.find_outside_brackets(opening.after..range.end, |at| tokens.is(at, "operator"))?,
         ),
         Form::Constructor => (MemberKind::Constructor, name?),
         Form::Finalizer => (MemberKind::Finalizer, name?),
@@ -226,7 +230,7 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     let after_name = match form {
         // The parameter list is the first round bracket after the operator's symbol. The type of a conversion may contain a tuple, so there it is
         // the last round bracket before the body.
-        Form::Operator => tokens.find(at + 1..range.end, |at| tokens.is(at, "("))?,
+        Form::Operator => tokens.find_outside_brackets(at + 1..range.end, |at| tokens.is(at, "("))?,
         Form::Conversion => conversion_parameters(tokens, at, range.end)?,
         _ => at + 1,
     };
@@ -278,7 +282,7 @@ fn conversion_parameters(tokens: &Tokens<'_>, operator: usize, limit: usize) -> 
     let end = header_end(tokens, operator..limit);
     let mut found = None;
     let mut at = operator + 1;
-    while let Some(open) = tokens.find(at..end, |at| tokens.is(at, "(")) {
+    while let Some(open) = tokens.find_outside_brackets(at..end, |at| tokens.is(at, "(")) {
         found = Some(open);
         at = tokens.next_after_group(open);
     }
@@ -378,7 +382,7 @@ fn explicit_prefix(tokens: &Tokens<'_>, start: usize, name: usize) -> String {
 fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<usize>, opening: Opening) -> Option<Member> {
     let start = opening.start;
     let mut at = match form {
-        Form::Indexer => tokens.find(opening.after..range.end, |at| tokens.is(at, "this"))?,
+        Form::Indexer => tokens.find_outside_brackets(opening.after..range.end, |at| tokens.is(at, "this"))?,
         _ => name?,
     };
     let kind = match form {
@@ -477,7 +481,7 @@ fn accessors(tokens: &Tokens<'_>, range: Range<usize>) -> Accessors {
         let after = match tokens.text(end) {
             "{" => tokens.next_after_group(end),
             "=>" => tokens
-                .find(end..close, |at| tokens.is(at, ";"))
+                .find_outside_brackets(end..close, |at| tokens.is(at, ";"))
                 .map_or(close, |semicolon| semicolon + 1),
             _ => end + 1,
         };

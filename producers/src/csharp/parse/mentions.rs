@@ -25,7 +25,7 @@ struct Mention<'t> {
 
 impl<'t> Mentions<'t> {
     /// Adds a name. Ignores words that never name a declared type.
-    pub(crate) fn add(&mut self, path: Cow<'t, str>, arity: u32, place: NamePlace, certain: bool) {
+    pub(crate) fn add_name(&mut self, path: Cow<'t, str>, arity: u32, place: NamePlace, certain: bool) {
         if !(path.is_empty() || arity == 0 && is_builtin(&path)) {
             self.names.push(Mention {
                 path,
@@ -76,7 +76,7 @@ impl<'t> Mentions<'t> {
             if starts_name(tokens, at, range.start)
                 && let Some(path) = tokens.path(at, range.end)
             {
-                self.add(path.text, path.arity, NamePlace::Signature, true);
+                self.add_name(path.text, path.arity, NamePlace::Signature, true);
             }
         }
     }

@@ -123,7 +123,7 @@ fn untyped(tokens: &Tokens<'_>, open: usize, edits: &mut Vec<Edit>) {
     let close = tokens.mate(open).unwrap_or(open);
     for part in tokens.split(open + 1..close) {
         let name = tokens
-            .find(part.clone(), |at| tokens.is(at, "="))
+            .find_outside_brackets(part.clone(), |at| tokens.is(at, "="))
             .unwrap_or(part.end)
             .saturating_sub(1);
         let modifier = |at: usize| matches!(tokens.text(at), "ref" | "out" | "in" | "scoped" | "readonly" | "params");

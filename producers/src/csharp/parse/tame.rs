@@ -68,7 +68,7 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
 fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let (generics, open) = type_parameters(tokens, at + 1, tokens.all.len().min(at + 1000));
     let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
-    let body = tokens.find(close + 1..tokens.all.len().min(close + 1000), |at| {
+    let body = tokens.find_outside_brackets(close + 1..tokens.all.len().min(close + 1000), |at| {
         matches!(tokens.text(at), "{" | ";" | "}" | "=>")
     })?;
     let end = tokens.is(body, "{").then(|| tokens.mate(body)).flatten()?;
@@ -106,18 +106,18 @@ pub(crate) fn angle_runs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
             }
             (_, ">") => open = open.saturating_sub(1),
             _ => {
-                run(tokens, open, first..at, edits);
+                tame_run(tokens, open, first..at, edits);
                 open = 0;
             }
         }
         // Text that ends with open `<` is a run, too; a list that closed is none.
         if open > MOST_ANGLES && at + 1 == tokens.all.len() {
-            run(tokens, open, first..at + 1, edits);
+            tame_run(tokens, open, first..at + 1, edits);
         }
     }
 }
 
-fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Edit>) {
+fn tame_run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Edit>) {
     if open > MOST_ANGLES {
         edits.push(Edit {
             bytes: tokens.bytes(&range),

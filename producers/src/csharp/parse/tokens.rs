@@ -171,7 +171,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Returns the first token of `range` outside all brackets and type arguments that passes the test.
-    pub(crate) fn find(&self, range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<usize> {
+    pub(crate) fn find_outside_brackets(&self, range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<usize> {
         let mut depth = 0_i32;
         let mut at = range.start;
         while at < range.end {
@@ -195,7 +195,9 @@ impl<'t> Tokens<'t> {
         let mut parts = Vec::new();
         let mut start = range.start;
         while start < range.end {
-            let end = self.find(start..range.end, |at| self.is(at, ",")).unwrap_or(range.end);
+            let end = self
+                .find_outside_brackets(start..range.end, |at| self.is(at, ","))
+                .unwrap_or(range.end);
             if end > start {
                 parts.push(start..end);
             }
@@ -208,7 +210,7 @@ impl<'t> Tokens<'t> {
     fn commas(&self, range: Range<usize>) -> u32 {
         let mut count = 0;
         let mut at = range.start;
-        while let Some(comma) = self.find(at..range.end, |at| self.is(at, ",")) {
+        while let Some(comma) = self.find_outside_brackets(at..range.end, |at| self.is(at, ",")) {
             count += 1;
             at = comma + 1;
         }

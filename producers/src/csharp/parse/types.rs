@@ -64,7 +64,7 @@ pub(crate) fn parse_type_header(
     let signature = signature(tokens, &[head, &generics.signature, &parameter_text]);
     let is_readonly = modifiers.iter().any(|modifier| modifier == "readonly");
     modifiers.sort();
-    let clauses = tokens.find(at..end, |at| is_where(tokens, at)).unwrap_or(end);
+    let clauses = tokens.find_outside_brackets(at..end, |at| is_where(tokens, at)).unwrap_or(end);
     let (bases, arguments) = bases(tokens, at..clauses);
     let mut parts = defaults;
     parts.extend(arguments);
@@ -122,7 +122,9 @@ fn bases(tokens: &Tokens<'_>, range: Range<usize>) -> (Vec<String>, Vec<String>)
         let call = if tokens.is(part.start, "(") {
             part.end
         } else {
-            tokens.find(part.clone(), |at| tokens.is(at, "(")).unwrap_or(part.end)
+            tokens
+                .find_outside_brackets(part.clone(), |at| tokens.is(at, "("))
+                .unwrap_or(part.end)
         };
         bases.push(tokens.canonical(part.start..call));
         arguments.push(tokens.canonical(call..part.end));

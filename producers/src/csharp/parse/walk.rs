@@ -375,7 +375,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         // A type ends with its node; an expression's path continues as far as its dots.
         let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
         let Some(path) = tokens.path(at, limit) else { return };
-        self.mentions[owner].add(path.text, path.arity, self.state.place, certain);
+        self.mentions[owner].add_name(path.text, path.arity, self.state.place, certain);
     }
 
     // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

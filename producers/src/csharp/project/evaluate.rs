@@ -86,7 +86,7 @@ pub fn evaluate<'a>(project: &'a str, files: &'a Files<'a>, tree: &Tree<'_>, set
         },
     };
     msbuild::set_reserved(&mut pass.found.properties, project, settings);
-    pass.run();
+    pass.evaluate_project();
     pass.found
 }
 
@@ -111,7 +111,7 @@ struct Pass<'a, 'x> {
 }
 
 impl<'a> Pass<'a, '_> {
-    fn run(&mut self) {
+    fn evaluate_project(&mut self) {
         let Some((&path, &root)) = self.files.get_key_value(self.project) else {
             // The project is no XML: only the SDK's defaults apply.
             self.found.read.push(self.project.to_owned());

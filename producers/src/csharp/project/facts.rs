@@ -4,7 +4,7 @@ use super::evaluate::{Evaluation, Files, Settings, evaluate};
 use super::expression::unescape;
 use super::framework::{Framework, newest_first};
 use super::glob::is_glob;
-use super::items::{Item, Run, run};
+use super::items::{Item, Run, run_operations};
 use super::operation::{Action, Operation, Spec, operations};
 use super::packages::{PackageReference, has_compile, package_references, published_package};
 use super::params::{Override, ProjectParams};
@@ -127,7 +127,7 @@ pub fn evaluated(
             _ => &outer,
         };
         let mut operations = operations(evaluation, project, tree, settings, report);
-        let items = run(&operations, tree, &["projectreference"]);
+        let items = run_operations(&operations, tree, &["projectreference"]);
         let mut symbols = defined_constants(evaluation);
         symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
         if at == 0 {
@@ -420,7 +420,7 @@ pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>
         else {
             continue;
         };
-        let run = run(operations, sources, &["compile"]);
+        let run = run_operations(operations, sources, &["compile"]);
         cut |= run.cut;
         for item in run.items("compile") {
             let emitted = (!item.get("emitted").is_empty()).then(|| item.through("%(RecursiveDir)%(Filename)%(Extension)"));

@@ -89,7 +89,7 @@ fn solutions_of_projects<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report
     let mut listed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (&solution, &element) in files.iter().filter(|(path, _)| is_solution(path)) {
         for (path, line) in projects(element) {
-            match tree.find(path) {
+            match tree.path_index(path) {
                 Some(at) => drop(listed.entry(tree.paths()[at]).or_default().insert(solution)),
                 None if is_project(path) => {
                     let message = "the solution names a project that is not in the workspace";

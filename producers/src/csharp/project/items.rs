@@ -93,7 +93,7 @@ struct List {
 
 impl List {
     /// Adds an item; returns whether the limit allowed it.
-    fn add(&mut self, item: Item) -> bool {
+    fn add_item(&mut self, item: Item) -> bool {
         let has_room = self.items.len() < MOST_ITEMS;
         if has_room {
             self.by_text.entry(item.text.to_lowercase()).or_default().push(self.items.len());
@@ -126,7 +126,7 @@ impl Run {
 }
 
 /// Runs operations over the files of a tree. Items of the types in `files` that are included by text are looked up in the tree.
-pub fn run(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> Run {
+pub fn run_operations(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> Run {
     let mut run = Run::default();
     for operation in operations {
         match operation.action {
@@ -185,7 +185,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
     for spec in &operation.specs {
         match spec {
             Spec::Text(text) => {
-                let text = match tree.find(text) {
+                let text = match tree.path_index(text) {
                     Some(at) => tree.paths()[at],
                     None if files => {
                         run.missing.insert(text.clone());
@@ -232,7 +232,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
     for mut item in added {
         item.metadata
             .extend(metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
-        run.cut |= !list.add(item);
+        run.cut |= !list.add_item(item);
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
             exclude: Vec::new(),
             metadata: Vec::new(),
         };
-        let cut = |count| run(&[include(count)], &Tree::new([]), &[]).cut;
+        let cut = |count| run_operations(&[include(count)], &Tree::new([]), &[]).cut;
         assert_eq!((cut(MOST_ITEMS), cut(MOST_ITEMS + 1)), (false, true));
     }
 }

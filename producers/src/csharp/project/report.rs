@@ -45,12 +45,12 @@ pub struct Spot<'a> {
 impl Report {
     /// Adds a warning: a construct has less effect than intended.
     pub fn warn(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
-        self.add(Severity::Warning, code, spot, message.into(), construct);
+        self.add_finding(Severity::Warning, code, spot, message.into(), construct);
     }
 
     /// Adds a note: useful information without a fault.
     pub fn note(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
-        self.add(Severity::Note, code, spot, message.into(), construct);
+        self.add_finding(Severity::Note, code, spot, message.into(), construct);
     }
 
     /// Records that a construct reads an unset property of the build tools.
@@ -86,7 +86,7 @@ impl Report {
         }
     }
 
-    fn add(&self, severity: Severity, code: ErrorCode, spot: Spot<'_>, message: String, construct: &str) {
+    fn add_finding(&self, severity: Severity, code: ErrorCode, spot: Spot<'_>, message: String, construct: &str) {
         let mut diagnostic = Diagnostic::new(severity, code, message).at(spot.file, spot.line, 0);
         if !construct.is_empty() {
             diagnostic = diagnostic.found(construct.trim().chars().take(QUOTED).collect::<String>());

@@ -47,7 +47,7 @@ impl<'p> Tree<'p> {
     }
 
     /// Returns the index of a path in [`Tree::paths`]: the exact path, otherwise one that differs only in case.
-    pub fn find(&self, path: &str) -> Option<usize> {
+    pub fn path_index(&self, path: &str) -> Option<usize> {
         self.paths
             .binary_search(&path)
             .ok()
@@ -56,7 +56,7 @@ impl<'p> Tree<'p> {
 
     /// Returns the path of an existing file from an absolute path.
     pub fn file(&self, absolute: &str) -> Option<&'p str> {
-        self.find(in_workspace(absolute)?).map(|at| self.paths[at])
+        self.path_index(in_workspace(absolute)?).map(|at| self.paths[at])
     }
 
     /// Whether an absolute path is a folder with a file of this set below it.
@@ -69,7 +69,7 @@ impl<'p> Tree<'p> {
         let mut at = in_workspace(absolute)?;
         loop {
             let candidate = if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
-            if self.find(&candidate).is_some() {
+            if self.path_index(&candidate).is_some() {
                 return Some(super::path::rooted(at));
             }
             if at.is_empty() {

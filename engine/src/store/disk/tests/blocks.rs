@@ -52,7 +52,9 @@ fn rows(store: &DiskStore) -> (u64, Vec<BlockUse>) {
             let mut uses = Vec::new();
             for row in blocks.iter()? {
                 let (key, value) = row?;
-                uses.extend(BlockUse::read(frame::open(BLOCKS.name, key.value(), value.value()).unwrap()));
+                uses.extend(BlockUse::read(
+                    frame::verified_body(BLOCKS.name, key.value(), value.value()).unwrap(),
+                ));
             }
             Ok((txn.open_table(BLOB_DATA.definition())?.len()?, uses))
         })
