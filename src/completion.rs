@@ -32,7 +32,7 @@ export extern cortex [...words: string@"nu-complete cortex"]
 /// Limit of candidates per kind: a shell asks the user before it lists more.
 const MOST: usize = 200;
 /// Answers a completion request, if this is one. Returns whether it was.
-pub fn answer(arguments: &[OsString]) -> bool {
+pub fn answer_completion(arguments: &[OsString]) -> bool {
     let directory = std::env::current_dir().ok();
     CompleteEnv::with_factory(command)
         .var(VARIABLE)

@@ -295,7 +295,7 @@ impl<'c> Desk<'c> {
     }
 
     /// Returns the names of the workspace as they are now.
-    pub fn names(&mut self) -> Result<Names, Failed> {
+    pub fn workspace_names(&mut self) -> Result<Names, Failed> {
         if let Some((names, Some(moment))) = self.memory().and_then(Serving::names)
             && moment.stands()
         {
@@ -401,7 +401,7 @@ impl<'c> Desk<'c> {
     pub fn part(&self) {
         if let Some((workspace, _)) = &self.open {
             // These are only figures; a failure does not change the answer.
-            let _ = sharing::finish(workspace, Some(Duration::ZERO));
+            let _ = sharing::finish_sharing(workspace, Some(Duration::ZERO));
         }
     }
 

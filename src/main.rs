@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
     exit::quiet_expected_panics();
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    if completion::answer(&arguments) {
+    if completion::answer_completion(&arguments) {
         return ExitCode::SUCCESS;
     }
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
             let why = failed::Failed::bug(&"the command ended in the middle, see above");
             note_line!(
                 "{}",
-                render::diagnostic::text(&why.diagnostics[0], render::Style::stderr(cli::When::Auto))
+                render::diagnostic::format_diagnostic(&why.diagnostics[0], render::Style::stderr(cli::When::Auto))
             );
             why.code.into()
         }),
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
                 note_line!("{}", render::diagnostic::json(&cli::mistake(&error)));
             } else if error.use_stderr() && !bare {
                 let style = render::Style::stderr(cli::When::Auto);
-                note_line!("{}", render::diagnostic::text(&cli::mistake(&error), style));
+                note_line!("{}", render::diagnostic::format_diagnostic(&cli::mistake(&error), style));
             } else {
                 let _ = error.print();
             }

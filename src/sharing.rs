@@ -2,7 +2,7 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::render::{Style, count, duration, plural, printable, size};
+use crate::render::{Style, duration, format_count, plural, printable, size};
 use engine::build::bringing::Brought;
 use engine::seams::remote::{Lie, RemoteSummary};
 use engine::store::exchange::{self, Exchanged};
@@ -56,7 +56,7 @@ pub fn untrusted() -> Failed {
 ///
 /// # Errors
 /// When the manifest is wrong, or the store cannot be written.
-pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
+pub fn finish_sharing(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
     if cfg!(not(feature = "remote")) && workspace.manifest()?.remote.is_some() {
         return Ok(Some(Used {
@@ -83,7 +83,7 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
     };
     let summary = cache.finish(wait);
     let engine = &workspace.engine;
-    exchange::note(
+    exchange::record_day(
         &*engine.store,
         engine.view,
         engine.world.now_secs(),
@@ -147,7 +147,7 @@ impl Used {
             let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
             let healed = match summary.healed {
                 0 => String::new(),
-                healed => format!("; {} sent again, and right now", count(healed)),
+                healed => format!("; {} sent again, and right now", format_count(healed)),
             };
             let is_only = |lie: Lie| summary.lies.keys().all(|found| *found == lie);
             let lied = Diagnostic::warning(
@@ -175,7 +175,7 @@ impl Used {
         if let Some(first) = summary.broken.first() {
             let more = match summary.broken.len() {
                 1 => String::new(),
-                all => format!(", and {} more", count(all as u64 - 1)),
+                all => format!(", and {} more", format_count(all as u64 - 1)),
             };
             let broken = Diagnostic::warning(
                 ErrorCode::W_REMOTE_BROKEN,
@@ -202,7 +202,7 @@ impl Used {
     }
 
     /// Formats the summary line; `None` if no result was transferred.
-    pub fn line(&self, brought: Brought, style: Style) -> Option<String> {
+    pub fn format_transfers(&self, brought: Brought, style: Style) -> Option<String> {
         let summary = &self.summary;
         let mut parts = Vec::new();
         if brought.count() > 0 {
@@ -223,15 +223,15 @@ impl Used {
             let volumes = summary.volumes + summary.volumes_left;
             parts.push(format!(
                 "{} of {} volumes not fetched, because making their outputs takes less time",
-                count(summary.volumes_left),
-                count(volumes)
+                format_count(summary.volumes_left),
+                format_count(volumes)
             ));
         }
         if summary.executed > 0 {
             parts.push(format!(
                 "{} made by workers, in {} shards: {} of computing",
-                count(summary.executed),
-                count(summary.shards),
+                format_count(summary.executed),
+                format_count(summary.shards),
                 duration(summary.executed_us)
             ));
         }

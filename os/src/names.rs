@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Returns the bytes of a name or path.
-pub fn bytes(name: &(impl AsRef<OsStr> + ?Sized)) -> &[u8] {
+pub fn name_bytes(name: &(impl AsRef<OsStr> + ?Sized)) -> &[u8] {
     name.as_ref().as_bytes()
 }
 

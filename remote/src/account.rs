@@ -90,7 +90,7 @@ impl Account {
     }
 
     /// Changes the counters.
-    pub(crate) fn count(&self, change: impl FnOnce(&mut RemoteSummary)) {
+    pub(crate) fn update_summary(&self, change: impl FnOnce(&mut RemoteSummary)) {
         change(&mut self.state().summary);
     }
 

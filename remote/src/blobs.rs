@@ -62,7 +62,7 @@ impl Server {
                 let question = FindMissingBlobsRequest {
                     instance_name: self.instance.clone(),
                     blob_digests: names.iter().map(Name::as_message).collect(),
-                    digest_function: self.terms.function.number(),
+                    digest_function: self.terms.function.protocol_number(),
                 };
                 let answer = self.storage().find_missing_blobs(self.request(question)).await?;
                 Ok(answer
@@ -80,7 +80,7 @@ impl Server {
     }
 
     /// Sends blobs that fit in one batch, or a single one that does not.
-    pub(crate) async fn send(self: Arc<Self>, blobs: Vec<(Name, Arc<[u8]>)>) -> Result<(), NotTaken> {
+    pub(crate) async fn send_blobs(self: Arc<Self>, blobs: Vec<(Name, Arc<[u8]>)>) -> Result<(), NotTaken> {
         if let [(name, blob)] = &blobs[..]
             && !self.terms.is_small(name.len)
         {
@@ -98,7 +98,7 @@ impl Server {
             let question = BatchUpdateBlobsRequest {
                 instance_name: self.instance.clone(),
                 requests: requests.clone(),
-                digest_function: self.terms.function.number(),
+                digest_function: self.terms.function.protocol_number(),
             };
             self.storage().batch_update_blobs(self.request(question)).await
         };
@@ -121,7 +121,7 @@ impl Server {
             }
             None => {}
         }
-        self.account.count(|summary| {
+        self.account.update_summary(|summary| {
             summary.blobs_up += blobs.len() as u64;
             summary.bytes_up += bytes;
         });
@@ -177,7 +177,7 @@ impl Server {
                 instance_name: self.instance.clone(),
                 digests: names.iter().map(Name::as_message).collect(),
                 acceptable_compressors: self.terms.zstd.then_some(compressor::Value::Zstd as i32).into_iter().collect(),
-                digest_function: self.terms.function.number(),
+                digest_function: self.terms.function.protocol_number(),
             };
             self.storage().batch_read_blobs(self.request(question)).await
         };
@@ -216,7 +216,7 @@ impl Server {
                 Some(data) => found.push((name, data)),
                 None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name)),
             }
-            self.account.count(|summary| {
+            self.account.update_summary(|summary| {
                 summary.blobs_down += 1;
                 summary.bytes_down += came;
             });

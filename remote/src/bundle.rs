@@ -43,7 +43,7 @@ mod tests {
     fn address(number: u8) -> Address {
         let piece = |bytes: &[u8]| Function::Sha256.name(bytes).into();
         Address {
-            function: Function::Sha256.number(),
+            function: Function::Sha256.protocol_number(),
             records: piece(&[number]),
             outputs: number.is_multiple_of(2).then(|| piece(&[number, number])),
             kind: number % 3,

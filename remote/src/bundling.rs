@@ -88,7 +88,7 @@ impl Inner {
             }
             Ok(())
         })?;
-        self.account.count(|summary| summary.too_large = too_large);
+        self.account.update_summary(|summary| summary.too_large = too_large);
         is_sound &= self.send_volumes(server, &waiting, &mut addresses)?;
         let content = BundleContent {
             volumes: addresses,
@@ -104,7 +104,7 @@ impl Inner {
             self.ship(server, parcels.collect())
         };
         let (stored, trouble) = file(std::slice::from_ref(own));
-        self.account.count(|summary| summary.stored += stored);
+        self.account.update_summary(|summary| summary.stored += stored);
         let is_filed = stored == 0 && matches!(trouble, Some(NotTaken::This(_))) && earlier.lists(offer);
         if stored == 0 && !is_filed {
             trouble.into_iter().for_each(|trouble| self.not_taken(trouble));
@@ -142,7 +142,7 @@ impl Inner {
         };
         let mut addresses = content.volumes;
         let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
-        let of_graph: Vec<Name> = content.graph.iter().flat_map(GraphAddress::names).collect();
+        let of_graph: Vec<Name> = content.graph.iter().flat_map(GraphAddress::piece_names).collect();
         let all = addresses.iter().flat_map(pieces).chain(of_graph.iter().copied()).collect();
         let missing = self.wait(server.clone().blobs_missing(all)).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
@@ -172,7 +172,7 @@ impl Inner {
             if let [Some((records, _)), outputs, index] = sent {
                 let outputs = outputs.as_ref().filter(|_| !fresh.blobs.is_empty());
                 addresses.push(Address {
-                    function: server.terms.function.number(),
+                    function: server.terms.function.protocol_number(),
                     records: (*records).into(),
                     outputs: outputs.map(|(name, _)| (*name).into()),
                     kind: volume::number_of(fresh.kind),

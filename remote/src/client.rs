@@ -181,16 +181,16 @@ impl Inner {
                 Err(Refusal::No(why)) => Err(why),
             };
             match &found {
-                Err(why) => account.count(|summary| {
+                Err(why) => account.update_summary(|summary| {
                     summary.reads_off.get_or_insert(why.clone());
                     summary.writes_off.get_or_insert(why.clone());
                 }),
-                Ok(server) if !server.terms.takes_results => account.count(|summary| {
+                Ok(server) if !server.terms.takes_results => account.update_summary(|summary| {
                     summary.writes_off.get_or_insert("it says that it takes no results".to_owned());
                 }),
                 Ok(server) => {
                     if let Err(why) = &server.signer {
-                        account.count(|summary| {
+                        account.update_summary(|summary| {
                             summary.writes_off.get_or_insert(why.clone());
                         });
                     }
@@ -236,18 +236,18 @@ impl Inner {
             // The connection reports its own errors.
             NotTaken::Down => {}
             NotTaken::This(why) => self.account.trouble(|| format!("an offer was not taken: {why}")),
-            NotTaken::Anything(why) => self.account.count(|summary| {
+            NotTaken::Anything(why) => self.account.update_summary(|summary| {
                 summary.writes_off.get_or_insert(why);
             }),
         }
     }
 
-    fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+    fn find_checked(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
         let reads = self.usage.read && self.account.summary().reads_off.is_none();
         let server = if reads { self.server() } else { None };
         let found = server.and_then(|server| {
             let (names, salt) = (self.names.clone(), self.def.salt.as_str().into());
-            self.wait(server.find(names, salt, wanted.to_vec()))
+            self.wait(server.look_up_results(names, salt, wanted.to_vec()))
         });
         found.unwrap_or_else(|| {
             wanted.iter().for_each(|wanted| self.account.count_lookup(&wanted.key, false));
@@ -278,7 +278,9 @@ impl Inner {
                 blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
             }
             let mut content = content?;
-            content.volumes.retain(|address| address.function == server.terms.function.number());
+            content
+                .volumes
+                .retain(|address| address.function == server.terms.function.protocol_number());
             Some((at, content))
         })
     }
@@ -348,7 +350,7 @@ impl Inner {
         let mut requested: BTreeSet<Name> = names.values().copied().collect();
         let along = server.along.take_blobs(&requested);
         requested.retain(|name| !along.contains_key(name));
-        self.account.count(|summary| {
+        self.account.update_summary(|summary| {
             summary.blobs_down += along.len() as u64;
             summary.bytes_down += along.values().map(|blob| blob.len() as u64).sum::<u64>();
         });
@@ -396,7 +398,7 @@ impl RemoteCache for Client {
     }
 
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
-        self.inner.find(wanted)
+        self.inner.find_checked(wanted)
     }
 
     fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
@@ -459,7 +461,7 @@ impl RemoteCache for Client {
             let piece = piece.as_ref()?;
             self.inner.decoded(piece, volume::decode_outputs(found.get(piece)?))
         };
-        self.inner.account.count(|summary| summary.volumes += found.len() as u64);
+        self.inner.account.update_summary(|summary| summary.volumes += found.len() as u64);
         pieces.iter().map(|piece| outputs(piece).unwrap_or_default()).collect()
     }
 
@@ -487,7 +489,7 @@ impl RemoteCache for Client {
         };
         let parcel = inner.pack(&server, &result, blobs);
         let filed = inner.ship_if(&server, &result, parcel, goes);
-        inner.account.count(|summary| match &filed {
+        inner.account.update_summary(|summary| match &filed {
             Some(Ok(())) => summary.stored += 1,
             Some(Err(_)) => summary.not_stored += 1,
             None => {}
@@ -500,7 +502,7 @@ impl RemoteCache for Client {
     }
 
     fn leave_volume(&self) {
-        self.inner.account.count(|summary| summary.volumes_left += 1);
+        self.inner.account.update_summary(|summary| summary.volumes_left += 1);
     }
 
     fn insists_on_signatures(&self) -> bool {
@@ -516,14 +518,14 @@ impl RemoteCache for Client {
     }
 
     fn finish(&self, wait: Option<Duration>) -> RemoteSummary {
-        self.uploads.finish(wait);
+        self.uploads.wait_for_uploads(wait);
         self.inner.account.summary()
     }
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.uploads.finish(Some(Duration::ZERO));
+        self.uploads.wait_for_uploads(Some(Duration::ZERO));
         let runtime = self.inner.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         // Dropping a runtime within another one may not block.
         if let Some(runtime) = runtime {

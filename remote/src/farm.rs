@@ -100,7 +100,7 @@ impl Workers {
     }
 
     fn close(&self, why: String) {
-        self.inner.account.count(|summary| {
+        self.inner.account.update_summary(|summary| {
             summary.execute_off.get_or_insert(why);
         });
     }
@@ -120,7 +120,7 @@ impl Workers {
             let blob = errand.blobs.iter().find(|(known, _)| known == name)?;
             Some(blob.1.clone())
         })?;
-        inner.account.count(|summary| summary.shards += 1);
+        inner.account.update_summary(|summary| summary.shards += 1);
         let (sender, answer) = sync_channel(1);
         let (action, patience) = (errand.action, inner.around.deadlines.work);
         let asking = inner.handle.spawn(async move {
@@ -176,7 +176,7 @@ impl Farm for Workers {
                 if for_all {
                     self.close(why.clone());
                 }
-                self.inner.account.count(|summary| {
+                self.inner.account.update_summary(|summary| {
                     summary.execute_trouble.get_or_insert(why);
                 });
                 None
@@ -192,7 +192,7 @@ impl Farm for Workers {
                 0
             }
         };
-        self.inner.account.count(|summary| {
+        self.inner.account.update_summary(|summary| {
             summary.executed += harvest.made;
             summary.executed_us += u64::try_from(harvest.took.as_micros()).unwrap_or(u64::MAX);
             summary.unmade += harvest.unmade;
@@ -305,7 +305,7 @@ impl Server {
             instance_name: self.instance.clone(),
             action_digest: Some(action.as_message()),
             skip_cache_lookup: true,
-            digest_function: self.terms.function.number(),
+            digest_function: self.terms.function.protocol_number(),
             ..ExecuteRequest::default()
         };
         let mut client = ExecutionClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER);

@@ -57,7 +57,7 @@ impl GraphAddress {
     }
 
     /// Returns the names of all pieces.
-    pub(crate) fn names(&self) -> impl Iterator<Item = Name> {
+    pub(crate) fn piece_names(&self) -> impl Iterator<Item = Name> {
         self.pieces.iter().flat_map(|piece| [piece.rows.name(), piece.digests.name()])
     }
 }
@@ -144,7 +144,7 @@ impl EarlierRows {
 }
 
 /// Splits rows into pieces.
-fn split(rows: Vec<WrittenRow>) -> Vec<Vec<WrittenRow>> {
+fn split_rows(rows: Vec<WrittenRow>) -> Vec<Vec<WrittenRow>> {
     let mut pieces: Vec<Vec<WrittenRow>> = Vec::new();
     let mut bytes = usize::MAX;
     for row in rows {
@@ -168,7 +168,7 @@ impl Inner {
         which: fn(&RowPieces) -> Piece,
         is_worth: &dyn Fn(u64) -> bool,
     ) -> Option<Vec<T>> {
-        if address.function != server.terms.function.number() {
+        if address.function != server.terms.function.protocol_number() {
             return None;
         }
         let names: Vec<Name> = address.pieces.iter().map(|piece| which(piece).name()).collect();
@@ -240,7 +240,7 @@ impl Inner {
             is_worth_keeping.then_some((address.pieces, changes))
         });
         let (mut pieces, changes) = known.unwrap_or_else(|| (Vec::new(), EarlierRows::default().changes(rows)));
-        let changes = split(changes);
+        let changes = split_rows(changes);
         let write = |at: usize, number: u32| match (&changes[at / 2], at % 2) {
             (rows, 0) => piece::encode(rows, number),
             (rows, _) => piece::encode(&rows.iter().map(WrittenRow::to_digest).collect::<Vec<_>>(), number),
@@ -255,7 +255,7 @@ impl Inner {
             });
         }
         Ok(Some(GraphAddress {
-            function: server.terms.function.number(),
+            function: server.terms.function.protocol_number(),
             pieces,
         }))
     }

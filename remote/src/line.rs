@@ -129,7 +129,7 @@ impl Line {
                 return Err(Unanswered::Down);
             }
             let began = self.moments.now();
-            self.account.count(|summary| summary.requests += 1);
+            self.account.update_summary(|summary| summary.requests += 1);
             let deadline = self.deadline(kind);
             if let Kind::Read(bytes) = kind {
                 self.account.begin_transfer(bytes, began);

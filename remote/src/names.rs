@@ -42,7 +42,7 @@ impl Function {
     }
 
     /// Returns its number in the protocol.
-    pub(crate) fn number(self) -> i32 {
+    pub(crate) fn protocol_number(self) -> i32 {
         match self {
             Self::Blake3 => digest_function::Value::Blake3 as i32,
             Self::Sha256 => digest_function::Value::Sha256 as i32,

@@ -102,7 +102,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the blob cannot be written.
-    pub(crate) fn write(&self, name: &Name, bytes: &[u8], unique: &str) -> Result<(), Status> {
+    pub(crate) fn write_blob(&self, name: &Name, bytes: &[u8], unique: &str) -> Result<(), Status> {
         self.objects.write(&self.name(BLOBS, name), bytes, unique)
     }
 
@@ -120,7 +120,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the result cannot be written.
-    pub(crate) fn file(&self, action: &Name, result: &ActionResult, unique: &str) -> Result<(), Status> {
+    pub(crate) fn write_result(&self, action: &Name, result: &ActionResult, unique: &str) -> Result<(), Status> {
         self.objects.write(&self.name(RESULTS, action), &result.encode_to_vec(), unique)
     }
 }

@@ -46,17 +46,17 @@ struct WrittenOutput {
 
 /// Encodes the record of a result.
 pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
-    bytes(&to_wire(result))
+    encode_record(&to_wire(result))
 }
 
 /// Encodes the record of a result, signed if there is a signer.
 pub(crate) fn encode_signed(result: &SharedResult, signer: Option<&Signer>) -> Vec<u8> {
     let mut written = to_wire(result);
-    written.signature = signer.map(|signer| signer.sign(&bytes(&written)).into());
-    bytes(&written)
+    written.signature = signer.map(|signer| signer.sign(&encode_record(&written)).into());
+    encode_record(&written)
 }
 
-fn bytes(written: &Written) -> Vec<u8> {
+fn encode_record(written: &Written) -> Vec<u8> {
     minicbor::to_vec(written).expect("invariant: memory takes every byte")
 }
 
@@ -118,7 +118,11 @@ fn shared_result(written: Written) -> SharedResult {
 pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, Lie> {
     let mut written = decode_record(bytes)?;
     let signature = written.signature.take();
-    if !is_trusted(&self::bytes(&written), signature.as_ref().map(|signature| &signature[..]), trusted) {
+    if !is_trusted(
+        &self::encode_record(&written),
+        signature.as_ref().map(|signature| &signature[..]),
+        trusted,
+    ) {
         return Err(Lie::Untrusted);
     }
     let result = shared_result(written);

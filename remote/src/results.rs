@@ -38,7 +38,12 @@ impl Server {
     }
 
     /// Looks results up. A result that differs in any way from the request is a miss.
-    pub(crate) async fn find(self: Arc<Self>, names: Arc<Names>, salt: Arc<str>, wanted: Vec<Wanted>) -> Vec<Option<SharedResult>> {
+    pub(crate) async fn look_up_results(
+        self: Arc<Self>,
+        names: Arc<Names>,
+        salt: Arc<str>,
+        wanted: Vec<Wanted>,
+    ) -> Vec<Option<SharedResult>> {
         let account = self.account.clone();
         let found = self.find_results(names, salt, wanted.clone()).await;
         let found = found.into_iter().map(|found| found.ok().flatten()).zip(wanted);
@@ -95,7 +100,7 @@ impl Server {
                 instance_name: self.instance.clone(),
                 action_digest: Some(name.as_message()),
                 inline_output_files: vec![RECORD.to_owned()],
-                digest_function: self.terms.function.number(),
+                digest_function: self.terms.function.protocol_number(),
                 ..GetActionResultRequest::default()
             };
             let answer = self.cache().get_action_result(self.request(question)).await?;
@@ -108,7 +113,7 @@ impl Server {
             Err(Unanswered::Said(status)) => {
                 if is_refusal(&status) {
                     let why = self.describe_status(&status);
-                    self.account.count(|summary| {
+                    self.account.update_summary(|summary| {
                         summary.reads_off.get_or_insert(why);
                     });
                 } else {
@@ -191,7 +196,7 @@ impl Server {
     }
 
     /// Stores a result; the server must have all its blobs.
-    pub(crate) async fn file(
+    pub(crate) async fn store_result(
         self: Arc<Self>,
         action: Name,
         files: Vec<(String, Name)>,
@@ -209,14 +214,14 @@ impl Server {
         };
         let attempt = || async {
             let (filed, temporary) = (result.clone(), self.fresh_name());
-            if let Some(filed) = self.in_objects(move |objects| objects.file(&action, &filed, &temporary)) {
+            if let Some(filed) = self.in_objects(move |objects| objects.write_result(&action, &filed, &temporary)) {
                 return filed.await;
             }
             let question = UpdateActionResultRequest {
                 instance_name: self.instance.clone(),
                 action_digest: Some(action.as_message()),
                 action_result: Some(result.clone()),
-                digest_function: self.terms.function.number(),
+                digest_function: self.terms.function.protocol_number(),
                 ..UpdateActionResultRequest::default()
             };
             let answer = self.cache().update_action_result(self.request(question)).await;

@@ -172,7 +172,7 @@ impl Server {
 
     /// Decodes the address of a volume; `None` unless this cache gave it, with the same function for names.
     pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
-        Address::read(address, self.id).filter(|address| address.function == self.terms.function.number())
+        Address::read(address, self.id).filter(|address| address.function == self.terms.function.protocol_number())
     }
 
     /// Returns a new unique name for something to send.

@@ -80,7 +80,7 @@ impl Inner {
                 settle(under_way.pop_front().and_then(|answer| answer.recv().ok()));
             }
             let along = inline_outputs::packed(parcel.blobs().map(|blob| &**blob));
-            under_way.push_back(self.start(server.clone().file(parcel.action, parcel.files, along)));
+            under_way.push_back(self.start(server.clone().store_result(parcel.action, parcel.files, along)));
         }
         for answer in under_way {
             settle(answer.recv().ok());
@@ -111,7 +111,7 @@ impl Inner {
         if !goes(there) {
             return None;
         }
-        let filing = server.clone().file(parcel.action, parcel.files, along);
+        let filing = server.clone().store_result(parcel.action, parcel.files, along);
         let filed = self.wait(async { tokio::time::timeout(WINDOW, filing).await });
         self.tell_broken_results(server, vec![result.lookup()]);
         // A request over the time limit was cancelled.
@@ -156,7 +156,7 @@ impl Inner {
                 arrived(first)?;
             }
             let names = blobs.iter().map(|(name, _)| *name).collect();
-            under_way.push_back((names, self.start(server.clone().send(blobs))));
+            under_way.push_back((names, self.start(server.clone().send_blobs(blobs))));
         }
         under_way.into_iter().try_for_each(arrived)?;
         if !wrong.is_empty() {

@@ -44,7 +44,7 @@ impl Server {
         let sent: Arc<[u8]> = if self.terms.zstd { compress(blob).into() } else { blob.clone() };
         let attempt = || async {
             let (name_of, blob, temporary) = (*name, sent.clone(), self.fresh_name());
-            if let Some(written) = self.in_objects(move |objects| objects.write(&name_of, &blob, &temporary)) {
+            if let Some(written) = self.in_objects(move |objects| objects.write_blob(&name_of, &blob, &temporary)) {
                 return written.await;
             }
             let path = self.path(&format!("uploads/{}/", self.fresh_name()), name);
@@ -60,7 +60,7 @@ impl Server {
         };
         let answer = self.line.ask("sending a blob", Kind::Write(name.len), attempt).await;
         answer.map_err(|unanswered| self.not_taken(&unanswered))?;
-        self.account.count(|summary| {
+        self.account.update_summary(|summary| {
             summary.blobs_up += 1;
             summary.bytes_up += sent.len() as u64;
         });
@@ -107,7 +107,7 @@ impl Server {
                 return None;
             }
         };
-        self.account.count(|summary| {
+        self.account.update_summary(|summary| {
             summary.blobs_down += 1;
             summary.bytes_down += bytes.len() as u64;
         });

@@ -53,7 +53,7 @@ impl Uploads {
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         let waiting = running.waits.bytes.load(Ordering::Relaxed);
         if waiting > 0 && waiting + bytes > WAITING {
-            self.inner.account.count(|summary| summary.not_stored += 1);
+            self.inner.account.update_summary(|summary| summary.not_stored += 1);
             return Offered::LeftOut;
         }
         running.waits.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl Uploads {
         std::thread::spawn(move || {
             while let Ok(first) = offers.recv() {
                 let together: Vec<Offer> = std::iter::once(first).chain(offers.try_iter().take(TOGETHER - 1)).collect();
-                send(&inner, &waiting, together);
+                send_offers(&inner, &waiting, together);
             }
             drop(end);
         });
@@ -83,7 +83,7 @@ impl Uploads {
     }
 
     /// Waits for all uploads, at most `wait`. Counts the rest as not stored.
-    pub(crate) fn finish(&self, wait: Option<Duration>) {
+    pub(crate) fn wait_for_uploads(&self, wait: Option<Duration>) {
         let Some(running) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return;
         };
@@ -95,11 +95,11 @@ impl Uploads {
         };
         running.waits.given_up.store(true, Ordering::Relaxed);
         let left = running.waits.offers.swap(0, Ordering::Relaxed);
-        self.inner.account.count(|summary| summary.not_stored += left);
+        self.inner.account.update_summary(|summary| summary.not_stored += left);
     }
 }
 
-fn send(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
+fn send_offers(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
     let count = together.len() as u64;
     let bytes: usize = together.iter().flat_map(|(_, blobs)| blobs).map(|blob| blob.len()).sum();
     let server = inner.server().filter(|_| inner.writes() && !waits.given_up.load(Ordering::Relaxed));
@@ -120,7 +120,7 @@ fn send(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
         .offers
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offers| offers.checked_sub(count));
     if counted.is_ok() {
-        inner.account.count(|summary| {
+        inner.account.update_summary(|summary| {
             summary.stored += stored;
             summary.not_stored += count - stored;
         });

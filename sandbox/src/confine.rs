@@ -2,7 +2,7 @@
 
 use crate::levels::Level;
 use crate::spec::{Spec, WORK};
-use crate::wire::{Report, receive, send};
+use crate::wire::{Report, receive, write_to_wire};
 use crate::{calls, fence, limits, root};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal, wait};
@@ -31,11 +31,11 @@ pub(crate) fn run_confined_stage() -> u8 {
         Level::None => Err("there is nothing to confine".to_owned()),
     };
     let report = report.unwrap_or_else(Report::Refused);
-    u8::from(send(&line, &report).is_err())
+    u8::from(write_to_wire(&line, &report).is_err())
 }
 
 fn strict(spec: &Spec) -> Result<Report, String> {
-    root::change(spec).map_err(|(what, error)| format!("{what}: {error}"))?;
+    root::change_root(spec).map_err(|(what, error)| format!("{what}: {error}"))?;
     let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     rustix::system::sethostname(b"cortex").map_err(|error| step("its host name cannot be set")(error.into()))?;
     drop_privileges().map_err(step("its privileges cannot be dropped"))?;

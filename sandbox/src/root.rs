@@ -45,7 +45,7 @@ fn at<T, E: Into<io::Error>>(what: impl Into<String>, done: Result<T, E>) -> Res
 ///
 /// # Errors
 /// The failed step, and its error.
-pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
+pub(crate) fn change_root(spec: &Spec) -> Result<(), Failed> {
     let root = Path::new(ROOT);
     let mounts = mounts();
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;

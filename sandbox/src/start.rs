@@ -3,7 +3,7 @@
 use crate::STAGE;
 use crate::levels::Level;
 use crate::spec::Spec;
-use crate::wire::{Report, receive, send};
+use crate::wire::{Report, receive, write_to_wire};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -95,7 +95,7 @@ impl Confined {
         let child = command.stdin(OwnedFd::from(theirs)).spawn().map_err(lost)?;
         // The command still has the other end, which would keep the connection open.
         drop(command);
-        match send(&line, spec) {
+        match write_to_wire(&line, spec) {
             // The spec cannot be encoded, for example a path that is not UTF-8; the stage would wait for it for ever.
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
                 let mut child = child;

@@ -6,7 +6,7 @@
 use crate::STAGE;
 use crate::levels::Level;
 use crate::spec::Spec;
-use crate::wire::{Report, receive, send};
+use crate::wire::{Report, receive, write_to_wire};
 use nix::sched::{CloneFlags, unshare};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -26,7 +26,7 @@ pub(crate) fn run_supervisor() -> u8 {
     };
     let Ok(spec) = receive::<Spec>(&line) else { return 2 };
     let report = watch(&line, &spec).unwrap_or_else(|error| Report::Refused(format!("its processes cannot be set apart: {error}")));
-    match send(&line, &report) {
+    match write_to_wire(&line, &report) {
         Ok(()) => 0,
         // The caller has closed the connection.
         Err(_) => 1,
@@ -48,7 +48,7 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
         .process_group(0)
         .spawn()?;
     // On a failed send, the end of the child below tells why.
-    let _ = send(&inner, spec);
+    let _ = write_to_wire(&inner, spec);
     let ended = await_end(line, &child);
     let report = match ended {
         // The caller closed the connection, to end everything.

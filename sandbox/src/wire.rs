@@ -23,7 +23,7 @@ pub(crate) enum Report {
     Signalled(i32),
 }
 
-pub(crate) fn send(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_to_wire(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(message)?;
     let len = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut whole = len.to_le_bytes().to_vec();

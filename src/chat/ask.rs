@@ -178,7 +178,7 @@ impl Method for EndRound {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Named, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let known = desk.index(&names)?;
         let root = desk.open_to_build()?.0.root.clone();
         let found = mentions(&self.answer, &known.index);
@@ -226,7 +226,7 @@ impl Method for Complete {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Completed, Failed> {
         let candidates = match self.file {
-            false => complete::symbols(&desk.names()?.symbols, &self.typed),
+            false => complete::symbols(&desk.workspace_names()?.symbols, &self.typed),
             true => {
                 let (_, session) = desk.open_to_build()?;
                 let files: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
@@ -258,7 +258,7 @@ impl Method for WithheldTypes {
     type Answer = TypeKeys;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<TypeKeys, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let types = desk.index(&names)?.withheld_types();
         Ok(TypeKeys { types })
     }

@@ -104,5 +104,5 @@ pub fn fault(why: &Fault, style: Style) -> String {
         hint: why.hint.clone(),
         ..Diagnostic::error(ErrorCode::InternalError, why.message.as_str())
     };
-    diagnostic::text(&diagnostic, style)
+    diagnostic::format_diagnostic(&diagnostic, style)
 }

@@ -294,7 +294,7 @@ impl Screen {
 
     fn leave(&mut self) -> Outcome {
         let bytes = self.painter.clear(self.size.0);
-        self.send(&bytes)?;
+        self.write_screen(&bytes)?;
         Ok(Code::Ok)
     }
 
@@ -314,7 +314,7 @@ impl Screen {
     /// Prints the question above the screen's bottom, where it stays.
     fn echo(&mut self, line: &str) -> Result<(), Failed> {
         let mut markdown = Markdown::new(self.style, self.size.0);
-        let lines: Vec<Line> = line.lines().flat_map(|line| markdown.line(&format!("> {line}"))).collect();
+        let lines: Vec<Line> = line.lines().flat_map(|line| markdown.rows_of_line(&format!("> {line}"))).collect();
         self.draw(&lines)
     }
 
@@ -329,7 +329,7 @@ impl Screen {
             }
             Event::Said(text) => {
                 let mut growing = self.growing.take().unwrap_or_else(|| Growing::new(self.style, self.size.0));
-                let lines = growing.finish(&text);
+                let lines = growing.remaining_rows(&text);
                 return self.draw(&lines);
             }
             Event::Context(line) => {
@@ -369,7 +369,7 @@ impl Screen {
         let plain = Line::plain(text.to_owned());
         match plain.cells <= self.size.0 {
             true => vec![Line { drawn, ..plain }],
-            false => Markdown::new(self.style, self.size.0).line(text),
+            false => Markdown::new(self.style, self.size.0).rows_of_line(text),
         }
     }
 
@@ -381,14 +381,14 @@ impl Screen {
     /// Prints complete Markdown.
     fn say(&mut self, text: &str) {
         let mut markdown = Markdown::new(self.style, self.size.0);
-        let lines: Vec<Line> = text.lines().flat_map(|line| markdown.line(line)).collect();
+        let lines: Vec<Line> = text.lines().flat_map(|line| markdown.rows_of_line(line)).collect();
         // If the terminal is gone, the next draw reports it.
         let _ = self.draw(&lines);
     }
 
     fn resized(&mut self, size: (usize, usize)) -> Result<(), Failed> {
         let bytes = self.painter.clear(size.0);
-        self.send(&bytes)?;
+        self.write_screen(&bytes)?;
         self.size = size;
         if let Some(growing) = &mut self.growing {
             growing.resize(size.0);
@@ -418,10 +418,10 @@ impl Screen {
             style: self.style,
         };
         let bytes = self.painter.paint(above, view.frame(self.size.0, self.size.1));
-        self.send(&bytes)
+        self.write_screen(&bytes)
     }
 
-    fn send(&self, bytes: &str) -> Result<(), Failed> {
+    fn write_screen(&self, bytes: &str) -> Result<(), Failed> {
         terminal::write_to_terminal(bytes).map_err(|error| {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("the terminal cannot be written to: {error}"));
             Failed::new(Code::Io, why.hint("go on with `cortex chat --continue`"))

@@ -8,7 +8,7 @@ use crate::cli::AskingArgs;
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods;
-use crate::render::{Style, count, money};
+use crate::render::{Style, format_count, money};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::paid::Spent;
@@ -84,7 +84,7 @@ pub struct Talk {
 impl Talk {
     /// Answers a question. Returns whether the answer is complete, as a code.
     pub fn ask(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Code {
-        self.answer(question, cancel, tell)
+        self.answer_question(question, cancel, tell)
             .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
 
@@ -103,7 +103,7 @@ impl Talk {
             .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
 
-    fn answer(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
+    fn answer_question(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let context = self.find_context(question, cancel)?;
         let exchange = self.exchange(question, &context)?;
         self.transcript.start_exchange(exchange);
@@ -152,7 +152,7 @@ impl Talk {
 
     /// Builds the transcript's entry of a question, its context and the reasons for it.
     fn exchange(&self, question: &str, context: &Value) -> Result<Exchange, Failed> {
-        let entry = methods::find("context build").expect("invariant: the table has it");
+        let entry = methods::find_method("context build").expect("invariant: the table has it");
         let text = (entry.text)(context, Style::plain()).map_err(|error| Failed::bug(&error))?;
         let reasons = text.split_once("── why ──\n").map_or("", |(_, reasons)| reasons);
         Ok(Exchange {
@@ -340,12 +340,12 @@ impl Talk {
 
     /// Writes the transcript to its file.
     pub fn save_transcript(&self) -> Result<(), Failed> {
-        self.transcript.write(&self.root).map_err(|error| unwritten(&error))
+        self.transcript.write_transcript(&self.root).map_err(|error| unwritten(&error))
     }
 
     /// Calls a method and returns its answer.
     pub fn call(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
-        let entry = methods::find(name).expect("invariant: the table has the methods that conversations use");
+        let entry = methods::find_method(name).expect("invariant: the table has the methods that conversations use");
         let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Long));
         Ok(result?.answer)
     }
@@ -411,7 +411,7 @@ fn context_line(context: &Value) -> String {
         line.push_str(&format!(", {files} file{}", if files == 1 { "" } else { "s" }));
     }
     let tokens = context["tokens"].as_u64().unwrap_or_default();
-    format!("{line}, {} tokens; /why", count(tokens))
+    format!("{line}, {} tokens; /why", format_count(tokens))
 }
 
 /// Reports why there is no answer: the person cancelled it, or an error.

@@ -65,7 +65,7 @@ pub fn definitions() -> String {
     };
     let all = tools::definitions(Form::Text, can).into_iter();
     let definitions = all.filter(|tool| !WITHOUT.contains(&&*tool.name)).map(|tool| {
-        let tool = match tools::find(&tool.name) {
+        let tool = match tools::find_tool(&tool.name) {
             Some(Stands::Group(name)) => group::definition_with(name, is_offered),
             _ => tool,
         };
@@ -123,7 +123,7 @@ impl Tools<'_> {
     pub fn run_tool_call(&mut self, call: &Result<Call, String>) -> ToolResult {
         let (label, found) = match call {
             Err(why) => ("a call that cannot be read".to_owned(), Err(why.clone())),
-            Ok(call) => (call_line(call), self.answer(call)),
+            Ok(call) => (call_line(call), self.answer_call(call)),
         };
         let (line, text, diff) = match found {
             Ok(found) => (label.clone(), found.text, found.diff),
@@ -142,11 +142,11 @@ impl Tools<'_> {
         }
     }
 
-    fn answer(&mut self, call: &Call) -> Result<Found, String> {
+    fn answer_call(&mut self, call: &Call) -> Result<Found, String> {
         if WITHOUT.contains(&call.tool.as_str()) {
             return Err(format!("there is no tool '{}' in a conversation", call.tool));
         }
-        let tool = tools::find(&call.tool).ok_or_else(|| tools::no_tool(&call.tool))?;
+        let tool = tools::find_tool(&call.tool).ok_or_else(|| tools::no_tool(&call.tool))?;
         let (entry, mut arguments) = tool.method_of(call.arguments.clone()).map_err(|failed| describe_failure(&failed))?;
         let fields = arguments.as_object_mut().ok_or("the arguments are no object")?;
         match entry.name {
@@ -195,7 +195,7 @@ impl Tools<'_> {
         let Some(symbol) = fields.get("symbol").cloned().filter(|_| !fields.contains_key("path")) else {
             return;
         };
-        let resolve = methods::find("resolve").expect("invariant: the table has it");
+        let resolve = methods::find_method("resolve").expect("invariant: the table has it");
         let found = self.ask(resolve, json!({ "symbol": symbol }));
         if let Ok((answer, _)) = found
             && let Some(file) = answer["candidates"][0]["files"][0].as_str()
@@ -229,7 +229,11 @@ impl Tools<'_> {
 
 /// Formats a failure as text.
 pub fn describe_failure(failed: &Failed) -> String {
-    let texts = failed.diagnostics.iter().take(5).map(|one| diagnostic::text(one, Style::plain()));
+    let texts = failed
+        .diagnostics
+        .iter()
+        .take(5)
+        .map(|one| diagnostic::format_diagnostic(one, Style::plain()));
     texts.collect::<Vec<_>>().join("\n")
 }
 

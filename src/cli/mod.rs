@@ -306,7 +306,7 @@ pub struct GcArgs {
     pub dry_run: bool,
     /// Collect only until the store's file is no longer than SIZE (500 MB, 2 GB), what was used longest ago first; if need be also versions
     /// that cost nothing.
-    #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::parse_bytes)]
     pub max_size: Option<u64>,
     /// How many versions of each target to keep [default: 3].
     #[arg(long, value_name = "N")]

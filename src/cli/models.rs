@@ -145,7 +145,7 @@ impl Since {
     ///
     /// # Errors
     /// How it is written.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse_since(text: &str) -> Result<Self, String> {
         let day = humantime::parse_rfc3339_weak(&format!("{text} 00:00:00"));
         let at = day.ok().and_then(|day| day.duration_since(UNIX_EPOCH).ok());
         if let Some(at) = at {

@@ -51,7 +51,7 @@ pub enum RemoteCommand {
     /// Sum up what this checkout had of it.
     Stats {
         /// Only what was since then: a day (2026-11-01) or a span (7d, 12h).
-        #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
+        #[arg(long, value_name = "WHEN", value_parser = Since::parse_since)]
         since: Option<Since>,
     },
 }

@@ -103,7 +103,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     let currency = workbench::paid::currency(&session);
     context.let_go();
     let patience = if report.cancelled { Duration::ZERO } else { sharing::PATIENCE };
-    let used = sharing::finish(&workspace, Some(patience))?;
+    let used = sharing::finish_sharing(&workspace, Some(patience))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     let run = FinishedRun {
         request: &request,
@@ -175,7 +175,7 @@ impl FinishedRun<'_> {
             if self.is_first && !self.is_dry && !self.report.cancelled {
                 next::after_first(context, session)?;
             }
-            if let Some(line) = self.used.and_then(|used| used.line(self.report.brought, context.err)) {
+            if let Some(line) = self.used.and_then(|used| used.format_transfers(self.report.brought, context.err)) {
                 note_line!("{line}");
             }
             if self.request.options.price {
@@ -275,7 +275,7 @@ fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, sta
     if let Some(line) = summary::standing(report, context.err) {
         note_line!("{line}");
     }
-    let head = summary::text(report, targets, dry_run, start.elapsed(), context.err);
+    let head = summary::format_summary(report, targets, dry_run, start.elapsed(), context.err);
     let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, "-v", context.err));
     note_line!("{head}{}", outlook.unwrap_or_default());
 }
@@ -429,7 +429,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
         context.built();
         let mut report = report?;
         suggestions::order(session, &mut report.refused)?;
-        settle(context, session);
+        delete_remains(context, session);
         say(context, &report);
         return Ok(report);
     }
@@ -461,7 +461,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     let mut report = report?;
     suggestions::order(session, &mut report.refused)?;
     if !report.cancelled {
-        settle(context, session);
+        delete_remains(context, session);
     }
     events.map_or(Ok(()), EventLog::flush_rest)?;
     trace.map_or(Ok(()), |trace| trace.write_trace(session, &report.costs))?;
@@ -472,10 +472,10 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
 }
 
 /// Once the checkout is up to date, deletes the remains of merged overlays and closed sessions.
-fn settle(context: &Context, session: &Session) {
+fn delete_remains(context: &Context, session: &Session) {
     if let (false, Some(root)) = (context.leaves_checkout(), context.root()) {
         // On an error they stay longer, which is harmless.
-        let _ = workbench::overlay::build::settle(&root, || session.marked().is_empty());
+        let _ = workbench::overlay::build::release_merged_results(&root, || session.marked().is_empty());
     }
 }
 

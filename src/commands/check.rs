@@ -3,7 +3,7 @@
 use super::show;
 use crate::cli::CheckArgs;
 use crate::context::{Context, Outcome};
-use crate::render::count;
+use crate::render::format_count;
 use engine::manifest::SCHEMA;
 use std::io::Write as _;
 
@@ -25,7 +25,7 @@ pub fn run_check(context: &Context, args: &CheckArgs) -> Outcome {
     let text = match context.json() {
         true => serde_json::json!(counts.into_iter().collect::<std::collections::BTreeMap<_, _>>()).to_string(),
         false => {
-            let [rules, producers, sets, _] = counts.map(|(_, number)| count(number as u64));
+            let [rules, producers, sets, _] = counts.map(|(_, number)| format_count(number as u64));
             format!("cortex.toml can be used: {rules} rules, {producers} producers, {sets} source sets, those of rulesets among them")
         }
     };

@@ -3,7 +3,7 @@
 use super::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{count, size};
+use crate::render::{format_count, size};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ pub fn run_clean(context: &Context) -> Outcome {
         true => serde_json::json!({"files": removed.files, "bytes": removed.bytes}).to_string(),
         false => format!(
             "deleted {} {} ({}) below .cortex/out; the results stay in the store",
-            count(removed.files),
+            format_count(removed.files),
             if removed.files == 1 { "file" } else { "files" },
             size(removed.bytes)
         ),

@@ -13,9 +13,9 @@ use std::io::Write;
 pub fn run_dev(context: &Context, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run_facts(context),
-        DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::render::codes::page())),
-        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::methods::reference::page())),
-        DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::page())),
+        DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::render::codes::codes_page())),
+        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::methods::reference::methods_page())),
+        DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::filling::measure(folder, *blobs, *size)?;
             show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))

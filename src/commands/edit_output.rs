@@ -42,7 +42,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
             (None, None) => editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
         };
         let new = composed(&old, &new).map_err(|refused| refuse(&label, refused))?;
-        let text = new.write();
+        let text = new.summary_file();
         if text == old {
             context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_SAME, "nothing was changed").label(&label)]);
             return Ok(Code::Ok);

@@ -6,7 +6,7 @@ use crate::cli::ExportCommand;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::render::{count, size};
+use crate::render::{format_count, size};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
@@ -22,7 +22,7 @@ pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
     replaceable(out, is_index)?;
     let mut desk = Desk::new(context, "export scip");
     desk.read_only();
-    let names = desk.names()?;
+    let names = desk.workspace_names()?;
     let found = export(&mut desk, &names.symbols, project_root, env!("CARGO_PKG_VERSION"))?;
     let code = desk.code();
     // Release the store while the file is written.
@@ -37,7 +37,7 @@ pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
         });
         format!("{document:#}\n")
     } else {
-        let [documents, symbols, occurrences] = [found.documents, found.symbols, found.occurrences].map(|one| count(one as u64));
+        let [documents, symbols, occurrences] = [found.documents, found.symbols, found.occurrences].map(|one| format_count(one as u64));
         let size = size(found.bytes.len() as u64);
         format!("{path}: {size}, {documents} documents, {symbols} definitions, {occurrences} occurrences\n")
     };

@@ -18,7 +18,7 @@ pub fn run_facts(context: &Context) -> Outcome {
     let (report, code) = outputs(context, &mut session, "dev facts", &TARGETS.map(str::to_owned), true)?;
     let outputs = report.roots.into_iter().zip(report.outputs);
     let outputs = outputs.filter_map(|(root, bytes)| Some((Label::parse(&root.label).ok()?, bytes?)));
-    let lines = workbench::facts::lines(outputs).map_err(|error| {
+    let lines = workbench::facts::fact_lines(outputs).map_err(|error| {
         Failed::new(
             Code::TargetFailed,
             Diagnostic::error(ErrorCode::E_FACTS, error.to_string()).hint("run `cortex build '//...'`"),

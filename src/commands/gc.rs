@@ -25,7 +25,7 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
         if let Some(folder) = context.disk_folder("gc")? {
             DiskStore::refuse_second_collection(&folder)?;
         }
-        settle(context);
+        repair_edits(context);
     }
     let Some(disk) = context.disk("gc")? else {
         let text = if context.json() {
@@ -58,7 +58,7 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
 }
 
 /// Repairs what killed edits left in the workspace, if the command runs in one.
-fn settle(context: &Context) {
+fn repair_edits(context: &Context) {
     let Some(root) = context.root() else { return };
     let guard = Guard {
         store: context.store_folder(),

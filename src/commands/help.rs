@@ -140,7 +140,7 @@ pub fn run_help(context: &Context, args: &HelpArgs) -> Outcome {
                 false => help.to_string(),
             }
         }
-        None => match page(&args.topic) {
+        None => match help_page(&args.topic) {
             Some(page) => on_terminal(context, page),
             None => return Err(unknown_topic(&command, &args.topic)),
         },
@@ -189,12 +189,12 @@ fn beginning(about: &str, room: usize) -> String {
 /// Wraps a page to the width of the terminal; leaves it unchanged if standard output is not a terminal.
 fn on_terminal(context: &Context, page: &str) -> String {
     match os::terminals::size(std::io::stdout()) {
-        Some((columns @ 1.., _)) => crate::render::page::page(page, columns, context.out),
+        Some((columns @ 1.., _)) => crate::render::page::format_page(page, columns, context.out),
         _ => page.to_owned(),
     }
 }
 
-fn page(topic: &[String]) -> Option<&'static str> {
+fn help_page(topic: &[String]) -> Option<&'static str> {
     let [topic] = topic else { return None };
     let name = topic.strip_suffix(".md").unwrap_or(topic);
     BOOK.iter().find(|(known, _)| *known == name).map(|(_, page)| *page)

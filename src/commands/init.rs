@@ -58,8 +58,13 @@ fn describe_code(code: &CodeSurvey) -> String {
                 rulesets = [\"csharp\"] once there is C#\n"
             .to_owned();
     }
-    let number =
-        |count: usize, one: &str, many: &str| format!("{} {}", crate::render::count(count as u64), if count == 1 { one } else { many });
+    let number = |count: usize, one: &str, many: &str| {
+        format!(
+            "{} {}",
+            crate::render::format_count(count as u64),
+            if count == 1 { one } else { many }
+        )
+    };
     let mut parts = vec![
         number(code.files, "C# file", "C# files"),
         number(code.projects, "project", "projects"),
@@ -73,7 +78,7 @@ fn describe_code(code: &CodeSurvey) -> String {
         further
             .iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", crate::render::count(*count as u64))),
+            .map(|(count, what)| format!("{} {what}", crate::render::format_count(*count as u64))),
     );
     let mut text = format!("found  {}\n", parts.join(", "));
     for (folder, files) in &code.foreign {

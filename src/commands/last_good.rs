@@ -12,7 +12,7 @@ use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
 use workbench::builds::{Departure, departure, vanished};
-use workbench::last_good::{behind, files_with_errors, label, last_good, meant_member, newest_type_of_name, note, parts};
+use workbench::last_good::{behind, files_with_errors, label, last_good, meant_member, newest_type_of_name, note_of_lost_parts, parts};
 use workbench::workspace::Workspace;
 
 /// The flag as written.
@@ -29,7 +29,7 @@ pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: i
     let found = behind(session, &keys, &broken)?;
     let notes: Vec<Diagnostic> = labels
         .iter()
-        .filter_map(|(label, key)| note(label, found.get(key)?, &again(command, label)))
+        .filter_map(|(label, key)| note_of_lost_parts(label, found.get(key)?, &again(command, label)))
         .collect();
     context.say(&notes);
     Ok(())
@@ -142,7 +142,7 @@ fn again(command: &str, label: &str) -> String {
 }
 
 /// Returns the newest version of the target from files that parsed; reports its age if it is not the current one.
-pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<LabelledOutput, Failed> {
+pub fn last_good_output(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<LabelledOutput, Failed> {
     let refuse = |code: ErrorCode, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
     let types = show::output(context, session, "//index:types")?.bytes;
     let Some((name, rest)) = parts(wanted) else {

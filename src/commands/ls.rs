@@ -4,7 +4,7 @@ use super::{names, show};
 use crate::cli::LsArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::methods::query::find_nodes;
-use crate::render::{Style, count, graph};
+use crate::render::{Style, format_count, graph};
 use engine::build::redefinition::template_text;
 use engine::build::session::Session;
 use std::fmt::Write as _;
@@ -76,7 +76,7 @@ fn kinds_text(kinds: &[Kind], style: Style) -> String {
     let mut text = format!("{}\n", style.dim(&head));
     for kind in kinds {
         let out = kind.out.as_deref().unwrap_or_default();
-        let line = format!("{:width$}  {:>7}  {}", kind.target, count(kind.known as u64), style.dim(out));
+        let line = format!("{:width$}  {:>7}  {}", kind.target, format_count(kind.known as u64), style.dim(out));
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text

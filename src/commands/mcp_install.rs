@@ -25,7 +25,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     context.close();
     let disk = Disk::new(&root);
     let client = Client::from(args.client);
-    let before = read_if_exists(&disk, client.file())?;
+    let before = read_if_exists(&disk, client.config_path())?;
     let configured = client.configured(before.as_deref()).map_err(|why| {
         let why = Diagnostic::error(ErrorCode::E_CLIENT, why.to_string());
         Failed::new(
@@ -33,7 +33,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
             why.hint("mend the file, or write the server into it by hand as docs/services.md has it"),
         )
     })?;
-    let mut files = vec![(client.file(), before, configured)];
+    let mut files = vec![(client.config_path(), before, configured)];
     if args.agents_md {
         let before = read_if_exists(&disk, GUIDE)?;
         let after = guided(before.as_deref());
@@ -42,7 +42,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     files.retain(|(_, before, after)| before.as_ref() != Some(after));
     let mut out = context.stdout();
     if files.is_empty() && !context.json() {
-        return outcome_of_write(writeln!(out, "{} has the server already", client.file()));
+        return outcome_of_write(writeln!(out, "{} has the server already", client.config_path()));
     }
     let mut changes: Vec<Change> = files.into_iter().map(Change::from_files).collect();
     if !context.json() {
@@ -53,7 +53,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     let is_confirmed = changes.is_empty() || args.yes || !context.json() && confirmed(&mut out)?;
     if is_confirmed {
         for change in &mut changes {
-            change.write(&disk)?;
+            change.write_change(&disk)?;
             if !context.json() {
                 let session = change.session.as_deref().unwrap_or_default();
                 let path = change.path;
@@ -62,7 +62,7 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
         }
     }
     if context.json() {
-        let answer = serde_json::json!({"file": client.file(), "written": is_confirmed && !changes.is_empty(), "changes": changes});
+        let answer = serde_json::json!({"file": client.config_path(), "written": is_confirmed && !changes.is_empty(), "changes": changes});
         outcome_of_write(writeln!(out, "{answer:#}"))?;
     }
     if is_confirmed {
@@ -97,7 +97,7 @@ impl Change {
         }
     }
 
-    fn write(&mut self, disk: &Disk) -> Result<(), Failed> {
+    fn write_change(&mut self, disk: &Disk) -> Result<(), Failed> {
         let path = self.path;
         let request = EditRequest {
             order: Order::Write(self.after.clone()),

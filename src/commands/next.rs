@@ -2,7 +2,7 @@
 
 use super::show;
 use crate::context::{Context, Failed, Outcome};
-use crate::render::{Style, count, moment, printable};
+use crate::render::{Style, format_count, moment, printable};
 use engine::build::session::Session;
 use producers::command::Trust;
 use std::fmt::Write as _;
@@ -82,12 +82,12 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
     let state = match builds.last() {
         None => "nothing built yet".to_owned(),
         Some(last) if changed == 0 => format!("unchanged since the build of {}", moment(last.at)),
-        Some(last) => format!("{} changed since the build of {}", count(changed), moment(last.at)),
+        Some(last) => format!("{} changed since the build of {}", format_count(changed), moment(last.at)),
     };
     let name = &session.rules.manifest().name;
     let sentence = format!(
         "{name}: {} source {}, {state}.",
-        count(files),
+        format_count(files),
         if files == 1 { "file" } else { "files" }
     );
     let mut steps = Vec::new();
@@ -104,7 +104,7 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
         false if changed > 0 => steps.push(Step::new("cortex build", "bring outlines and the index up to date")),
         false => {}
     }
-    if let Some(symbol) = example_symbol::find(&mut session)? {
+    if let Some(symbol) = example_symbol::find_example(&mut session)? {
         steps.extend(tries(&symbol));
     }
     steps.push(Step::new("cortex status", "how all targets stand"));
@@ -127,7 +127,7 @@ fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
 
 /// Prints questions to try after the first build.
 pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Failed> {
-    if let Some(symbol) = example_symbol::find(session)? {
+    if let Some(symbol) = example_symbol::find_example(session)? {
         note_line!("{}", steps_text(&tries(&symbol), "try", context.err).trim_end());
     }
     Ok(())

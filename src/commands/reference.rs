@@ -13,7 +13,7 @@ Made from the flags of the program (`cortex dev commands`); a test keeps it so. 
 ";
 
 /// Returns the page.
-pub fn page() -> String {
+pub fn reference_page() -> String {
     let mut command = Cli::command();
     command.build();
     let mut text = HEAD.to_owned();

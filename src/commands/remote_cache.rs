@@ -4,7 +4,7 @@ use super::show;
 use crate::cli::{RemoteCommand, Since};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{count, moment, size};
+use crate::render::{format_count, moment, size};
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -47,7 +47,7 @@ pub fn damaged_entries_error(count: usize) -> Failed {
     );
     let (count, them) = match count {
         1 => ("one blob or result".to_owned(), "it"),
-        count => (format!("{} blobs and results", self::count(count as u64)), "them"),
+        count => (format!("{} blobs and results", self::format_count(count as u64)), "them"),
     };
     Failed::new(
         Code::RemoteUnavailable,
@@ -92,27 +92,27 @@ fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
     let rate = hit_rate.map(|rate| format!(" ({:.0} %)", rate * 100.0)).unwrap_or_default();
     let mut text = format!(
         "found    {} of {} that were asked for{rate}, {} in {} blobs\nstored   {}, {} in {} blobs\n",
-        count(all.hits),
-        count(all.hits + all.misses),
+        format_count(all.hits),
+        format_count(all.hits + all.misses),
         size(all.bytes_down),
-        count(all.blobs_down),
-        count(all.stored),
+        format_count(all.blobs_down),
+        format_count(all.stored),
         size(all.bytes_up),
-        count(all.blobs_up),
+        format_count(all.blobs_up),
     );
     if all.shards > 0 {
         text += &format!(
             "workers  {} targets in {} shards, {} came back unmade\n",
-            count(all.executed),
-            count(all.shards),
-            count(all.unmade)
+            format_count(all.executed),
+            format_count(all.shards),
+            format_count(all.unmade)
         );
     }
     if all.not_stored > 0 {
-        text += &format!("refused  {}\n", count(all.not_stored));
+        text += &format!("refused  {}\n", format_count(all.not_stored));
     }
     for (lie, times) in &all.lies {
-        text += &format!("wrong    {lie}, {} times\n", count(*times));
+        text += &format!("wrong    {lie}, {} times\n", format_count(*times));
     }
     text
 }

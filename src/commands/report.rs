@@ -4,7 +4,7 @@ use super::replaceable::{replace, replaceable};
 use super::{last_good, names, show};
 use crate::cli::ReportArgs;
 use crate::context::{Context, Outcome};
-use crate::render::{count, report, size};
+use crate::render::{format_count, report, size};
 use std::io::Write;
 use workbench::report::Report;
 
@@ -26,7 +26,7 @@ pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
     context.say_of_manifest(&workspace);
     // Release the store while the page is rendered and written.
     context.let_go();
-    let page = report::page(&found);
+    let page = report::report_page(&found);
     replaceable(&args.out, |head| head.starts_with(b"<!doctype html>"))?;
     replace(&args.out, page.as_bytes())?;
     let nodes = found.near.as_ref().map_or(0, |near| near.nodes.len());
@@ -36,7 +36,7 @@ pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
         let document = serde_json::json!({"path": path, "bytes": page.len(), "near": near, "drawn": nodes, "builds": found.builds.len(), "targets": found.targets.len()});
         format!("{document:#}\n")
     } else {
-        let drawn = near.map(|near| format!(", {} nodes near {}", count(nodes as u64), crate::render::printable(&near)));
+        let drawn = near.map(|near| format!(", {} nodes near {}", format_count(nodes as u64), crate::render::printable(&near)));
         format!("{path}: {}{}\n", size(page.len() as u64), drawn.unwrap_or_default())
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))

@@ -59,7 +59,7 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
         }
     }
     if args.last_good {
-        let shown = last_good::find(context, &mut session, "show", &args.label)?;
+        let shown = last_good::last_good_output(context, &mut session, "show", &args.label)?;
         return give(context, args, &session, &shown);
     }
     let shown = match output(context, &mut session, &args.label) {

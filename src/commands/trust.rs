@@ -33,7 +33,7 @@ pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
     }
     if !args.list {
         let definitions: Vec<_> = programs.iter().map(|program| program.definition).collect();
-        trusted.set(&definitions, !args.revoke).map_err(|error| {
+        trusted.set_trusted(&definitions, !args.revoke).map_err(|error| {
             let why = Diagnostic::error(ErrorCode::E_TRUST, format!("what is trusted cannot be noted: {error}"));
             Failed::new(
                 Code::Io,

@@ -4,7 +4,7 @@ use super::{build, remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{count, plural, summary};
+use crate::render::{format_count, plural, summary};
 use crate::sharing::{self, Used};
 use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
@@ -37,7 +37,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     // This connects, so that a cache that takes nothing, or a signing key that cannot be read, is found before the build.
     let insists = cache.insists_on_signatures();
     if !cache.writes() {
-        if let Some(used) = sharing::finish(&workspace, Some(Duration::ZERO))? {
+        if let Some(used) = sharing::finish_sharing(&workspace, Some(Duration::ZERO))? {
             context.say(&used.diagnostics());
         }
         return Err(not_taken("the bundle cannot be stored, so that nothing was built"));
@@ -71,7 +71,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
         bundle = store_bundle(context, &mut session, &request, (&*cache, insists), &near, &mut report)?;
     }
-    let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
+    let Some(used) = sharing::finish_sharing(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
         return Err(remote_cache::none());
     };
     context.say(&used.diagnostics());
@@ -170,9 +170,12 @@ fn print_report(
         build::print_last_lines(context, report, start)?;
         paid.iter().for_each(|paid| tell_paid(context, paid));
         if let Some((results, true)) = bundle.stored {
-            context.print_status(&format!("  bundle   of {} results, stored in the cache", count(results as u64)));
+            context.print_status(&format!(
+                "  bundle   of {} results, stored in the cache",
+                format_count(results as u64)
+            ));
         }
-        if let Some(line) = used.line(report.brought, context.err) {
+        if let Some(line) = used.format_transfers(report.brought, context.err) {
             note_line!("{line}");
         }
     }
@@ -233,7 +236,7 @@ fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Fa
 
 /// Reports a run with only paid results, which builds nothing.
 fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outcome {
-    let Some(used) = sharing::finish(workspace, None)? else {
+    let Some(used) = sharing::finish_sharing(workspace, None)? else {
         return Err(remote_cache::none());
     };
     context.say(&used.diagnostics());
@@ -253,12 +256,12 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
 fn tell_paid(context: &Context, paid: &PaidOffers) {
     let left_out = match paid.left_out {
         0 => String::new(),
-        left_out => format!(", {} left out (not in the store, or a person's)", count(left_out as u64)),
+        left_out => format!(", {} left out (not in the store, or a person's)", format_count(left_out as u64)),
     };
     context.print_status(&format!(
         "  paid     {} offered, {} there before{left_out}",
-        count(paid.offered as u64),
-        count(paid.known as u64)
+        format_count(paid.offered as u64),
+        format_count(paid.known as u64)
     ));
 }
 

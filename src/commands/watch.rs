@@ -284,8 +284,8 @@ impl Watching<'_> {
         self.context.say(&report.refused);
         let targets = report.targets as u64;
         let built = match self.context.json() {
-            true => render::line(&summary::json(&report, targets, start.elapsed()), "built"),
-            false => summary::text(&report, targets, false, start.elapsed(), self.context.out) + "\n",
+            true => render::json_line(&summary::json(&report, targets, start.elapsed()), "built"),
+            false => summary::format_summary(&report, targets, false, start.elapsed(), self.context.out) + "\n",
         };
         self.print(&built);
         Ok(())

@@ -65,7 +65,7 @@ impl Gate {
     ///
     /// # Errors
     /// The reason for the refusal.
-    pub fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub fn check_request(&self, headers: &HeaderMap) -> Result<(), Refused> {
         self.check_address(headers)?;
         let given = single_value(headers, &AUTHORIZATION)
             .flatten()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn check(gate: &Gate, headers: &[(&str, &str)]) -> Result<(), Refused> {
-        gate.check(&map(headers))
+        gate.check_request(&map(headers))
     }
 
     fn map(headers: &[(&str, &str)]) -> HeaderMap {

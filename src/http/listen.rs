@@ -110,7 +110,7 @@ async fn accept<R: Routes>(listener: &TcpListener, shared: &Arc<Shared<R>>) {
 async fn serve_connection<R: Routes>(stream: TcpStream, shared: Arc<Shared<R>>) {
     let answer = service_fn(move |request| {
         let shared = shared.clone();
-        async move { Ok::<_, Infallible>(shared.answer(request).await) }
+        async move { Ok::<_, Infallible>(shared.answer_if_allowed(request).await) }
     });
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
@@ -119,10 +119,10 @@ async fn serve_connection<R: Routes>(stream: TcpStream, shared: Arc<Shared<R>>) 
 }
 
 impl<R: Routes> Shared<R> {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer_if_allowed(&self, request: Request<Incoming>) -> Response<Body> {
         let checked = match self.routes.is_public(request.uri().path()) {
             true => self.gate.check_address(request.headers()),
-            false => self.gate.check(request.headers()),
+            false => self.gate.check_request(request.headers()),
         };
         let Err(refused) = checked else {
             return self.routes.answer(request).await;

@@ -58,7 +58,7 @@ impl Routes for Mcp {
             }
             ("/mcp", &Method::POST) if is_json(request.headers()) => self.message(request).await,
             ("/mcp", _) => self.endpoint.handle(request).await,
-            ("/metrics", &Method::GET) => typed(StatusCode::OK, metrics::MIME, metrics::text(&self.figures().await)),
+            ("/metrics", &Method::GET) => typed(StatusCode::OK, metrics::MIME, metrics::format_metrics(&self.figures().await)),
             ("/metrics", _) => not_allowed("GET", "figures are only read"),
             _ => text_answer(StatusCode::NOT_FOUND, "there are /mcp and /metrics"),
         }
@@ -70,7 +70,7 @@ impl Mcp {
     async fn figures(&self) -> Service {
         let host = self.host.clone();
         let status = move || {
-            let entry = methods::find("status")?;
+            let entry = methods::find_method("status")?;
             let answered = host.call(entry, serde_json::json!({}), &Cancel::default()).result.ok()?;
             serde_json::from_value::<Service>(answered.answer.get("service")?.clone()).ok()
         };
@@ -86,7 +86,7 @@ impl Mcp {
             Err(refused) => return refused,
         };
         let refused = |message: &Value| json(StatusCode::BAD_REQUEST, message);
-        let (id, params) = match message::parse(&body) {
+        let (id, params) = match message::parse_message(&body) {
             Ok(Message::Request { id, params, .. }) => (id, params),
             Ok(Message::Notification { params, .. }) => (Value::Null, params),
             Ok(Message::Answer) => (Value::Null, Value::Null),

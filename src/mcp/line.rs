@@ -88,7 +88,7 @@ async fn pass_messages<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Re
 /// Parses a message; `None` for a malformed one without an id to answer to. The error is the id, code and text of a refusal.
 fn understood(bytes: &[u8]) -> Result<Option<Box<Heard>>, (Value, i32, String)> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    let parsed = message::parse(bytes).map_err(|(id, code, why)| match code {
+    let parsed = message::parse_message(bytes).map_err(|(id, code, why)| match code {
         code::PARSE => (message::id_in(bytes), code, why),
         _ => (id, code, why),
     })?;

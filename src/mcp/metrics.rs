@@ -7,7 +7,7 @@ use crate::service::meter::Figures;
 pub const MIME: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Formats the figures.
-pub fn text(service: &Service) -> String {
+pub fn format_metrics(service: &Service) -> String {
     let mut text = String::new();
     let mut family = |name: &str, kind: &str, help: &str, lines: Vec<(String, f64)>| {
         text.push_str(&format!("# HELP cortex_{name} {help}\n# TYPE cortex_{name} {kind}\n"));
@@ -124,7 +124,7 @@ mod tests {
             ..Service::default()
         };
         assert_eq!(
-            text(&service),
+            format_metrics(&service),
             "# HELP cortex_uptime_seconds Seconds since the server began.\n\
              # TYPE cortex_uptime_seconds gauge\n\
              cortex_uptime_seconds 60\n\

@@ -82,7 +82,7 @@ const TASKS: &[Task] = &[
 ];
 
 fn offered() -> impl Iterator<Item = &'static Task> {
-    TASKS.iter().filter(|task| tools::find(task.steps[0].0).is_some())
+    TASKS.iter().filter(|task| tools::find_tool(task.steps[0].0).is_some())
 }
 
 /// Returns all prompts.
@@ -117,7 +117,7 @@ pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> 
         rest = after;
     }
     opening.push_str(rest);
-    let steps = task.steps.iter().filter(|(tool, _)| tools::find(tool).is_some());
+    let steps = task.steps.iter().filter(|(tool, _)| tools::find_tool(tool).is_some());
     let steps: Vec<String> = (1..)
         .zip(steps)
         .map(|(number, (tool, what))| format!("{number}. `{tool}`: {what}."))

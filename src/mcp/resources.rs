@@ -38,7 +38,7 @@ pub enum Meant {
 /// Parses an address; `None` if no resource has it.
 pub fn parse_address(uri: &str) -> Option<Meant> {
     if uri == WINDOW.0 {
-        return Some(Meant::Asked(methods::find(WINDOW.1)?, json!({})));
+        return Some(Meant::Asked(methods::find_method(WINDOW.1)?, json!({})));
     }
     let mut parts = uri.strip_prefix("cortex://")?.split('/');
     let (kind, name, what) = (parts.next()?, parts.next()?, parts.next());
@@ -48,14 +48,14 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
     let name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
     match (kind, what) {
         ("type", Some(what)) if OF_TYPES.contains(&what) && is_symbol(&name) => {
-            let entry = methods::find(what)?;
+            let entry = methods::find_method(what)?;
             Some(Meant::Asked(entry, about(entry, &name)?))
         }
         ("pack", None) if name.len() <= LONGEST && name.split('/').all(is_word) => {
-            methods::find("pack build")?;
+            methods::find_method("pack build")?;
             Some(Meant::Asked(&PACK, json!({"name": name})))
         }
-        ("operation", None) if is_word(&name) => Some(Meant::Asked(methods::find(OPERATION)?, json!({"opId": name}))),
+        ("operation", None) if is_word(&name) => Some(Meant::Asked(methods::find_method(OPERATION)?, json!({"opId": name}))),
         ("method", None) if is_word(&name) => references(&name).map(Meant::References),
         _ => None,
     }
@@ -63,7 +63,7 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
 
 /// Returns the method of that name, or the operations of the tool of that name.
 fn references(name: &str) -> Option<Vec<&'static Entry>> {
-    let found = methods::find(name).map(|entry| vec![entry]);
+    let found = methods::find_method(name).map(|entry| vec![entry]);
     found.or_else(|| Some(methods::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
 }
 
@@ -89,12 +89,13 @@ fn about(entry: &Entry, symbol: &str) -> Option<Value> {
 /// Returns the address templates with a name in them.
 pub fn templates() -> Vec<ResourceTemplate> {
     let of_types = OF_TYPES.iter().filter_map(|what| {
-        let entry = methods::find(what)?;
+        let entry = methods::find_method(what)?;
         let about = reference::about(entry);
         Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&about)))
     });
-    let packs = methods::find("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
-    let operations = methods::find(OPERATION).map(|entry| {
+    let packs =
+        methods::find_method("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
+    let operations = methods::find_method(OPERATION).map(|entry| {
         let about = reference::about(entry);
         template("cortex://operation/{id}", OPERATION, first_sentence(&about))
     });
@@ -112,7 +113,7 @@ fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
 
 /// Returns the resources that always exist.
 pub fn fixed() -> Vec<Resource> {
-    let window = methods::find(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
+    let window = methods::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
     let methods = METHODS.iter().map(|entry| {
         let about = reference::about(entry);
         let uri = format!("cortex://method/{}", tools::name(entry));
@@ -132,7 +133,7 @@ fn resource(uri: String, name: &str, about: &str) -> Resource {
 }
 
 /// Returns the call that lists the types after a cursor; `None` for an invalid cursor.
-pub fn page(cursor: Option<&str>) -> Option<(&'static Entry, Value)> {
+pub fn call_after_cursor(cursor: Option<&str>) -> Option<(&'static Entry, Value)> {
     let after = match cursor {
         None => None,
         Some(cursor) => {
@@ -219,10 +220,10 @@ mod tests {
 
     #[test]
     fn cursors_are_those_that_were_given() {
-        assert_eq!(page(None).expect("the first page").1, json!({"after": null}));
-        assert_eq!(page(Some(&cursor("N.A"))).expect("a page").1, json!({"after": "N.A"}));
+        assert_eq!(call_after_cursor(None).expect("the first page").1, json!({"after": null}));
+        assert_eq!(call_after_cursor(Some(&cursor("N.A"))).expect("a page").1, json!({"after": "N.A"}));
         for wrong in ["", "N.A!", "_w", "////"] {
-            assert!(page(Some(wrong)).is_none(), "{wrong:?}");
+            assert!(call_after_cursor(Some(wrong)).is_none(), "{wrong:?}");
         }
     }
 }

@@ -215,7 +215,7 @@ fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clon
 /// Formats a diagnostic with one candidate per line.
 fn with_candidates(diagnostic: &Diagnostic) -> String {
     let count = diagnostic.candidates.len();
-    let mut text = diagnostic::text(&cut_candidates(diagnostic, 0), Style::plain());
+    let mut text = diagnostic::format_diagnostic(&cut_candidates(diagnostic, 0), Style::plain());
     if count > 0 {
         // For an ambiguous name the candidates all match; for an unknown one they are only similar.
         text.push_str(if diagnostic.code == engine::values::codes::ErrorCode::AmbiguousSymbol {
@@ -338,7 +338,7 @@ impl ServerHandler for Server {
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = tools::find(&request.name) else {
+        let Some(tool) = tools::find_tool(&request.name) else {
             return Err(ErrorData::invalid_params(tools::no_tool(&request.name), None));
         };
         let (entry, arguments) = match tool.method_of(request.arguments.unwrap_or_default()) {
@@ -355,7 +355,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let (entry, arguments) = resources::page(cursor.as_deref()).ok_or_else(no_cursor)?;
+        let (entry, arguments) = resources::call_after_cursor(cursor.as_deref()).ok_or_else(no_cursor)?;
         let Outcome { result, said } = self.ask(entry, arguments, &context).await?;
         let page = match result {
             Ok(answered) => serde_json::from_value::<Page>(answered.answer).map_err(|error| bug(&error))?,

@@ -85,7 +85,7 @@ impl Can {
 }
 
 /// Returns all tools, in the order of the table.
-fn all() -> Vec<Stands> {
+fn all_tools() -> Vec<Stands> {
     let mut groups: Vec<&str> = Vec::new();
     let stands = |entry: &'static Entry| match (entry.tool, entry.operation_of()) {
         (AsTool::Own, _) => Some(Stands::Method(entry)),
@@ -99,8 +99,8 @@ fn all() -> Vec<Stands> {
 }
 
 /// Returns the tool of a name.
-pub fn find(wanted: &str) -> Option<Stands> {
-    all().into_iter().find(|stands| stands.name() == wanted)
+pub fn find_tool(wanted: &str) -> Option<Stands> {
+    all_tools().into_iter().find(|stands| stands.name() == wanted)
 }
 
 /// Returns the message that no tool has a name, and which operation of which tool does what the name says.
@@ -127,7 +127,7 @@ const MOST_TOKENS: usize = 1_500;
 /// Returns the tools of a server; the list is the same for all clients and never changes. In structured form, answers get as much of their
 /// schemas as fits: first the required fields of all, then the kinds of all fields, each in the order of the methods.
 pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
-    let all: Vec<Stands> = all().into_iter().filter(|stands| can.do_what(*stands)).collect();
+    let all: Vec<Stands> = all_tools().into_iter().filter(|stands| can.do_what(*stands)).collect();
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
     let details = match form {
         Form::Text => [].as_slice(),
@@ -363,7 +363,7 @@ mod tests {
         let named: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
         assert!(named.len() > 8, "{named:?}");
         for tool in named {
-            assert!(find(tool).is_some(), "{tool}");
+            assert!(find_tool(tool).is_some(), "{tool}");
         }
     }
 
@@ -392,7 +392,7 @@ mod tests {
             let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
                 continue;
             };
-            let full = (crate::methods::find(&tool.name).expect("a method").answers)();
+            let full = (crate::methods::find_method(&tool.name).expect("a method").answers)();
             assert_eq!(schema["required"], full.as_value()["required"], "{}", tool.name);
             for (name, field) in schema["properties"].as_object().into_iter().flatten() {
                 let kind = &full.as_value()["properties"][name]["type"];
@@ -517,21 +517,22 @@ mod tests {
 
     #[test]
     fn what_is_seldom_wanted_is_left_to_the_reference() {
-        let method = |name: &str| crate::methods::find(name).expect("a method");
+        let method = |name: &str| crate::methods::find_method(name).expect("a method");
         let edit = input(method("edit"));
         let is_listed = |name: &str| edit["properties"].get(name).is_some();
         assert!(is_listed("op") && is_listed("oldText") && is_listed("whole"));
         assert!(!is_listed("from") && !is_listed("manifest") && !is_listed("basic"), "{edit:?}");
         assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
         assert!(!is_listed("mode") && edit["properties"]["session"].is_object());
-        let source = find("source").expect("a tool").definition();
+        let source = find_tool("source").expect("a tool").definition();
         let symbols = &source.input_schema["properties"]["symbols"];
         assert_eq!(symbols["description"], "Names, or files with lines: src/A.cs:10-40");
     }
 
     #[test]
     fn effects_are_told() {
-        let effects = |name: &str| serde_json::to_value(annotations(&[crate::methods::find(name).expect("a method")])).expect("JSON");
+        let effects =
+            |name: &str| serde_json::to_value(annotations(&[crate::methods::find_method(name).expect("a method")])).expect("JSON");
         let reads = json!({"readOnlyHint": true});
         assert_eq!(effects("outline"), reads);
         let sets = json!({"destructiveHint": false, "idempotentHint": true});

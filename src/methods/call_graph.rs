@@ -1,6 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
-use super::symbols::{MOST, meant_with_overloads, notes, page, resolution, symbol_or_error, unread_uses};
+use super::symbols::{MOST, meant_with_overloads, notes, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -89,12 +89,12 @@ pub struct Calls {
 }
 
 impl Of {
-    fn answer(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
+    fn answer_calls(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
         if self.depth == 0 {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "a depth is at least 1");
             return Err(Failed::new(Code::Usage, why));
         }
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
         let first = symbols.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         if first.member().is_none() {
@@ -135,7 +135,7 @@ impl Of {
                 type_id: first.type_id.clone(),
                 member_id: first.member_id.clone(),
             },
-            state: page(state, (self.offset, places.len()), total),
+            state: state_of_page(state, (self.offset, places.len()), total),
             places,
             total,
         })
@@ -172,7 +172,7 @@ impl Method for Callers {
     type Answer = Calls;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
-        self.of.answer(desk, true)
+        self.of.answer_calls(desk, true)
     }
 
     fn text(answer: &Calls) -> String {
@@ -189,7 +189,7 @@ impl Method for Callees {
     type Answer = Calls;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
-        self.of.answer(desk, false)
+        self.of.answer_calls(desk, false)
     }
 
     fn text(answer: &Calls) -> String {

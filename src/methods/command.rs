@@ -99,7 +99,7 @@ pub(super) const FILE: &str = "file";
 const LONGEST: u64 = 4 << 20;
 
 /// Returns that flag, in place of an argument.
-pub(super) fn file((argument, form): (&'static str, FileForm)) -> Arg {
+pub(super) fn file_argument((argument, form): (&'static str, FileForm)) -> Arg {
     let file = Arg::new(FILE).value_name("FILE").value_parser(clap::value_parser!(PathBuf));
     let named = argument.to_uppercase();
     match form {
@@ -139,7 +139,7 @@ fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     if form != FileForm::AsItIs {
         // Line ends in a patch are those of its files.
         let is_patch = name == "patch" || arguments["op"] == "patch";
-        let text = if is_patch { editor::exact } else { editor::text };
+        let text = if is_patch { editor::exact } else { editor::decode_document };
         arguments[name] = text(bytes, file).map_err(unread)?.into();
         return Ok(arguments);
     }

@@ -172,7 +172,7 @@ impl Method for Build {
             );
             return Err(Failed::new(Code::Usage, why.hint("leave --conversation or --overlay out")));
         }
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let known = desk.index(&names)?;
         let index = &known.index;
         let root = root(desk)?;

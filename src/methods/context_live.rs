@@ -198,7 +198,7 @@ impl Method for Show {
         }
         let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
-        let known = |digest: &str| place.text(digest);
+        let known = |digest: &str| place.version_text(digest);
         let text_of = |number| self.text_of(number, &place, &journal, buffer.as_ref());
         let since = self.since.and_then(|number| {
             let before = text_of(number);
@@ -356,7 +356,7 @@ impl Show {
         }
         let anchor = journal.timed(place.now).filter(|anchor| anchor.version != current)?;
         let name = format!("the anchor of {}", moment(anchor.at));
-        Some((name, anchor.version, place.text(&anchor.digest)?))
+        Some((name, anchor.version, place.version_text(&anchor.digest)?))
     }
 
     /// Renders the document within the budget.
@@ -425,7 +425,7 @@ impl Show {
 
     /// Returns the text of a version, of the session or of the file.
     fn text_of(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
-        let known = |digest| place.text(digest);
+        let known = |digest| place.version_text(digest);
         match buffer {
             Some(buffer) => {
                 let own = buffer.text_of(number).map(str::to_owned);

@@ -100,8 +100,8 @@ impl Place {
     }
 
     /// Returns the text of a digest, if it is stored.
-    pub(super) fn text(&self, digest: &str) -> Option<String> {
-        kept::text(&self.root, &self.path, digest)
+    pub(super) fn version_text(&self, digest: &str) -> Option<String> {
+        kept::stored_text(&self.root, &self.path, digest)
     }
 
     /// Reads the document's history.
@@ -167,8 +167,8 @@ impl Place {
         let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
         let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
         let mut noted = Noted::default();
-        let journal = kept::change(&self.root, held, &self.path, &texts, |journal| {
-            let before = journal.current().and_then(|current| self.text(&current.digest));
+        let journal = kept::change_journal(&self.root, held, &self.path, &texts, |journal| {
+            let before = journal.current().and_then(|current| self.version_text(&current.digest));
             if let Some(text) = file {
                 noted.is_version = journal.record_found(text, before.as_deref(), self.now, &said);
             }

@@ -6,7 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::money::{amount, spent};
-use crate::render::{Style, count, duration, moment, plural, printable};
+use crate::render::{Style, duration, format_count, moment, plural, printable};
 use engine::store::ledger::Outcome as Became;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -64,7 +64,7 @@ impl Method for CostOf {
     type Answer = Cost;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Cost, Failed> {
-        let since = self.since.as_deref().map(Since::parse).transpose();
+        let since = self.since.as_deref().map(Since::parse_since).transpose();
         let since = since.map_err(|hint| {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "'since' is no day and no span of time");
             Failed::new(Code::Usage, why.found(self.since.clone().unwrap_or_default()).hint(hint))
@@ -95,12 +95,12 @@ fn money(sum: &Sum) -> String {
     let unpriced = match sum.unpriced {
         0 => None,
         number if number == sum.times => Some("unknown (no price is set)".to_owned()),
-        number => Some(format!("{} without a price", count(number))),
+        number => Some(format!("{} without a price", format_count(number))),
     };
     let agents = match sum.agents {
         0 => None,
         number if number == sum.times => Some("no money".to_owned()),
-        number => Some(format!("{} by agents", count(number))),
+        number => Some(format!("{} by agents", format_count(number))),
     };
     let all: Vec<String> = known.chain(unpriced).chain(agents).collect();
     if all.is_empty() {
@@ -127,7 +127,7 @@ fn against_new_answers(found: &Spending) -> Option<String> {
             "as new answers {:>23}{}, about {} tokens{}",
             plural(kept.times, "call"),
             times(kept.times, u64::from(kept.spent.calls)),
-            count(kept.spent.whole_tokens),
+            format_count(kept.spent.whole_tokens),
             times(kept.spent.whole_tokens, tokens),
         )
     })
@@ -152,7 +152,7 @@ fn cost_text(answer: &Cost, style: Style) -> String {
         cost.micros = None;
         text.push_str(&format!(
             "  {name:<28} {:>5} × {}, {} {}\n",
-            count(sum.times),
+            format_count(sum.times),
             spent(&cost),
             money(sum),
             style.dim(&format!("({})", duration(sum.took_us)))
@@ -177,7 +177,7 @@ fn cost_text(answer: &Cost, style: Style) -> String {
         text.push_str(&format!("{} {}\n", style.bold("saved"), money(saved)));
         text.push_str(&format!(
             "  filed answers                {:>5} × {}\n",
-            count(saved.times),
+            format_count(saved.times),
             spent(&engine::seams::paid::Spent {
                 micros: None,
                 ..saved.spent.clone()
@@ -188,13 +188,13 @@ fn cost_text(answer: &Cost, style: Style) -> String {
     for group in &answer.groups {
         let saved = match group.saved.times {
             0 => String::new(),
-            times => format!("; {} filed answers saved {}", count(times), money(&group.saved)),
+            times => format!("; {} filed answers saved {}", format_count(times), money(&group.saved)),
         };
         let name = printable(short(&group.name, answer.by));
         text.push_str(&format!(
             "{}  {} × {}{saved}\n",
             style.cyan(&name),
-            count(group.spent.times),
+            format_count(group.spent.times),
             money(&group.spent)
         ));
     }

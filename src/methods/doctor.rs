@@ -55,7 +55,7 @@ impl Method for Doctor {
     type Answer = Findings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Findings, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let is_csharp = desk.reads_csharp()?;
         let mut findings = match is_csharp {
             true => of_projects(desk)?,
@@ -69,7 +69,7 @@ impl Method for Doctor {
         let context = desk.context;
         let (workspace, session) = desk.open_to_build()?;
         findings.extend(doctor::said(session, names.flaws.len())?);
-        findings.extend(bound.as_ref().map(doctor::names));
+        findings.extend(bound.as_ref().map(doctor::report_unresolved));
         let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
         findings.extend(doctor::surroundings(workspace, session, &trusted, watches)?);
         Ok(Findings {

@@ -79,7 +79,7 @@ impl Method for Duplicates {
             return Err(Failed::new(Code::Usage, why.hint("write --least 0.9")));
         }
         let table = vectors(desk)?;
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let is_meant = |key: &str| names.symbols.find(key).is_some() && (self.generated || !names.symbols.is_generated(key));
         let vectors = Vectors::from_table(&table.bytes, is_meant).unwrap_or_else(Vectors::none);
         let pairs = vectors.pairs(self.least);

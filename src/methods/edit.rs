@@ -430,7 +430,7 @@ impl Edit {
                 defines: None,
             });
         };
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (found, _) = resolve_for_edit(desk, &names, symbol)?;
         let disk = Disk::new(&window::root(desk)?);
         let files = declaring_files(desk, &names, &disk, &found);

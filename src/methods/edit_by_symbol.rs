@@ -79,7 +79,7 @@ impl SymbolEdit<'_> {
         );
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let (path, before) = text_of(desk, self.path.unwrap_or_default())?;
-            let names = desk.names()?;
+            let names = desk.workspace_names()?;
             let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
             let using = adding_usings::directive(given).map_err(refused)?;
             if !is_known(&names, &using) {
@@ -115,7 +115,7 @@ impl SymbolEdit<'_> {
     }
 
     fn plan_member(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>) -> Result<Planned, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
         let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
         let new = fit(self.new, Ends::of(&before).most_frequent());
@@ -241,7 +241,7 @@ fn saved(
         None => Some(decode(&world.read_at_most(path, LARGEST).ok()?).ok()?.0),
     };
     let looked = |inside: &mut Desk<'_>| {
-        let names: Names = inside.names()?;
+        let names: Names = inside.workspace_names()?;
         let lost = Bound::read(inside)?.lost(&before, &names.symbols, read)?;
         match lost.is_empty() {
             true => also(inside, &names),

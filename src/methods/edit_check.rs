@@ -148,7 +148,7 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
     }
     // What cannot be told is not: the edit is done all the same.
     look_in(desk, Edit::NAME, id, |inside| {
-        let names = inside.names()?;
+        let names = inside.workspace_names()?;
         let world = inside.open_to_build()?.0.engine.world.clone();
         lost_names(inside, &names.symbols, &*world, &files)
     })

@@ -1,6 +1,6 @@
 //! The operations of `edit` as commands: each with what it needs, and with a line that works.
 
-use super::command::{FILE, file};
+use super::command::{FILE, file_argument};
 use super::edit::{Edit, Op};
 use super::{FileForm, reference};
 use crate::context::Failed;
@@ -356,7 +356,7 @@ impl Line {
             .after_help(format!("Example:\n  cortex edit {}", self.example))
             .arg(path)
             .args(arguments)
-            .arg(file(("new_text", FileForm::Instead)).hide(!shown("new_text") || matches!(self.name, "persist_as" | "move_type")))
+            .arg(file_argument(("new_text", FileForm::Instead)).hide(!shown("new_text") || matches!(self.name, "persist_as" | "move_type")))
     }
 }
 

@@ -92,7 +92,7 @@ impl SymbolEdit<'_> {
     }
 
     fn plan_stubs(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>) -> Result<(Planned, String, BTreeSet<String>), Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (of, _) = symbols::resolve_for_edit(desk, &names, self.symbol)?;
         let symbols = &names.symbols;
         let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;

@@ -63,7 +63,7 @@ impl SymbolEdit<'_> {
             "nothing was changed; mend what is named first, or name another file",
         );
         let (planned, key, target) = self.to.plan_in(desk, Edit::NAME, |desk| {
-            let names = desk.names()?;
+            let names = desk.workspace_names()?;
             let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
             let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
             let defines = defines_of(desk, &path)?;

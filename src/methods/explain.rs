@@ -216,7 +216,7 @@ impl Method for Explain {
 
     fn styled(answer: &Explained, style: Style) -> String {
         match answer {
-            Explained::Target(target) => explanation::text(target, style),
+            Explained::Target(target) => explanation::format_explanation(target, style),
             Explained::Builds(found) => build_pages::difference(found, style),
         }
     }
@@ -249,7 +249,7 @@ fn explain_target(context: &Context, workspace: &Workspace, session: &mut Sessio
             at: version.at,
         }),
         file: change.map(|change| FileDiff {
-            diff: build_pages::lines(&change).concat(),
+            diff: build_pages::diff_lines(&change).concat(),
             path: change.path,
         }),
         former: aliases::former(&workspace.root, session, &explanation.label)?,
@@ -348,7 +348,7 @@ fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> 
         (None, Some((Some(path), Moved::Changed { from, to }))) => (path, *from, *to),
         _ => return Ok(None),
     };
-    Ok(Past::new(&workspace.root, session, &[])?.change(&path, &from, &to)?)
+    Ok(Past::new(&workspace.root, session, &[])?.change_of_file(&path, &from, &to)?)
 }
 
 /// Compares two builds, with the changed lines of the files that caused the differences.
@@ -367,8 +367,8 @@ fn compare_builds(workspace: &Workspace, session: &Session, from: u64, to: u64) 
             to: Some(to),
         } = &cause.why
         {
-            let change = past.change(path, from, to)?;
-            cause.diff = change.map(|change| build_pages::lines(&change).concat());
+            let change = past.change_of_file(path, from, to)?;
+            cause.diff = change.map(|change| build_pages::diff_lines(&change).concat());
         }
     }
     Ok(difference)

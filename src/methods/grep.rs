@@ -1,6 +1,6 @@
 //! `grep`: searches text in sources, with the members around each hit.
 
-use super::symbols::{notes, page};
+use super::symbols::{notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -92,7 +92,7 @@ impl Method for Grep {
         let total = found.hits.len();
         let mut hits: Vec<Hit> = found.hits.into_iter().skip(self.offset).take(self.limit).collect();
         if !hits.is_empty() {
-            let names = desk.names()?;
+            let names = desk.workspace_names()?;
             locate(desk, &names.symbols, &mut hits)?;
         }
         let mut state = State::default();
@@ -112,7 +112,7 @@ impl Method for Grep {
                 .push(format!("{} sources are no text and were not searched", found.unread));
         }
         Ok(GrepAnswer {
-            state: page(state, (self.offset, hits.len()), total),
+            state: state_of_page(state, (self.offset, hits.len()), total),
             hits,
             total,
         })

@@ -1,6 +1,6 @@
 //! `impact`: what a change reaches.
 
-use super::symbols::{meant_with_overloads, notes, page, unread_uses};
+use super::symbols::{meant_with_overloads, notes, state_of_page, unread_uses};
 use super::window::root;
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
@@ -117,7 +117,7 @@ impl Method for ImpactOf {
     type Answer = Reach;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Reach, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (changed, former) = self.changed(desk, &names)?;
         let health = desk.health()?;
         let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
@@ -132,11 +132,11 @@ impl Method for ImpactOf {
             state = state.renamed(Some(former), first);
         }
         let filter = self.filter.then(|| found.filter());
-        let (tests, possible_tests) = count(found.affected.iter().filter(|one| one.test));
+        let (tests, possible_tests) = count_affected(found.affected.iter().filter(|one| one.test));
         let is_wanted = |one: &Affected| one.how != Reached::Changed && (one.test || !self.tests);
         let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
         let dot = self.dot.then(|| draw_reach(&changed, &rows));
-        let (total, possible) = count(rows.iter());
+        let (total, possible) = count_affected(rows.iter());
         if changed.is_empty() {
             state.notes.push("no member differs from the commit that is checked out".to_owned());
         } else if total == 0 && self.tests {
@@ -150,7 +150,7 @@ impl Method for ImpactOf {
         let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
         state = state.beside_unread(&unread_uses(desk, &paths)?);
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
-        let state = page(state, (self.offset, affected.len()), total);
+        let state = state_of_page(state, (self.offset, affected.len()), total);
         if filter.is_some() || dot.is_some() {
             // Standard output is what was asked for and nothing else.
             let said = state
@@ -239,7 +239,7 @@ fn draw_reach<'c>(changed: impl IntoIterator<Item = &'c String>, rows: &[Affecte
 }
 
 /// How many rows there are, and how many of them are not certain.
-fn count<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize) {
+fn count_affected<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize) {
     rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
 }
 

@@ -1,6 +1,6 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
-use super::symbols::{Names, meant_with_overloads, notes, page};
+use super::symbols::{Names, meant_with_overloads, notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -67,7 +67,7 @@ impl Method for ImplementationsOf {
     type Answer = Implementations;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Implementations, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (symbols, former) = meant_with_overloads(desk, &names, &self.symbol)?;
         let mut found: Vec<Implementation> = Vec::new();
         for one in &symbols {
@@ -93,7 +93,7 @@ impl Method for ImplementationsOf {
                 type_id: first.type_id.clone(),
                 member_id: first.member_id.clone(),
             },
-            state: page(state, (self.offset, found.len()), total),
+            state: state_of_page(state, (self.offset, found.len()), total),
             implementations: found,
             total,
         })

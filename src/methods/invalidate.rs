@@ -5,7 +5,7 @@ use crate::commands::{build, names};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::render::{count, printable};
+use crate::render::{format_count, printable};
 use engine::build::query::Reach;
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -89,7 +89,7 @@ impl Method for Invalidate {
     fn text(answer: &Invalidated) -> String {
         /// Most labels shown.
         const SHOWN: usize = 20;
-        let number = |number: usize| count(number as u64);
+        let number = |number: usize| format_count(number as u64);
         let plural = if answer.labels.len() == 1 { "" } else { "s" };
         let mut text = format!(
             "{} target{plural} will be made again when next asked for\n",

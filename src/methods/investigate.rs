@@ -38,7 +38,7 @@ pub struct Investigate {
     pub question: String,
     /// About which types: patterns or names.
     #[arg(long, value_name = "PATTERN", default_value = ALL, num_args = 1..)]
-    #[serde(default = "all", alias = "scopePaths", deserialize_with = "super::arguments::one_or_many")]
+    #[serde(default = "all_findings", alias = "scopePaths", deserialize_with = "super::arguments::one_or_many")]
     pub scope: Vec<String>,
     /// Show a model at most about so many tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = BUDGET)]
@@ -76,7 +76,7 @@ const IN_BACKGROUND: &str =
 /// Default budget, in tokens.
 const BUDGET: u64 = 16_000;
 
-fn all() -> Vec<String> {
+fn all_findings() -> Vec<String> {
     vec![ALL.to_owned()]
 }
 
@@ -158,7 +158,7 @@ impl Method for Investigate {
 
     fn styled(answer: &InvestigateAnswer, style: Style) -> String {
         match &answer.answer {
-            Some(findings) => text(findings, &answer.state.notes, style),
+            Some(findings) => format_findings(findings, &answer.state.notes, style),
             None => format!(
                 "begun: operation {0} (cortex://operation/{0})\n{1}",
                 answer.op_id,
@@ -308,7 +308,7 @@ fn record_progress(context: &Context, root: &Path, operation: &mut Operation, st
     context.print_status(&format!("{}: {event}", operation.op_id));
     operation.state = state;
     operation.events.push(event);
-    if let Err(error) = operation.write(root) {
+    if let Err(error) = operation.write_operation(root) {
         let why = format!("the operation cannot be written down: {error}");
         context.say(&[Diagnostic::warning(ErrorCode::W_OPERATION, why).label(&operation.label)]);
     }
@@ -430,7 +430,7 @@ pub(super) fn as_failed(failure: Failure, label: &str) -> (Code, Diagnostic) {
 /// Most omitted types that a note names.
 const LEFT_OUT: usize = 5;
 
-pub(super) fn text(findings: &Findings, notes: &[String], style: Style) -> String {
+pub(super) fn format_findings(findings: &Findings, notes: &[String], style: Style) -> String {
     let mut text = format!("{}\n", printable(&findings.conclusion));
     if !findings.evidence.is_empty() {
         text.push_str(&format!("\n{}\n", style.bold("Evidence")));

@@ -139,7 +139,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
 
     /// The command as it is typed.
     fn command(command: clap::Command) -> clap::Command {
-        Self::augment_args(command).args(Self::FROM_FILE.map(|argument| command::file((argument, Self::FILE))))
+        Self::augment_args(command).args(Self::FROM_FILE.map(|argument| command::file_argument((argument, Self::FILE))))
     }
 
     /// The arguments that stand on a command line.
@@ -373,7 +373,7 @@ pub fn operations(tool: &str) -> impl Iterator<Item = &'static Entry> {
 }
 
 /// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find_method(name: &str) -> Option<&'static Entry> {
     let same = |entry: &&Entry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
     METHODS.iter().find(same)
 }
@@ -422,7 +422,7 @@ mod tests {
             let has = ["freshness", "complete", "notes"].iter().all(|field| state[field].is_object());
             assert_eq!(has, !WITHOUT.contains(&entry.name), "{}", entry.name);
         }
-        let page = reference::page();
+        let page = reference::methods_page();
         let is_named = |name: &&str| {
             page.contains(&format!("`{name}`"))
                 || name

@@ -79,10 +79,13 @@ impl Method for OperationOf {
         }
         let findings = answer.result.as_ref().and_then(|result| Findings::deserialize(result).ok());
         if let Some(findings) = findings {
-            text.push_str(&format!("\n{}", investigate::text(&findings, &[], Style::plain())));
+            text.push_str(&format!("\n{}", investigate::format_findings(&findings, &[], Style::plain())));
         }
         if let Some(error) = &answer.error {
-            text.push_str(&format!("\n{}\n", diagnostic::text(&diagnostic::from_json(error), Style::plain())));
+            text.push_str(&format!(
+                "\n{}\n",
+                diagnostic::format_diagnostic(&diagnostic::from_json(error), Style::plain())
+            ));
         }
         printable(&text)
     }

@@ -51,7 +51,7 @@ pub fn resolve_other(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, F
 
 /// Whether a text is the name of a C# symbol.
 fn is_of_csharp(desk: &mut Desk<'_>, text: &str) -> Result<bool, Failed> {
-    let names = desk.names()?;
+    let names = desk.workspace_names()?;
     if names.symbols.is_empty() {
         return Ok(false);
     }
@@ -65,7 +65,7 @@ fn is_of_csharp(desk: &mut Desk<'_>, text: &str) -> Result<bool, Failed> {
 
 impl Meant {
     /// Returns the definitions and uses of its file.
-    pub fn file(&self, desk: &mut Desk<'_>) -> Result<FileSymbols, Failed> {
+    pub fn file_symbols(&self, desk: &mut Desk<'_>) -> Result<FileSymbols, Failed> {
         Ok(symbols_of_file(desk, &self.names, &self.symbol.file)?.unwrap_or_default())
     }
 
@@ -90,7 +90,7 @@ impl Meant {
     }
 
     /// Returns its line ranges; adjacent ranges of overloads and accessors are merged.
-    pub fn lines(&self, symbols: &FileSymbols) -> Vec<FileRequest> {
+    pub fn line_ranges(&self, symbols: &FileSymbols) -> Vec<FileRequest> {
         let mut stretches: Vec<(u64, u64)> = Vec::new();
         for one in definitions(symbols, &self.symbol) {
             let (start, end) = (u64::from(one.start), u64::from(one.end));
@@ -110,7 +110,7 @@ impl Meant {
 /// Outlines a file of another language, or a definition in one, with the source of the facts; `None` if the text names neither.
 pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
     let names = desk.other_names()?;
-    if let Some(file) = names.file(text) {
+    if let Some(file) = names.known_file(text) {
         let symbols = symbols_of_file(desk, &names, file)?.unwrap_or_default();
         let mut state = State::default().unread(&names.unread);
         state.notes.extend(provenance(file, &symbols));
@@ -118,7 +118,7 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
         return Ok(Some((Resolved::gone(file), shown, state)));
     }
     let Some(one) = resolve_other(desk, text)? else { return Ok(None) };
-    let symbols = one.file(desk)?;
+    let symbols = one.file_symbols(desk)?;
     let state = one.state(&symbols);
     let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);
     Ok(Some((one.resolved(), shown, state)))

@@ -1,7 +1,7 @@
 //! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::{Names, found_by_name, notes, page, resolution};
+use super::symbols::{Names, found_by_name, notes, resolution, state_of_page};
 use super::uncompiled::note_of_file;
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::build;
@@ -117,7 +117,7 @@ impl Method for Outline {
             let labels: Vec<String> = self.symbols.iter().map(|symbol| outline_label(symbol)).collect();
             let (_, session) = desk.open_to_build()?;
             for label in &labels {
-                let found = last_good::find(context, session, Self::NAME, label)?;
+                let found = last_good::last_good_output(context, session, Self::NAME, label)?;
                 shown.push((found.label, found.bytes.to_vec()));
             }
         } else {
@@ -172,7 +172,7 @@ impl Method for Outline {
 
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        printable(&all.map(One::text).collect::<Vec<_>>().join("\n"))
+        printable(&all.map(One::outline_text).collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -180,7 +180,7 @@ impl Method for Outline {
 type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<One>);
 
 impl One {
-    fn text(&self) -> String {
+    fn outline_text(&self) -> String {
         if self.total.is_none() {
             return self.outline_text.clone();
         }
@@ -250,7 +250,7 @@ impl Outline {
                 labels.push(label);
                 continue;
             }
-            let names = desk.names()?;
+            let names = desk.workspace_names()?;
             match container(desk, &names, symbol)? {
                 Some(found) => containers.push(found),
                 None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open_to_build()?.1, symbol)),
@@ -262,7 +262,7 @@ impl Outline {
 
     /// Lists the contents of a container.
     fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let layout = Layout::read(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
         let mut state = State::default().of_workspace(&names.flaws);
@@ -276,7 +276,7 @@ impl Outline {
             resolved: Resolved::gone(&container.name()),
             outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), type_count(found.types)),
             data: None,
-            state: page(state, (self.offset, found.listed.len()), found.total),
+            state: state_of_page(state, (self.offset, found.listed.len()), found.total),
             entries: found.listed,
             total: Some(found.total),
         })

@@ -158,7 +158,7 @@ fn since_word(since: Since) -> &'static str {
 }
 
 /// Formats a document of an overlay or edit session on a line: the change of its file, and whether the file changed since.
-pub(super) fn line(document: &Document, is_session: bool) -> String {
+pub(super) fn document_line(document: &Document, is_session: bool) -> String {
     let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
     let rename = match document.file.as_str() {
         "moved" => format!("; the file moved in the workspace since, {doing} joins both"),
@@ -219,7 +219,7 @@ impl Method for List {
             };
             text.push_str(&format!("{name}  {how}\n"));
             for document in &one.documents {
-                text.push_str(&format!("  {}\n", line(document, false)));
+                text.push_str(&format!("  {}\n", document_line(document, false)));
             }
         }
         printable(&text)

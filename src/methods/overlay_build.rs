@@ -9,7 +9,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::summary::expected_cost;
-use crate::render::{count, printable};
+use crate::render::{format_count, printable};
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::values::label::Label;
@@ -107,7 +107,7 @@ impl Method for Build {
 }
 
 fn many(number: usize) -> String {
-    count(number as u64)
+    format_count(number as u64)
 }
 
 fn targets(number: usize) -> String {
@@ -237,7 +237,7 @@ impl Method for Diff {
         let mut text: String = answer
             .documents
             .iter()
-            .map(|document| format!("{}\n", overlay::line(document, answer.session)))
+            .map(|document| format!("{}\n", overlay::document_line(document, answer.session)))
             .collect();
         match (answer.documents.is_empty(), answer.session) {
             (false, _) => {}
@@ -379,8 +379,8 @@ fn asks_text(asks: &Asks) -> String {
     let calls = if asks.calls == 1 { "call" } else { "calls" };
     format!(
         "{} {calls}, about {} tokens in, {} out{cost}",
-        count(u64::from(asks.calls)),
-        count(asks.input_tokens),
-        count(asks.output_tokens)
+        format_count(u64::from(asks.calls)),
+        format_count(asks.input_tokens),
+        format_count(asks.output_tokens)
     )
 }

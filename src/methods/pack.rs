@@ -134,12 +134,12 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
     let Some(Ok(filter)) = packs
         .iter()
         .find(|pack| pack.name == name)
-        .map(|pack| filter::parse(&pack.row.filter))
+        .map(|pack| filter::parse_filter(&pack.row.filter))
     else {
         return Ok(state);
     };
     let tags = packs::tags(desk.open_to_build()?.0)?;
-    let names = desk.names()?;
+    let names = desk.workspace_names()?;
     let called: BTreeSet<&str> = filter
         .primaries
         .iter()
@@ -391,7 +391,7 @@ impl Method for Remove {
     type Answer = Removed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {
-        let success = packs::remove(desk.redefine()?, &self.name)?;
+        let success = packs::remove_pack(desk.redefine()?, &self.name)?;
         if !success && leads_out(&self.name) {
             return Err(Failed::new(Code::Usage, unknown_pack(&self.name)));
         }

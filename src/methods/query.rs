@@ -6,7 +6,7 @@ use crate::context::{Context, Failed};
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::graph::Drawing;
-use crate::render::{count, diagnostic, graph};
+use crate::render::{diagnostic, format_count, graph};
 use clap::FromArgMatches;
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
@@ -114,7 +114,7 @@ pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: b
     }
     if answer.unsure > 0 {
         let (what, are) = if answer.unsure == 1 { ("target", "is") } else { ("targets", "are") };
-        let number = count(answer.unsure as u64);
+        let number = format_count(answer.unsure as u64);
         let sentence = format!("the inputs of {number} {what} {are} known only as of the last build, or only in part");
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_UNSURE, sentence).hint("build them, and ask again")]);
     }

@@ -37,7 +37,7 @@ pub fn listing() -> Value {
 }
 
 /// Returns the reference page.
-pub fn page() -> String {
+pub fn methods_page() -> String {
     let mut page = String::from(PREFACE);
     METHODS.iter().for_each(|entry| page.push_str(&section(entry)));
     page
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn arguments_by_position_end_with_the_overlay() {
-        let last = |name: &str| arguments(crate::methods::find(name).expect("a method")).pop();
+        let last = |name: &str| arguments(crate::methods::find_method(name).expect("a method")).pop();
         assert_eq!(last("context build").as_deref(), Some("overlay"));
         for entry in METHODS {
             let is_last = arguments(entry).last().is_some_and(|last| last == ARGUMENT);

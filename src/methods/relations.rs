@@ -1,6 +1,6 @@
 //! `deps` and `rdeps`: the types that a type uses, and those that use it.
 
-use super::symbols::{notes, page, resolve_one, unread_uses};
+use super::symbols::{notes, resolve_one, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -111,13 +111,13 @@ impl Of {
         Ok(health)
     }
 
-    fn answer(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
+    fn answer_relations(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
         // Arguments from JSON were not checked by the command line.
         if self.structure && self.body {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "structure and body cannot go together");
             return Err(Failed::new(Code::Usage, why.hint("leave both out for all edges")));
         }
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (found, former) = resolve_one(desk, &names, &self.symbol)?;
         if found.member().is_some() {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a member; types depend on types").found(self.symbol.clone());
@@ -150,7 +150,7 @@ impl Of {
                 type_id: found.type_id,
                 member_id: None,
             },
-            state: page(state, (self.offset, relations.types.len()), total),
+            state: state_of_page(state, (self.offset, relations.types.len()), total),
             relations,
             total,
         })
@@ -182,7 +182,7 @@ impl Method for Deps {
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
-        self.of.answer(desk, if self.reverse { Way::Rdeps } else { Way::Deps })
+        self.of.answer_relations(desk, if self.reverse { Way::Rdeps } else { Way::Deps })
     }
 
     fn text(answer: &Related) -> String {
@@ -199,7 +199,7 @@ impl Method for Rdeps {
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
-        self.of.answer(desk, Way::Rdeps)
+        self.of.answer_relations(desk, Way::Rdeps)
     }
 
     fn text(answer: &Related) -> String {

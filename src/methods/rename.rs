@@ -89,7 +89,7 @@ impl Method for Rename {
         };
         let plan = to.plan_in(desk, Self::NAME, |desk| self.planned(desk))?;
         let looked = |inside: &mut Desk<'_>| {
-            let names: Names = inside.names()?;
+            let names: Names = inside.workspace_names()?;
             let gaps = inside.health()?.gaps();
             rename::verify(inside, &names.symbols, &plan, &gaps)
         };
@@ -138,7 +138,7 @@ pub(super) struct RenameSubject {
 
 impl RenameSubject {
     pub fn read(desk: &mut Desk<'_>, symbol: &str) -> Result<Self, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let (candidate, _) = resolve_for_edit(desk, &names, symbol)?;
         let gaps = desk.health()?.gaps();
         let flawed = names.flaws.keys().cloned().collect();

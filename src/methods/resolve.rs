@@ -58,7 +58,7 @@ impl Method for Resolve {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Meaning, Failed> {
         if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
-            let symbols = other.file(desk)?;
+            let symbols = other.file_symbols(desk)?;
             let found = Resolution {
                 symbol: self.symbol.clone(),
                 how: Some(How::Exact),
@@ -72,7 +72,7 @@ impl Method for Resolve {
                 state: other.state(&symbols),
             });
         }
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let mut found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
         if leads_out(&self.symbol) && matches!(found.how, None | Some(How::Fuzzy)) {
             found.candidate()?;

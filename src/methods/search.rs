@@ -88,7 +88,7 @@ impl Method for Search {
         if self.semantic {
             return self.by_meaning(desk);
         }
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let mut page = loop {
             let aliases = workbench::aliases::read_aliases(&desk.context.root().unwrap_or_default());
             let page = search(&names.symbols, &self.query(Some(&aliases)))?;
@@ -164,7 +164,7 @@ impl Search {
             ));
         }
         let table = vectors(desk)?;
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let is_known = |key: &str| names.symbols.find(key).is_some();
         let vectors = Vectors::from_table(&table.bytes, is_known).unwrap_or_else(Vectors::none);
         let mut wanted = vector_of(desk, &self.query, false)?;

@@ -94,7 +94,7 @@ impl Method for SemanticOf {
             desk.outputs(&["//index:types".to_owned()], true)?;
         }
         // The path of a file of another language refers to its summary.
-        let symbol = match desk.other_names()?.file(&self.symbol) {
+        let symbol = match desk.other_names()?.known_file(&self.symbol) {
             Some(file) => file_label(file, "semantic"),
             None => self.symbol.clone(),
         };

@@ -76,7 +76,7 @@ impl Method for SourceOf {
         let symbols: Vec<&Candidate> = sources_found.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
             true => State::default(),
-            false => desk.names()?.state(symbols.iter().flat_map(|symbol| &symbol.files)),
+            false => desk.workspace_names()?.state(symbols.iter().flat_map(|symbol| &symbol.files)),
         };
         let mut of_symbols = sources(desk, &symbols, self.lines)?.into_iter();
         let resolved = symbols.first().map(|one| Resolved {
@@ -194,7 +194,7 @@ impl SourceOf {
                 Ok(_) if request.is_path() => Err(no_file(desk.open_to_read()?.1, &request.path)),
                 Err(refused) if request.is_path() => Err(not_shown(&refused)),
                 Ok(_) | Err(_) => {
-                    let names = desk.names()?;
+                    let names = desk.workspace_names()?;
                     match namesakes(desk, &names, text) {
                         Err(why) if why.code == Code::Usage && is_of_file(desk, request)? => {
                             Err(no_file(desk.open_to_read()?.1, &request.path))
@@ -234,8 +234,8 @@ impl SourceOf {
         let Some(one) = other_languages::resolve_other(desk, text)? else {
             return Ok(None);
         };
-        let symbols = one.file(desk)?;
-        let requests = one.lines(&symbols);
+        let symbols = one.file_symbols(desk)?;
+        let requests = one.line_ranges(&symbols);
         if requests.is_empty() {
             return Ok(None);
         }

@@ -126,10 +126,10 @@ impl Method for Status {
     }
 
     fn text(answer: &Standing) -> String {
-        render::status::text(answer, Style::plain())
+        render::status::format_status(answer, Style::plain())
     }
 
     fn styled(answer: &Standing, style: Style) -> String {
-        render::status::text(answer, style)
+        render::status::format_status(answer, style)
     }
 }

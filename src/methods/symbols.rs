@@ -170,7 +170,7 @@ impl From<SymbolError> for Failed {
 /// Returns labels of the target for all matches of a symbol: namesakes with their overloads, or the matches of a pattern. `command` is the requesting
 /// command if it has a `--last-good`.
 pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<Vec<String>, Failed> {
-    let names = desk.names()?;
+    let names = desk.workspace_names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
@@ -182,7 +182,7 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
 
 /// Returns the label of the target for one type or member; a pattern with several matches is refused. Otherwise as [`found_by_name`].
 pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<String, Failed> {
-    let names = desk.names()?;
+    let names = desk.workspace_names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
     let one = symbol_or_error(desk, Some(command), symbol, target, found.candidate().cloned())?;
     remark_renamed(desk, symbol, target, &found)?;
@@ -214,7 +214,7 @@ pub fn notes(state: &State) -> String {
 }
 
 /// Returns the state of a page with offset and number of shown entries, out of all.
-pub fn page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
+pub fn state_of_page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
     let more = match shown {
         0 => "raise the limit".to_owned(),
         shown => format!("raise the limit, or go on with `offset` {}", offset + shown),

@@ -13,6 +13,6 @@ pub fn touch(root: Option<&Path>, entry: &Entry, answer: &Value) {
     let path = answer["resolved"]["path"].as_str().filter(|_| LOOK_AT_ONE.contains(&entry.name));
     if let (Some(root), Some(path)) = (root, path) {
         let key = path.split('#').next().unwrap_or(path);
-        let _ = Window::change(root, |window| window.touch(key));
+        let _ = Window::change_window(root, |window| window.touch(key));
     }
 }

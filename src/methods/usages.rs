@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
-use super::symbols::{Names, notes, page, resolution, symbol_or_error, unread_uses};
+use super::symbols::{Names, notes, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -129,12 +129,12 @@ impl Method for UsagesOf {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
         if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
             let found = other_usages(desk, &other.names, &other.symbol)?;
-            let symbols = other.file(desk)?;
+            let symbols = other.file_symbols(desk)?;
             let state = other.state(&symbols).unread(&found.unread);
             let first = self.page_of(other.resolved(), found, state);
             return Ok(Spots { first, more: Vec::new() });
         }
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
         let all = symbol_or_error(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
         let mut found = Vec::with_capacity(all.len());
@@ -151,7 +151,7 @@ impl Method for UsagesOf {
 
     fn text(answer: &Spots) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        let headed = all.map(|one| format!("# {}\n{}", one.resolved.path, one.text()));
+        let headed = all.map(|one| format!("# {}\n{}", one.resolved.path, one.spots_text()));
         printable(&headed.collect::<Vec<_>>().join("\n"))
     }
 }
@@ -207,7 +207,7 @@ impl UsagesOf {
         let more = format!("raise --possible, or go on with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
             true => state.page(self.offset, shown, total, &more),
-            false => page(state, (self.offset, shown), total),
+            false => state_of_page(state, (self.offset, shown), total),
         };
         SpotsOfOne {
             resolved,
@@ -222,10 +222,10 @@ impl UsagesOf {
 }
 
 impl SpotsOfOne {
-    fn text(&self) -> String {
+    fn spots_text(&self) -> String {
         let mut text = String::new();
         for spot in &self.certain {
-            text.push_str(&spot.line());
+            text.push_str(&spot.spot_line());
         }
         // Group possible places by reason, the likeliest first.
         for reason in &self.reasons {
@@ -242,7 +242,7 @@ impl SpotsOfOne {
             let kind = if reason.why.starts_with("wired: ") { "" } else { "possible, " };
             text.push_str(&format!("{kind}{}{of}:\n", reason.why));
             for spot in shown {
-                text.push_str(&spot.line());
+                text.push_str(&spot.spot_line());
             }
         }
         if self.impossible > 0 {
@@ -267,7 +267,7 @@ impl SpotsOfOne {
 
 impl Spot {
     /// Formats the place and its line; uses outside of code start with their kind.
-    fn line(&self) -> String {
+    fn spot_line(&self) -> String {
         let kind = match self.kind.as_str() {
             kind @ ("cref" | "implement" | "override") => format!("[{kind}] "),
             _ => String::new(),

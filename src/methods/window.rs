@@ -131,7 +131,7 @@ struct KnownTypes {
 impl KnownTypes {
     /// Returns freshness and completeness of a window composed of them.
     fn state(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let mut files = Vec::new();
         let (mut stale, mut unasked) = (0, 0);
         for path in &made.shown {
@@ -169,7 +169,7 @@ impl KnownTypes {
 
 /// Reads the facts about the window's types. Paid summaries are read as stored; none is requested.
 fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownTypes, Failed> {
-    let names = desk.names()?;
+    let names = desk.workspace_names()?;
     let keys: Vec<String> = candidate_types(window, pack)
         .into_iter()
         .filter(|key| names.symbols.find(key).is_some())
@@ -228,7 +228,7 @@ fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, Stri
     if wanted.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let symbols = desk.names()?.symbols;
+    let symbols = desk.workspace_names()?.symbols;
     let gone: Vec<String> = wanted.into_iter().filter(|path| symbols.find(path).is_none()).collect();
     if gone.is_empty() {
         return Ok(BTreeMap::new());
@@ -317,7 +317,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         // Use the name in the window; a present type of that name was not viewed.
         (Resolved::gone(symbol), State::default())
     } else {
-        let names = desk.names()?;
+        let names = desk.workspace_names()?;
         let is_gone = |path: &str| {
             let before = strip_end(path, symbol);
             before.is_some_and(|before| before.ends_with(['.', '+'])) && names.symbols.find(path).is_none()
@@ -337,7 +337,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
             }
         }
     };
-    let (success, pinned) = Window::change(&root, |window| {
+    let (success, pinned) = Window::change_window(&root, |window| {
         renamed.iter().for_each(|(from, to)| window.rename(from, to));
         let success = change(window, &resolved.path);
         (success, window.pinned.iter().map(|pin| pin.path.clone()).collect())
@@ -458,7 +458,7 @@ impl Method for Set {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("a window has {FEWEST} to {MOST} characters"));
             return Err(Failed::new(Code::Usage, why.hint("0 means the usual budget")));
         }
-        let changed = Window::change(&root, |window| {
+        let changed = Window::change_window(&root, |window| {
             if let Some(chars) = self.max_chars {
                 window.max_chars = Some(chars).filter(|chars| *chars > 0);
             }

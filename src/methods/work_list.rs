@@ -4,7 +4,7 @@ use super::work::{self, Scope, kind, noted};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
-use crate::render::{count, printable};
+use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ impl Method for List {
     }
 
     fn text(answer: &Listed) -> String {
-        let number = |number: usize| count(number as u64);
+        let number = |number: usize| format_count(number as u64);
         let taken = match answer.taken {
             0 => String::new(),
             taken => format!(" ({} of them with an agent)", number(taken)),

@@ -4,7 +4,7 @@ use super::work::{self, Scope, form, kind, noted};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
-use crate::render::{count, printable};
+use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
@@ -150,11 +150,11 @@ impl Method for Next {
         let waiting = match answer.waiting {
             0 => "nothing waits for an answer".to_owned(),
             1 => "1 question waits".to_owned(),
-            number => format!("{} questions wait", count(number as u64)),
+            number => format!("{} questions wait", format_count(number as u64)),
         };
         let taken = match answer.taken {
             0 => String::new(),
-            taken => format!(", {} of them with others", count(taken as u64)),
+            taken => format!(", {} of them with others", format_count(taken as u64)),
         };
         printable(&(text + &format!("{waiting}{taken}\n")))
     }

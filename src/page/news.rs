@@ -93,7 +93,7 @@ impl News {
     }
 
     /// Returns the news as the body of an answer, from the current state on.
-    pub(super) fn body(&self) -> crate::http::answer::Body {
+    pub(super) fn stream_news(&self) -> crate::http::answer::Body {
         let (to, from) = mpsc::channel(WAITING);
         tokio::spawn(send_news(self.0.subscribe(), to));
         Events(from).boxed()
@@ -110,7 +110,7 @@ async fn built_elsewhere(host: Arc<Host>) -> bool {
 /// Returns the number of the newest build; `None` if it is not available now.
 async fn newest_build(host: Arc<Host>) -> Option<u64> {
     let read_newest = move || {
-        let entry = methods::find("node builds")?;
+        let entry = methods::find_method("node builds")?;
         let answered = host.call(entry, json!({"count": 1}), &Cancel::default()).result.ok()?;
         let builds = answered.answer["document"]["builds"].as_array()?.clone();
         Some(builds.first().map_or(0, |build| build["number"].as_u64().unwrap_or(0)))
@@ -172,7 +172,7 @@ mod tests {
 
     async fn hears() {
         let news = News::default();
-        let mut body = news.body();
+        let mut body = news.stream_news();
         let event = next(&mut body).await;
         assert!(
             event.starts_with("event: standing\ndata: {") && event.contains("\"moves\":0"),

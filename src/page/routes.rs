@@ -51,13 +51,13 @@ impl Routes for Page {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let mut response = match (request.uri().path(), request.method()) {
-            ("/", &Method::GET | &Method::HEAD) => page(),
+            ("/", &Method::GET | &Method::HEAD) => page_response(),
             ("/", _) => not_allowed("GET, HEAD", "the page is only read"),
             ("/rpc", &Method::POST) if is_json(request.headers()) => self.message(request).await,
             ("/rpc", &Method::POST) => text_answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json"),
             ("/rpc", _) => not_allowed("POST", "messages are posted"),
             ("/events", &Method::GET) => {
-                let mut response = Response::new(self.news.body());
+                let mut response = Response::new(self.news.stream_news());
                 response
                     .headers_mut()
                     .insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -86,7 +86,7 @@ impl Page {
     }
 }
 
-fn page() -> Response<Body> {
+fn page_response() -> Response<Body> {
     let mut response = typed(StatusCode::OK, "text/html; charset=utf-8", SHELL.page.as_str());
     // The policy consists of digests and constants, so this does not fail.
     if let Ok(policy) = HeaderValue::from_str(&SHELL.policy) {

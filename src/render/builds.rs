@@ -2,7 +2,7 @@
 
 use super::money::spent;
 use super::versions::{coloured, unified};
-use super::{Style, count, duration, moment, printable};
+use super::{Style, duration, format_count, moment, printable};
 use engine::seams::annotate::Revision;
 use engine::store::builds::{Answers, BuildRecord, Outcome};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn what(build: &BuildRecord) -> String {
         (build.gone.count, "gone"),
     ] {
         if number > 0 {
-            parts.push(format!("{} {word}", count(number)));
+            parts.push(format!("{} {word}", format_count(number)));
         }
     }
     let plural = if counts.targets == 1 { "" } else { "s" };
@@ -64,7 +64,7 @@ fn what(build: &BuildRecord) -> String {
     let colon = if parts.is_empty() { "" } else { ": " };
     let mut text = format!(
         "{} target{plural}{colon}{} ({})",
-        count(counts.targets),
+        format_count(counts.targets),
         parts.join(", "),
         duration(build.took_us)
     );
@@ -92,7 +92,7 @@ fn answers(answers: &Answers) -> String {
     ];
     let kinds = kinds.iter().filter(|(number, ..)| *number > 0);
     let kinds: Vec<String> = kinds
-        .map(|(number, one, many)| format!("{} {}", count(*number), if *number == 1 { one } else { many }))
+        .map(|(number, one, many)| format!("{} {}", format_count(*number), if *number == 1 { one } else { many }))
         .collect();
     if kinds.is_empty() {
         String::new()
@@ -129,13 +129,15 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     let plural = if *changed == 1 { " differs" } else { "s differ" };
     let among = [(*new, "new"), (*gone, "gone"), (*collected, "collected")];
     let among = among.iter().filter(|(number, _)| *number > 0);
-    let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
+    let among: String = among
+        .map(|(number, word)| format!(", {} {word}", format_count(*number as u64)))
+        .collect();
     let least = if *forgotten > 0 || *unnamed + *unnamed_since > 0 {
         "at least "
     } else {
         ""
     };
-    text.push_str(&format!("{least}{} output{plural}{among}\n", count(*changed as u64)));
+    text.push_str(&format!("{least}{} output{plural}{among}\n", format_count(*changed as u64)));
     for cause in causes.iter().take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));
         for node in cause.moved.iter().take(SHOWN) {
@@ -148,17 +150,23 @@ pub fn difference(difference: &Difference, style: Style) -> String {
             ));
         }
         if cause.moved.len() > SHOWN {
-            text.push_str(&style.dim(&format!("  … {} in all, --json lists them\n", count(cause.moved.len() as u64))));
+            text.push_str(&style.dim(&format!(
+                "  … {} in all, --json lists them\n",
+                format_count(cause.moved.len() as u64)
+            )));
         }
         if let Some(diff) = &cause.diff {
             text.push_str(&coloured(diff, FILE_LINES, style));
         }
     }
     if causes.len() > SHOWN {
-        text.push_str(&style.dim(&format!("\n… {} causes in all, --json lists them\n", count(causes.len() as u64))));
+        text.push_str(&style.dim(&format!(
+            "\n… {} causes in all, --json lists them\n",
+            format_count(causes.len() as u64)
+        )));
     }
     if *forgotten > 0 {
-        let of = count(*forgotten as u64);
+        let of = format_count(*forgotten as u64);
         text.push_str(&style.dim(&format!(
             "\nnot counted: {of} more whose results of that time are no longer in History\n"
         )));
@@ -166,13 +174,13 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     if *unnamed > 0 {
         text.push_str(&style.dim(&format!(
             "\nnot counted: {} more that went, of which the log has no names\n",
-            count(*unnamed)
+            format_count(*unnamed)
         )));
     }
     if *unnamed_since > 0 {
         text.push_str(&style.dim(&format!(
             "\nnot looked at: {} that went in later builds, of which the log has no names\n",
-            count(*unnamed_since)
+            format_count(*unnamed_since)
         )));
     }
     text
@@ -187,10 +195,13 @@ fn describe_ending(build: &BuildRecord, style: Style) -> String {
         text.push_str(&format!("  {} {} {why}\n", style.red("failed"), style.cyan(&printable(&one.label))));
     }
     if failed > build.failures.len().min(SHOWN) as u64 {
-        text.push_str(&style.dim(&format!("  … {} failed in all, --json lists the first\n", count(failed))));
+        text.push_str(&style.dim(&format!("  … {} failed in all, --json lists the first\n", format_count(failed))));
     }
     if skipped > 0 {
-        text.push_str(&style.dim(&format!("  {} not tried, because what they read has no output\n", count(skipped))));
+        text.push_str(&style.dim(&format!(
+            "  {} not tried, because what they read has no output\n",
+            format_count(skipped)
+        )));
     }
     match build.outcome {
         Outcome::Cancelled => text.push_str(&format!("  {}\n", style.yellow("stopped before its end"))),
@@ -223,7 +234,7 @@ fn because(cause: &Cause, style: Style) -> String {
 }
 
 /// Returns the diff of a file, without the file names.
-pub fn lines(change: &FileChange) -> Vec<String> {
+pub fn diff_lines(change: &FileChange) -> Vec<String> {
     let lines = unified(Some(&change.from), Some(&change.to), "before", "after").unwrap_or_default();
     lines.into_iter().skip(2).collect()
 }

@@ -1,6 +1,6 @@
 //! Output of the commands that maintain a store, as text and as JSON.
 
-use super::{count, duration, money, plural, printable, size};
+use super::{duration, format_count, money, plural, printable, size};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
 use engine::store::disk::verify::{Harm, Spot, Verified};
@@ -20,8 +20,8 @@ fn things(actions: u64, blobs: u64) -> String {
 fn price(tally: &Tally) -> String {
     match (tally.paid, tally.micros) {
         (0, _) => String::new(),
-        (paid, 0) => format!(", {} of them paid for", count(paid)),
-        (paid, micros) => format!(", {} of them paid for with {}", count(paid), money::amount(micros)),
+        (paid, 0) => format!(", {} of them paid for", format_count(paid)),
+        (paid, micros) => format!(", {} of them paid for with {}", format_count(paid), money::amount(micros)),
     }
 }
 
@@ -233,7 +233,10 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
         text.push_str(&format!("  {}{paid}\n", printable(&format!("{}: {}", whose(harm), harm.what))));
     }
     if found.harm.len() > SHOWN {
-        text.push_str(&format!("  … {} in all, --json lists them\n", count(found.harm.len() as u64)));
+        text.push_str(&format!(
+            "  … {} in all, --json lists them\n",
+            format_count(found.harm.len() as u64)
+        ));
     }
     match left {
         _ if found.is_sound() => text.push_str("The store is sound.\n"),
@@ -253,7 +256,7 @@ fn whose(harm: &Harm) -> String {
         (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),
         (0, _) if named.is_empty() => "of no label any more".to_owned(),
         (0, _) => named,
-        (more, _) => format!("{named} and {} more", count(more as u64)),
+        (more, _) => format!("{named} and {} more", format_count(more as u64)),
     }
 }
 
@@ -299,7 +302,7 @@ pub fn stats(stats: &Stats, now: u64) -> String {
             text.push_str(&format!(
                 "{:<width$}  {:>9}  {:>11}  {:>9}  {:>9}\n",
                 printable(name),
-                count(share.actions),
+                format_count(share.actions),
                 size(share.raw_bytes),
                 duration(share.took_us),
                 if share.micros > 0 {
@@ -318,7 +321,7 @@ pub fn stats(stats: &Stats, now: u64) -> String {
     let depths: Vec<String> = stats
         .depths
         .iter()
-        .map(|(depth, nodes)| format!("{} with {depth}", count(*nodes)))
+        .map(|(depth, nodes)| format!("{} with {depth}", format_count(*nodes)))
         .collect();
     if !depths.is_empty() {
         text.push_str(&format!("\nversions of targets: {}\n", depths.join(", ")));
@@ -329,15 +332,15 @@ pub fn stats(stats: &Stats, now: u64) -> String {
             rate / 10,
             rate % 10,
             plural(stats.builds.builds, "build"),
-            count(stats.builds.hits),
-            count(stats.builds.ran)
+            format_count(stats.builds.hits),
+            format_count(stats.builds.ran)
         ));
     }
     if stats.asked + stats.saved > 0 {
         text.push_str(&format!(
             "questions to models: {} asked, {} answered from the store\n",
-            count(stats.asked),
-            count(stats.saved)
+            format_count(stats.asked),
+            format_count(stats.saved)
         ));
     }
     push_checkouts(&mut text, stats, now);
@@ -426,7 +429,7 @@ pub fn imported(done: &Imported, paid: bool) -> String {
     format!(
         "{} filed, {} there already{refused}\n",
         plural(done.actions, "result"),
-        count(done.known)
+        format_count(done.known)
     )
 }
 

@@ -21,7 +21,7 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// Returns the page in Markdown.
-pub fn page() -> String {
+pub fn codes_page() -> String {
     let mut page = PREFACE.to_owned();
     for (heading, is_of) in KINDS {
         let _ = write!(page, "\n## {heading}\n\n| code | meaning | what to do |\n|---|---|---|\n");
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_page_has_each_code_once() {
-        let page = page();
+        let page = codes_page();
         for code in ErrorCode::ALL {
             assert_eq!(page.matches(&format!("| `{code}` |")).count(), 1, "{code}");
         }

@@ -19,7 +19,7 @@ const AROUND: usize = 100;
 /// Formats diagnostics as text. Equal texts of several targets appear once.
 pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let mut printed = HashSet::new();
-    let texts = diagnostics.iter().map(|one| text(one, style));
+    let texts = diagnostics.iter().map(|one| format_diagnostic(one, style));
     texts.filter(|text| printed.insert(text.clone())).collect()
 }
 
@@ -39,7 +39,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let mut of_likeness: HashMap<Likeness<'_>, usize> = HashMap::new();
     let (mut texts, mut lines) = (Vec::new(), 0);
     for one in diagnostics {
-        let mut text = text(one, style);
+        let mut text = format_diagnostic(one, style);
         if !printed.insert(text.clone()) {
             continue;
         }
@@ -52,7 +52,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
             }
             if !is_last {
                 // The hint that all share is below the last.
-                text = self::text(&Diagnostic { hint: None, ..one.clone() }, style);
+                text = self::format_diagnostic(&Diagnostic { hint: None, ..one.clone() }, style);
             } else if count > OF_A_KIND {
                 let rest = format!("… and {} more like it; --output json lists all", count - OF_A_KIND);
                 text.push_str(&format!("\n  {}", style.dim(&rest)));
@@ -101,7 +101,7 @@ fn how_many_alike(diagnostics: &[Diagnostic]) -> HashMap<Likeness<'_>, usize> {
 }
 
 /// Formats a diagnostic: `error[E_CODE] place: sentence`, the source line, then the facts and the next step.
-pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
+pub fn format_diagnostic(diagnostic: &Diagnostic, style: Style) -> String {
     let kind = format!("{}[{}]", severity_word(diagnostic.severity), diagnostic.code);
     let kind = match diagnostic.severity {
         Severity::Error => style.red(&kind),
@@ -311,7 +311,7 @@ mod tests {
     fn candidates_stand_one_a_line() {
         use crate::cli::When;
         let candidates = ["N.A@One", "N.A@Two"].map(str::to_owned).to_vec();
-        let said = text(
+        let said = format_diagnostic(
             &Diagnostic::error("AmbiguousSymbol", "two")
                 .found("A")
                 .hint("choose")

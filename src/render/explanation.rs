@@ -25,7 +25,7 @@ const DEEPEST: usize = 8;
 const FILE_LINES: usize = 24;
 
 /// Formats the explanation for people.
-pub fn text(target: &Target, style: Style) -> String {
+pub fn format_explanation(target: &Target, style: Style) -> String {
     let mut page = Page {
         text: String::new(),
         style,
@@ -74,7 +74,7 @@ struct Page {
 }
 
 impl Page {
-    fn line(&mut self, name: &str, value: &str) {
+    fn add_fact(&mut self, name: &str, value: &str) {
         let name = format!("{name:<10}");
         self.text.push_str(&format!("  {} {value}\n", self.style.dim(&name)));
     }
@@ -95,12 +95,12 @@ impl Page {
                 (Some(_), Some(other)) => format!("{other}: "),
                 _ => String::new(),
             };
-            self.line(
+            self.add_fact(
                 "failed",
                 &printable(&format!("{of}{}{place}: {}{past}", failure.code, failure.message)),
             );
             if let Some(found) = &failure.found {
-                self.line("", &printable(found));
+                self.add_fact("", &printable(found));
             }
         }
         if target.state == TargetState::Made(NodeState::Current) {
@@ -125,23 +125,23 @@ impl Page {
             } else {
                 "and"
             };
-            self.line(name, &super::summary::gate(gate, self.style));
+            self.add_fact(name, &super::summary::gate(gate, self.style));
         }
         if !matches!(target.state, TargetState::Made(NodeState::None | NodeState::Pending)) && target.made.is_none() {
-            self.line("note", "the record of its last run is gone, so what it was made of is not known");
+            self.add_fact("note", "the record of its last run is gone, so what it was made of is not known");
         }
-        self.line("next", &format!("cortex build '{}'", printable(&target.label)));
+        self.add_fact("next", &format!("cortex build '{}'", printable(&target.label)));
     }
 
     fn steps(&mut self, name: &str, step: &ChainStep) {
         let step = &step.step;
         if step.redefined.is_empty() {
-            return self.line(name, &self.step_text(step));
+            return self.add_fact(name, &self.step_text(step));
         }
         let label = self.style.cyan(&printable(&step.label));
         for (at, redefined) in step.redefined.iter().take(SHOWN).enumerate() {
             let name = if at == 0 { name } else { "" };
-            self.line(name, &format!("{label}: {}", printable(&redefined.to_string())));
+            self.add_fact(name, &format!("{label}: {}", printable(&redefined.to_string())));
         }
         self.rest(step.redefined.len());
     }
@@ -160,14 +160,14 @@ impl Page {
         for (at, one) in moves.iter().take(SHOWN).enumerate() {
             let role = format!("{:<width$}", printable(&one.role));
             let text = format!("{role} {} {}", self.style.cyan(&printable(&one.label)), how(&one.how));
-            self.line(if at == 0 { name } else { "" }, &text);
+            self.add_fact(if at == 0 { name } else { "" }, &text);
         }
         self.rest(moves.len());
     }
 
     fn rest(&mut self, count: usize) {
         if count > SHOWN {
-            self.line("", &self.style.dim(&format!("… {count} in all, --json lists them")));
+            self.add_fact("", &self.style.dim(&format!("… {count} in all, --json lists them")));
         }
     }
 
@@ -182,7 +182,7 @@ impl Page {
             LookUp::Slow => format!("looked up by itself: making it takes longer than asking{question}"),
             LookUp::Bundled => format!("looked up only as part of a whole tree: making it takes less than asking{question}"),
         };
-        self.line("remote", &looked_up);
+        self.add_fact("remote", &looked_up);
         let Some(volume) = &remote.volume else { return };
         let (fetching, making) = (duration(volume.fetch_us), duration(volume.build_us));
         let verb = if remote.is_fetched { "fetched" } else { "made" };
@@ -192,7 +192,7 @@ impl Page {
         } else {
             "making all in it"
         };
-        self.line(
+        self.add_fact(
             "",
             &format!("its output is {verb} when it is read: fetching its volume of {of} takes about {fetching}, {all} {making}"),
         );
@@ -205,14 +205,14 @@ impl Page {
                 .as_ref()
                 .map(|made| format!(", {}", size(made.bytes)))
                 .unwrap_or_default();
-            self.line("output", &format!("{}{length}", output.short()));
+            self.add_fact("output", &format!("{}{length}", output.short()));
         }
         if let Some(key) = &target.key {
-            self.line("key", &key.short());
+            self.add_fact("key", &key.short());
         }
         if let Some(made) = &target.made {
             let confined = confined(made.sandbox.as_deref()).map_or(String::new(), |how| format!(", {}", printable(&how)));
-            self.line(
+            self.add_fact(
                 "made",
                 &format!(
                     "{} by {} in {}{confined}",
@@ -222,14 +222,14 @@ impl Page {
                 ),
             );
             if made.label != target.label {
-                self.line("", &format!("first for {}", self.style.cyan(&printable(&made.label))));
+                self.add_fact("", &format!("first for {}", self.style.cyan(&printable(&made.label))));
             }
         }
         if let Some(remote) = &target.remote {
             self.remote(remote);
         }
         for (name, value) in settings(&target.fields) {
-            self.line(name, &printable(&value));
+            self.add_fact(name, &printable(&value));
         }
         let width = target.inputs.iter().take(SHOWN).map(|input| input.role.width()).max().unwrap_or(0);
         for (at, input) in target.inputs.iter().take(SHOWN).enumerate() {
@@ -237,18 +237,18 @@ impl Page {
             let digest = input.digest.as_ref().map_or_else(unknown, Digest::short);
             let role = format!("{:<width$}", printable(&input.role));
             let text = format!("{role} {digest} {}", self.style.cyan(&printable(&input.label)));
-            self.line(if at == 0 { "inputs" } else { "" }, &text);
+            self.add_fact(if at == 0 { "inputs" } else { "" }, &text);
         }
         self.rest(target.inputs.len());
         if !target.inputs_known {
-            self.line(
+            self.add_fact(
                 "",
                 &self.style.dim("as far as known: what decides the inputs has to be built first"),
             );
         }
         if let Some(made) = &target.made {
             for said in made.diagnostics.iter().map(diagnostic::from_json) {
-                self.line("said", &printable(&format!("{}: {}", said.code, said.message)));
+                self.add_fact("said", &printable(&format!("{}: {}", said.code, said.message)));
             }
         }
     }
@@ -262,9 +262,9 @@ impl Page {
                 self.style.cyan(&printable(&former.label)),
                 former.versions
             );
-            self.line(if at == 0 { "formerly" } else { "" }, &text);
+            self.add_fact(if at == 0 { "formerly" } else { "" }, &text);
             for past in former.history.iter().rev().take(SHOWN) {
-                self.line("", &format!("  {} {}", moment(past.at), past.output.short()));
+                self.add_fact("", &format!("  {} {}", moment(past.at), past.output.short()));
             }
             self.rest(former.versions);
         }
@@ -279,15 +279,15 @@ impl Page {
             "by {build}, {}, under its key: that result had the same producer, parameters and inputs",
             moment(found.at)
         );
-        self.line("found", &text);
+        self.add_fact("found", &text);
     }
 
     /// Adds the changed lines of the file at the end of the chain.
     fn change(&mut self, target: &Target) {
         let Some(file) = &target.file else { return };
-        self.line("diff", &self.style.bold(&printable(&file.path)));
+        self.add_fact("diff", &self.style.bold(&printable(&file.path)));
         let shown = super::versions::coloured(&file.diff, FILE_LINES, self.style);
-        shown.lines().for_each(|line| self.line("", line));
+        shown.lines().for_each(|line| self.add_fact("", line));
     }
 
     fn why_it_ran(&mut self, target: &Target) {
@@ -296,11 +296,11 @@ impl Page {
         }
         let version = target.versions;
         match target.last_moved.as_slice() {
-            _ if version <= 1 && !target.former.is_empty() => self.line("last ran", "for the first time under this name"),
-            _ if version <= 1 && target.found.is_some() => self.line("last ran", "never in this checkout"),
-            _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
+            _ if version <= 1 && !target.former.is_empty() => self.add_fact("last ran", "for the first time under this name"),
+            _ if version <= 1 && target.found.is_some() => self.add_fact("last ran", "never in this checkout"),
+            _ if version <= 1 => self.add_fact("last ran", "for the first time in this checkout"),
             [] if target.before_collected => {
-                self.line(
+                self.add_fact(
                     "last ran",
                     "against a result that is not in this store any more, or never was: what had changed is not known",
                 );
@@ -308,7 +308,7 @@ impl Page {
             [] if !target.last_redefined.is_empty() => {
                 for (at, redefined) in target.last_redefined.iter().take(SHOWN).enumerate() {
                     let name = if at == 0 { "last ran" } else { "" };
-                    self.line(name, &format!("with the same inputs: {}", printable(&redefined.to_string())));
+                    self.add_fact(name, &format!("with the same inputs: {}", printable(&redefined.to_string())));
                 }
                 self.rest(target.last_redefined.len());
             }
@@ -317,7 +317,7 @@ impl Page {
                     .producer_before
                     .as_ref()
                     .map(|before| format!("after {} became another version", printable(before)));
-                self.line(
+                self.add_fact(
                     "last ran",
                     &why.unwrap_or_else(|| "with the same inputs: parameters, the rule or its variables had changed".to_owned()),
                 );
@@ -328,15 +328,15 @@ impl Page {
                 for (depth, one) in target.last_chain.iter().enumerate() {
                     let indent = "  ".repeat(depth.min(DEEPEST));
                     let text = format!("{indent}{} {}", self.style.cyan(&printable(&one.label)), how(&one.how));
-                    self.line(if depth == 0 { "because" } else { "" }, &text);
+                    self.add_fact(if depth == 0 { "because" } else { "" }, &text);
                 }
                 if let Some(before) = &target.producer_before {
-                    self.line("", &format!("and after {} became another version", printable(before)));
+                    self.add_fact("", &format!("and after {} became another version", printable(before)));
                 }
             }
         }
         if version > 1 {
-            self.line("history", &format!("{version} versions"));
+            self.add_fact("history", &format!("{version} versions"));
         }
     }
 }

@@ -189,11 +189,11 @@ pub fn size(bytes: u64) -> String {
 
 /// Formats a number of things: `1 file`, `12,345 files`.
 pub fn plural(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+    format!("{} {what}{}", format_count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Formats a number with separated thousands: `12,345`.
-pub fn count(number: u64) -> String {
+pub fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0, 999, 1_000, 1_234_567].map(format_count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([1, 12, 3_500, 1 << 30].map(size), ["1 byte", "12 bytes", "3.4 KiB", "1.0 GiB"]);
         assert_eq!(
             [0, 951_782_400, 1_795_262_640].map(moment),

@@ -1,13 +1,13 @@
 //! Money and tokens as text.
 
-use super::count;
+use super::format_count;
 use engine::seams::paid::{Notes, Spent};
 
 /// Formats millionths of a currency: `0.0213`, `12.50`.
 pub fn amount(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     match part {
-        _ if whole > 0 => format!("{}.{:02}", count(whole), part / 10_000),
+        _ if whole > 0 => format!("{}.{:02}", format_count(whole), part / 10_000),
         0 => "0".to_owned(),
         // Small amounts need six digits.
         1..100 => format!("0.{part:06}"),
@@ -19,11 +19,11 @@ pub fn amount(micros: u64) -> String {
 pub fn spent(spent: &Spent) -> String {
     let calls = match spent.calls {
         1 => "1 call".to_owned(),
-        calls => format!("{} calls", count(u64::from(calls))),
+        calls => format!("{} calls", format_count(u64::from(calls))),
     };
     let cached = match spent.cached_tokens {
         0 => String::new(),
-        cached => format!(" ({} cached)", count(cached)),
+        cached => format!(" ({} cached)", format_count(cached)),
     };
     let about = if spent.estimated { "about " } else { "" };
     let money = spent.micros.map_or(String::new(), |micros| format!(", cost {}", amount(micros)));
@@ -34,8 +34,8 @@ pub fn spent(spent: &Spent) -> String {
     };
     format!(
         "{calls}, {about}{} tokens in{cached}, {} out{money}",
-        count(spent.input_tokens),
-        count(spent.output_tokens)
+        format_count(spent.input_tokens),
+        format_count(spent.output_tokens)
     )
 }
 

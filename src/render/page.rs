@@ -7,7 +7,7 @@ use super::{Style, visible_width};
 const WIDTHS: (usize, usize) = (40, 100);
 
 /// Formats the page for a terminal of that many columns.
-pub fn page(markdown: &str, columns: usize, style: Style) -> String {
+pub fn format_page(markdown: &str, columns: usize, style: Style) -> String {
     let width = columns.clamp(WIDTHS.0, WIDTHS.1);
     let mut text = String::new();
     let mut paragraph: Vec<&str> = Vec::new();
@@ -105,14 +105,14 @@ fn wrap(words: &str, first: usize, others: usize, width: usize, text: &mut Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{break_line, page};
+    use super::{break_line, format_page};
     use crate::render::Style;
 
     #[test]
     fn paragraphs_items_and_rows_are_wrapped_and_code_is_not() {
         let markdown = "# Head\n\nOne two three four five six\nseven eight nine.\n\n- an item that is longer than forty columns are\n1. one\n\n| a | b |\n|---|---|\n| `x \\| y` | what it means in a few words more |\n\n```sh\na line of code that is longer than the forty columns\n```\n";
         let expected = "Head\n\nOne two three four five six seven eight\nnine.\n\n- an item that is longer than forty\n  columns are\n1. one\n\n  a | b\n  `x | y`: what it means in a few words\n      more\n\n    a line of code that is longer than the forty columns\n";
-        assert_eq!(page(markdown, 40, Style::plain()), expected);
+        assert_eq!(format_page(markdown, 40, Style::plain()), expected);
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn every_page_of_the_book_fits_where_words_do() {
         for (topic, markdown) in crate::commands::help::BOOK {
-            let text = page(markdown, 80, Style::plain());
+            let text = format_page(markdown, 80, Style::plain());
             let long = text
                 .lines()
                 .filter(|line| !line.starts_with("    ") && line.chars().count() > 100)

@@ -1,6 +1,6 @@
 //! Progress while a build runs: bars on a terminal, nothing in a pipe; with `--verbose`, one line per node.
 
-use super::{Style, count, duration, printable};
+use super::{Style, duration, format_count, printable};
 use engine::values::event::{Event, Observer, Reason};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::{HashMap, HashSet};
@@ -42,7 +42,7 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    fn line(&self, text: &str) {
+    fn print_line(&self, text: &str) {
         self.bar.suspend(|| note_line!("{text}"));
     }
 
@@ -53,7 +53,7 @@ impl Progress {
                 let mut changed = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
                 changed.entry(label.to_owned()).or_insert_with(|| input.clone());
             }
-            reason => self.line(
+            reason => self.print_line(
                 &self
                     .style
                     .dim(&format!("  stale   {} ({})", printable(label), printable(&reason.to_string()))),
@@ -69,7 +69,7 @@ impl Progress {
             .map_or_else(String::new, |input| format!("; {} moved", printable(input)))
     }
 
-    fn count(&self, event: &Event<'_>) {
+    fn count_progress(&self, event: &Event<'_>) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if !counts.count_event(event) {
             return;
@@ -91,12 +91,12 @@ impl Progress {
             return;
         }
         let failed = if *failed > 0 {
-            self.style.red(&format!(", {} failed", count(*failed)))
+            self.style.red(&format!(", {} failed", format_count(*failed)))
         } else {
             String::new()
         };
         self.bar
-            .set_message(format!("{} ran, {} cached{failed}", count(*ran), count(*cached)));
+            .set_message(format!("{} ran, {} cached{failed}", format_count(*ran), format_count(*cached)));
     }
 
     fn show_event(&self, event: &Event<'_>) {
@@ -105,11 +105,11 @@ impl Progress {
             Event::Scanned {
                 files, hashed, changed, ..
             } => {
-                self.line(&style.dim(&format!(
+                self.print_line(&style.dim(&format!(
                     "{} source files, {} hashed, {} changed",
-                    count(*files as u64),
-                    count(*hashed as u64),
-                    count(*changed as u64)
+                    format_count(*files as u64),
+                    format_count(*hashed as u64),
+                    format_count(*changed as u64)
                 )));
             }
             Event::Marked { label, reason } => self.marked(label, reason),
@@ -117,16 +117,16 @@ impl Progress {
                 let cutoff = if *changed { "" } else { ", same output" };
                 let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
                 let why = style.dim(&format!("({took}{cutoff}{})", self.why(label)));
-                self.line(&format!("  {} {} {why}", style.green("ran    "), printable(label)));
+                self.print_line(&format!("  {} {} {why}", style.green("ran    "), printable(label)));
             }
             Event::Hit { label, saved, .. } => {
                 let took = duration(u64::try_from(saved.as_micros()).unwrap_or(u64::MAX));
                 let why = style.dim(&format!("({took} saved{})", self.why(label)));
-                self.line(&format!("  {} {} {why}", style.cyan("cached "), printable(label)));
+                self.print_line(&format!("  {} {} {why}", style.cyan("cached "), printable(label)));
             }
-            Event::Verified { label } => self.line(&style.dim(&format!("  same    {}", printable(label)))),
-            Event::Failed { label, .. } => self.line(&format!("  {} {}", style.red("failed "), printable(label))),
-            Event::Skipped { label, because } => self.line(&format!(
+            Event::Verified { label } => self.print_line(&style.dim(&format!("  same    {}", printable(label)))),
+            Event::Failed { label, .. } => self.print_line(&format!("  {} {}", style.red("failed "), printable(label))),
+            Event::Skipped { label, because } => self.print_line(&format!(
                 "  {} {} ({} has no output)",
                 style.yellow("skipped"),
                 printable(label),
@@ -134,9 +134,9 @@ impl Progress {
             )),
             Event::WouldRun { label, certain } => {
                 let word = if *certain { "will run" } else { "may run " };
-                self.line(&format!("  {} {}", style.yellow(word), printable(label)));
+                self.print_line(&format!("  {} {}", style.yellow(word), printable(label)));
             }
-            Event::Exported { path } => self.line(&style.dim(&format!("  wrote   .cortex/out/{}", printable(path)))),
+            Event::Exported { path } => self.print_line(&style.dim(&format!("  wrote   .cortex/out/{}", printable(path)))),
             Event::Requested { .. } | Event::Started { .. } | Event::Committed { .. } => {}
         }
     }
@@ -147,7 +147,7 @@ impl Observer for Progress {
         if self.verbose {
             self.show_event(event);
         }
-        self.count(event);
+        self.count_progress(event);
     }
 
     fn laying_out(&self, done: usize, files: usize) {
@@ -158,7 +158,7 @@ impl Observer for Progress {
 }
 
 fn writing(done: usize, files: usize) -> String {
-    format!("writing files {} of {}", count(done as u64), count(files as u64))
+    format!("writing files {} of {}", format_count(done as u64), format_count(files as u64))
 }
 
 /// Counters of the bar. Each action counts in the total before it counts as done.

@@ -1,13 +1,13 @@
 //! The status of a workspace as text.
 
-use super::{Style, count, printable, size};
+use super::{Style, format_count, printable, size};
 use crate::methods::status::Standing;
 
 /// Limit of files and diagnostics listed; the true count is always shown.
 const SHOWN: usize = 10;
 
 /// Formats the status for people.
-pub fn text(status: &Standing, style: Style) -> String {
+pub fn format_status(status: &Standing, style: Style) -> String {
     let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&status.root)));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
     match &status.store {
@@ -17,9 +17,9 @@ pub fn text(status: &Standing, style: Style) -> String {
                 "",
                 format!(
                     "{} outputs, {} results, {} versions",
-                    count(usage.blobs),
-                    count(usage.actions),
-                    count(usage.history_versions)
+                    format_count(usage.blobs),
+                    format_count(usage.actions),
+                    format_count(usage.history_versions)
                 ),
             );
             if usage.set_aside_files > 0 {
@@ -32,9 +32,9 @@ pub fn text(status: &Standing, style: Style) -> String {
     let changed = match status.changed.len() {
         _ if status.targets.is_empty() => "nothing built from them yet".to_owned(),
         0 => "none changed since the last build".to_owned(),
-        number => style.yellow(&format!("{} changed since the last build", count(number as u64))),
+        number => style.yellow(&format!("{} changed since the last build", format_count(number as u64))),
     };
-    line("sources", format!("{} files, {changed}", count(status.files as u64)));
+    line("sources", format!("{} files, {changed}", format_count(status.files as u64)));
     let changed = if status.targets.is_empty() {
         &[]
     } else {
@@ -60,7 +60,7 @@ pub fn text(status: &Standing, style: Style) -> String {
         if status.targets.is_empty() {
             "none yet; build some: cortex build '//...'".to_owned()
         } else {
-            format!("{} nodes", count(status.nodes as u64))
+            format!("{} nodes", format_count(status.nodes as u64))
         },
     );
     if !status.targets.is_empty() {
@@ -91,8 +91,8 @@ fn outlook_line(status: &Standing, style: Style) -> String {
     let outlook = super::summary::outlook(&status.outlook, "--json", style);
     let numbers = format!(
         "{} to run, {} more may run{}",
-        count(status.outlook.will_run.len() as u64),
-        count(status.outlook.may_run as u64),
+        format_count(status.outlook.will_run.len() as u64),
+        format_count(status.outlook.may_run as u64),
         outlook.replace('\n', "\n            ")
     );
     format!("  {} {numbers}\n", style.dim("to build "))
@@ -114,7 +114,7 @@ fn summaries_and_service(status: &Standing, style: Style) -> String {
         let states: Vec<String> = states
             .iter()
             .filter(|(_, number)| *number > 0)
-            .map(|(name, number)| format!("{} {name}", count(*number as u64)))
+            .map(|(name, number)| format!("{} {name}", format_count(*number as u64)))
             .collect();
         text.push_str(&format!("  {} {}\n", style.dim("summaries"), states.join(", ")));
     }
@@ -152,16 +152,16 @@ fn target_table(status: &Standing, style: Style) -> String {
     ));
     table.push('\n');
     for (name, counts) in &status.targets {
-        let stale = format!("{:>9}", count(counts.stale as u64));
+        let stale = format!("{:>9}", format_count(counts.stale as u64));
         let stale = if counts.stale > 0 { style.yellow(&stale) } else { stale };
         table.push_str(&format!(
             "    {name:<width$} {:>9} {stale} {:>9} {:>9}",
-            count(counts.current as u64),
-            count(counts.maybe_stale as u64),
-            count(counts.none as u64)
+            format_count(counts.current as u64),
+            format_count(counts.maybe_stale as u64),
+            format_count(counts.none as u64)
         ));
         if failed {
-            let number = format!(" {:>9}", count(counts.pending as u64));
+            let number = format!(" {:>9}", format_count(counts.pending as u64));
             table.push_str(&if counts.pending > 0 { style.red(&number) } else { number });
         }
         table.push('\n');

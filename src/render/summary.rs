@@ -1,7 +1,7 @@
 //! The last line of a build, and its JSON form.
 
 use super::money::spent;
-use super::{Style, count, diagnostic, duration, printable};
+use super::{Style, diagnostic, duration, format_count, printable};
 use engine::build::outlook::{Gate, Outlook};
 use engine::build::request::Report;
 use engine::build::{Priced, Tally};
@@ -29,12 +29,12 @@ fn next_steps(tally: &Tally, style: Style) -> String {
 }
 
 /// `12 targets: 3 ran, 9 up to date, 2 files written (0.1 s)`.
-pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style: Style) -> String {
+pub fn format_summary(report: &Report, targets: u64, dry_run: bool, took: Duration, style: Style) -> String {
     let tally = &report.tally;
     let mut parts = Vec::new();
     let mut part = |number: usize, what: &str| {
         if number > 0 {
-            parts.push(format!("{} {what}", count(number as u64)));
+            parts.push(format!("{} {what}", format_count(number as u64)));
         }
     };
     if dry_run {
@@ -57,7 +57,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         if parts.is_empty() {
             parts.push("0 made".to_owned());
         }
-        parts.push(format!("{} left", count(report.left as u64)));
+        parts.push(format!("{} left", format_count(report.left as u64)));
     } else if !report.plans.is_empty() {
         let number = |certain: bool| {
             report
@@ -66,16 +66,16 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
                 .filter(|priced| priced.certain == certain && asks(priced))
                 .count() as u64
         };
-        parts.push(format!("{} to ask a model for", count(number(true))));
+        parts.push(format!("{} to ask a model for", format_count(number(true))));
         if number(false) > 0 {
-            parts.push(format!("{} more depend on what it says", count(number(false))));
+            parts.push(format!("{} more depend on what it says", format_count(number(false))));
         }
     } else if parts.is_empty() {
         parts.push("all up to date".to_owned());
     }
     let noun = if targets == 1 { "target" } else { "targets" };
     let known = if report.unknown.is_empty() { "" } else { " known so far" };
-    let head = format!("{} {noun}{known}{}:", count(targets), in_all(tally, targets));
+    let head = format!("{} {noun}{known}{}:", format_count(targets), in_all(tally, targets));
     let head = if !report.failures.is_empty() || report.cancelled {
         style.red(&head)
     } else {
@@ -109,7 +109,7 @@ fn in_all(tally: &Tally, targets: u64) -> String {
     let unmade = tally.deferred + tally.awaited + tally.limited + tally.failed + tally.skipped;
     let all = (tally.ran + tally.cached + unmade) as u64;
     match unmade > 0 && all > targets {
-        true => format!(" asked for, {} in all", count(all)),
+        true => format!(" asked for, {} in all", format_count(all)),
         false => String::new(),
     }
 }
@@ -117,8 +117,8 @@ fn in_all(tally: &Tally, targets: u64) -> String {
 /// ` (2 in a strict sandbox, 1 without a sandbox)`: sandbox levels of the programs that ran.
 fn confined(levels: &BTreeMap<String, usize>) -> String {
     let of = |(level, number): (&String, &usize)| match level.as_str() {
-        "none" => format!("{} without a sandbox", count(*number as u64)),
-        level => format!("{} in a {level} sandbox", count(*number as u64)),
+        "none" => format!("{} without a sandbox", format_count(*number as u64)),
+        level => format!("{} in a {level} sandbox", format_count(*number as u64)),
     };
     match levels.is_empty() {
         true => String::new(),
@@ -132,7 +132,7 @@ pub fn standing(report: &Report, style: Style) -> Option<String> {
     let (text, them) = match number {
         0 => return None,
         1 => ("1 warning stands".to_owned(), "it"),
-        _ => (format!("{} warnings stand", count(number)), "them"),
+        _ => (format!("{} warnings stand", format_count(number)), "them"),
     };
     Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
 }
@@ -153,7 +153,7 @@ pub fn outlook(outlook: &Outlook, names_all: &str, style: Style) -> String {
             "",
             &style.dim(&format!(
                 "… {} in all, {names_all} names them",
-                count(outlook.will_run.len() as u64)
+                format_count(outlook.will_run.len() as u64)
             )),
         );
     }
@@ -165,7 +165,7 @@ pub fn outlook(outlook: &Outlook, names_all: &str, style: Style) -> String {
         let all = if gate.behind == outlook.may_run {
             "all others".to_owned()
         } else {
-            format!("{} of the others", count(gate.behind as u64))
+            format!("{} of the others", format_count(gate.behind as u64))
         };
         line("may run", &format!("{all}, only if {}", self::gate(gate, style)));
     }
@@ -177,7 +177,7 @@ pub fn gate(gate: &Gate, style: Style) -> String {
     let first = style.cyan(&printable(gate.labels.first().map_or("", |label| label)));
     let who = match gate.labels.len() {
         0 | 1 => format!("the output of {first} changes"),
-        number => format!("the output of {first}, or of another of {}, changes", count(number as u64)),
+        number => format!("the output of {first}, or of another of {}, changes", format_count(number as u64)),
     };
     let before = match gate.remade {
         0 => String::new(),
@@ -215,13 +215,13 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
         } else {
             "answers stand and cost"
         };
-        line("cached", &format!("{} {one} nothing", count(standing as u64)));
+        line("cached", &format!("{} {one} nothing", format_count(standing as u64)));
     }
     let pending = plans.iter().filter(|priced| priced.plan.mode == "pending").count() as u64;
     if pending > 0 {
         line(
             "pending",
-            &format!("{} handed over in a batch: nothing more is paid", count(pending)),
+            &format!("{} handed over in a batch: nothing more is paid", format_count(pending)),
         );
     }
     if plans.iter().all(|priced| priced.plan.cost.calls == 0) {
@@ -241,7 +241,7 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
         }
         let of = |mode: &str, one: &str, many: &str| {
             let number = modes.get(mode).copied()?;
-            Some(format!("{} {}", count(number as u64), if number == 1 { one } else { many }))
+            Some(format!("{} {}", format_count(number as u64), if number == 1 { one } else { many }))
         };
         let kinds = [
             of("full", "new answer", "new answers"),
@@ -348,7 +348,7 @@ mod tests {
                 tally,
                 ..Report::default()
             };
-            text(&report, targets, false, Duration::ZERO, Style::plain())
+            format_summary(&report, targets, false, Duration::ZERO, Style::plain())
         };
         let blocked = Tally {
             ran: 6,

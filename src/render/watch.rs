@@ -1,6 +1,6 @@
 //! Output of `cortex watch`: one line per batch for people, JSON lines for machines.
 
-use super::{count, duration, printable};
+use super::{duration, format_count, printable};
 use crate::context::Context;
 use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
@@ -13,7 +13,7 @@ use workbench::watch::{Became, Edited, Moved, Reached};
 const SHOWN: usize = 8;
 
 /// Formats one JSON line.
-pub fn line(value: &Value, event: &str) -> String {
+pub fn json_line(value: &Value, event: &str) -> String {
     let mut line = json!({"event": event});
     if let (Some(line), Some(value)) = (line.as_object_mut(), value.as_object()) {
         line.extend(value.clone());
@@ -24,10 +24,10 @@ pub fn line(value: &Value, event: &str) -> String {
 /// Formats the start of the watch.
 pub fn begun(context: &Context, directories: usize) -> String {
     if context.json() {
-        return line(&json!({"directories": directories}), "watching");
+        return json_line(&json!({"directories": directories}), "watching");
     }
     let noun = if directories == 1 { "folder" } else { "folders" };
-    let text = format!("watching {} {noun}; Ctrl-C ends it", count(directories as u64));
+    let text = format!("watching {} {noun}; Ctrl-C ends it", format_count(directories as u64));
     context.out.dim(&text) + "\n"
 }
 
@@ -46,7 +46,7 @@ pub struct Edits {
 pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.json() {
-        return line(
+        return json_line(
             &json!({"files": files, "members": members, "types": types, "stale": stale, "summaries": summaries, "checkout": head}),
             "moved",
         );
@@ -67,9 +67,9 @@ pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: 
         let parts = [Became::Edited, Became::Added, Became::Removed, Became::Back, Became::Built]
             .into_iter()
             .filter(|change| number(*change) > 0)
-            .map(|change| format!("{} {}", count(number(change)), word(change)));
+            .map(|change| format!("{} {}", format_count(number(change)), word(change)));
         let what = if head { "checked out" } else { "moved" };
-        let head = context.out.bold(&format!("{} files {what}:", count(files.len() as u64)));
+        let head = context.out.bold(&format!("{} files {what}:", format_count(files.len() as u64)));
         text += &format!("{head} {}\n", parts.collect::<Vec<_>>().join(", "));
     } else {
         for file in files {
@@ -79,7 +79,7 @@ pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: 
     if !members.is_empty() {
         let mut shown: Vec<String> = members.iter().take(SHOWN).map(|member| printable(member).to_string()).collect();
         if members.len() > SHOWN {
-            shown.push(format!("{} more", count((members.len() - SHOWN) as u64)));
+            shown.push(format!("{} more", format_count((members.len() - SHOWN) as u64)));
         }
         text += &format!("  {}\n", shown.join(", "));
     }
@@ -88,12 +88,12 @@ pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: 
         text += &format!("  {}: {}\n", printable(&one.name), kinds(one));
     }
     if types.len() > SHOWN {
-        text += &format!("  … {} types in all\n", count(types.len() as u64));
+        text += &format!("  … {} types in all\n", format_count(types.len() as u64));
     }
     let noun = if stale == 1 { "target" } else { "targets" };
-    let mut stale = format!("{} {noun} may be out of date", count(stale as u64));
+    let mut stale = format!("{} {noun} may be out of date", format_count(stale as u64));
     if summaries.stale + summaries.maybe_stale > 0 {
-        let (certain, maybe) = (count(summaries.stale as u64), count(summaries.maybe_stale as u64));
+        let (certain, maybe) = (format_count(summaries.stale as u64), format_count(summaries.maybe_stale as u64));
         stale += &format!("; summaries: {certain} stale, {maybe} maybe stale");
     }
     text + &format!("  {}\n", context.out.dim(&stale))
@@ -114,9 +114,9 @@ pub fn ahead(context: &Context, ahead: &Ahead) -> String {
     let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if context.json() {
-        return line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
+        return json_line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
     }
-    let text = format!("built ahead: {} ran ({})", count(ran as u64), duration(took));
+    let text = format!("built ahead: {} ran ({})", format_count(ran as u64), duration(took));
     context.out.dim(&text) + "\n"
 }
 

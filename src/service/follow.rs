@@ -59,7 +59,7 @@ impl Peer {
                 if let Some(token) = token {
                     self.streams.lock().1.remove(&token);
                 }
-                message::answer(id, Value::Null)
+                message::answer_message(id, Value::Null)
             }
             "$/enumerator/next" => {
                 let Some(token) = token else { return unknown() };
@@ -75,7 +75,7 @@ impl Peer {
                         } else if let Some(known) = all.1.get_mut(&token) {
                             *known = place;
                         }
-                        message::answer(id, json!({"values": values, "finished": finished}))
+                        message::answer_message(id, json!({"values": values, "finished": finished}))
                     }
                 }
             }
@@ -99,10 +99,10 @@ impl Peer {
     async fn enumerate(&self, id: &Value, place: Place, cancel: &Cancel) -> Value {
         match self.news(place, false, cancel).await {
             Err(failed) => failed.to(id),
-            Ok((_, values, true)) => message::answer(id, json!({"values": values, "finished": true})),
+            Ok((_, values, true)) => message::answer_message(id, json!({"values": values, "finished": true})),
             Ok((place, values, false)) => {
                 let token = self.streams.open_stream(place);
-                message::answer(id, json!({"token": token, "values": values, "finished": false}))
+                message::answer_message(id, json!({"token": token, "values": values, "finished": false}))
             }
         }
     }
@@ -113,11 +113,11 @@ impl Peer {
                 Err(failed) => return failed.to(id),
                 Ok((next, values, finished)) => {
                     if !values.is_empty() {
-                        self.send(message::notification("$/progress", json!({"token": token, "value": values})))
+                        self.queue_message(message::notification("$/progress", json!({"token": token, "value": values})))
                             .await;
                     }
                     if finished {
-                        return message::answer(id, json!({"values": [], "finished": true}));
+                        return message::answer_message(id, json!({"values": [], "finished": true}));
                     }
                     place = next;
                 }
@@ -127,7 +127,8 @@ impl Peer {
 
     /// Returns the new events, the client's next position, and whether the operation finished. With `waits`, waits for an event.
     async fn news(&self, place: Place, waits: bool, cancel: &Cancel) -> Result<(Place, Vec<Value>, bool), Stopped> {
-        let entry = methods::find("operation").ok_or_else(|| Stopped(Box::new(|id| message::error(id, code::METHOD, "no operations"))))?;
+        let entry =
+            methods::find_method("operation").ok_or_else(|| Stopped(Box::new(|id| message::error(id, code::METHOD, "no operations"))))?;
         loop {
             let arguments = json!({"opId": place.op_id, "since": place.seen});
             let (host, stop) = (self.shared.host.clone(), cancel.clone());

@@ -135,12 +135,12 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// When the stream breaks.
     pub async fn next(&mut self) -> io::Result<Frame> {
         match self.framing() {
-            Framing::Lines => self.line().await,
+            Framing::Lines => self.read_json_line().await,
             Framing::Headers => self.behind_header().await,
         }
     }
 
-    async fn line(&mut self) -> io::Result<Frame> {
+    async fn read_json_line(&mut self) -> io::Result<Frame> {
         let mut line = Vec::new();
         loop {
             let bytes = self.from.fill_buf().await?;
@@ -187,7 +187,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 let Some(length) = length else {
                     return Ok(Frame::Garbage("the header names no Content-Length"));
                 };
-                return self.body(length).await;
+                return self.read_frame_body(length).await;
             }
             let line = std::str::from_utf8(line).unwrap_or_default();
             let Some((name, value)) = line.split_once(':') else {
@@ -203,7 +203,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Ok(Frame::Garbage("the header has too many lines"))
     }
 
-    async fn body(&mut self, length: usize) -> io::Result<Frame> {
+    async fn read_frame_body(&mut self, length: usize) -> io::Result<Frame> {
         let mut body = Vec::new();
         if length > self.longest {
             // Reported at once; the next read skips the rest.

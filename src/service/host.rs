@@ -13,7 +13,7 @@ use crate::desk::{Desk, Serving};
 use crate::exit::Code;
 use crate::methods::symbols::Names;
 use crate::methods::touch::touch;
-use crate::methods::{Answered, Effect, Entry, METHODS, find};
+use crate::methods::{Answered, Effect, Entry, METHODS, find_method};
 use crate::render::diagnostic;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::graph_memory::GraphMemory;
@@ -213,7 +213,7 @@ impl Host {
         let start = Instant::now();
         let question = self.question(entry, &arguments);
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
-            self.meter.count(entry.name, start.elapsed(), false, true);
+            self.meter.count_call(entry.name, start.elapsed(), false, true);
             let answer = Value::clone(&answer);
             touch(self.root.as_deref(), entry, &answer);
             return Outcome {
@@ -232,7 +232,7 @@ impl Host {
                 .telling(tell.clone(), hear.clone())
                 .in_room(room);
             let call = (entry, arguments.clone(), question.clone());
-            let answering = AssertUnwindSafe(|| self.answer(call, &context, (cancel, patience)));
+            let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.locks_held().into_iter().filter(|hold| hold.filed().is_some()).collect();
             context.close();
@@ -242,7 +242,7 @@ impl Host {
             if has_changed && tries > 0 && !cancel.is_cancelled() {
                 continue;
             }
-            self.meter.count(entry.name, start.elapsed(), result.is_err(), false);
+            self.meter.count_call(entry.name, start.elapsed(), result.is_err(), false);
             self.collect(filed);
             return Outcome { result, said: diagnostics };
         }
@@ -261,7 +261,7 @@ impl Host {
         Some(question)
     }
 
-    fn answer(
+    fn answer_method(
         self: &Arc<Self>,
         (entry, arguments, question): (&'static Entry, Value, Option<String>),
         context: &Context,
@@ -513,7 +513,7 @@ impl Serving for Seat<'_> {
 
     fn later(&self, method: &'static str, arguments: Value) {
         let host = self.host.clone();
-        if let Some(entry) = find(method) {
+        if let Some(entry) = find_method(method) {
             // If the thread cannot start, the operation stays at its beginning and shows that.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
                 host.call_with(entry, arguments, &Cancel::default(), Asker::with_patience(Patience::Long));

@@ -59,7 +59,7 @@ pub type Malformed = (Value, i32, String);
 ///
 /// # Errors
 /// When the bytes are not a message.
-pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
+pub fn parse_message(bytes: &[u8]) -> Result<Message, Malformed> {
     #[derive(Deserialize)]
     struct Raw {
         jsonrpc: Option<Value>,
@@ -145,7 +145,7 @@ fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> 
 }
 
 /// Builds the message of an answer.
-pub fn answer(id: &Value, result: Value) -> Value {
+pub fn answer_message(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
@@ -198,12 +198,14 @@ mod tests {
     use super::*;
 
     fn refusal_of_message(text: &str) -> (Value, i32) {
-        parse(text.as_bytes()).map_err(|(id, code, _)| (id, code)).expect_err("no message")
+        parse_message(text.as_bytes())
+            .map_err(|(id, code, _)| (id, code))
+            .expect_err("no message")
     }
 
     #[test]
     fn messages() {
-        let request = parse(br#"{"jsonrpc":"2.0","id":7,"method":"Status"}"#).expect("a request");
+        let request = parse_message(br#"{"jsonrpc":"2.0","id":7,"method":"Status"}"#).expect("a request");
         assert_eq!(
             request,
             Message::Request {
@@ -212,9 +214,9 @@ mod tests {
                 params: Value::Null
             }
         );
-        let nameless = parse(br#"{"jsonrpc":"2.0","id":null,"method":"Status"}"#).expect("a request");
+        let nameless = parse_message(br#"{"jsonrpc":"2.0","id":null,"method":"Status"}"#).expect("a request");
         assert!(matches!(nameless, Message::Request { id: Value::Null, .. }), "{nameless:?}");
-        let said = parse(br#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#).expect("a notification");
+        let said = parse_message(br#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#).expect("a notification");
         assert_eq!(
             said,
             Message::Notification {
@@ -223,11 +225,11 @@ mod tests {
             }
         );
         assert_eq!(
-            parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#).expect("an answer"),
+            parse_message(br#"{"jsonrpc":"2.0","id":1,"result":null}"#).expect("an answer"),
             Message::Answer
         );
         assert_eq!(
-            parse(br#"{"jsonrpc":"2.0","id":1,"result":[]}"#).expect("an answer"),
+            parse_message(br#"{"jsonrpc":"2.0","id":1,"result":[]}"#).expect("an answer"),
             Message::Answer
         );
     }

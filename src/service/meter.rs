@@ -43,7 +43,7 @@ pub struct Meter(Mutex<BTreeMap<&'static str, Calls>>);
 
 impl Meter {
     /// Counts a finished call.
-    pub fn count(&self, method: &'static str, took: Duration, failed: bool, warm: bool) {
+    pub fn count_call(&self, method: &'static str, took: Duration, failed: bool, warm: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let calls = all.entry(method).or_default();
         match calls.last.len() {
@@ -85,13 +85,13 @@ mod tests {
     fn percentiles_of_the_last_calls() {
         let meter = Meter::default();
         for ms in 1..=100 {
-            meter.count("resolve", Duration::from_millis(ms), ms == 1, ms > 50);
+            meter.count_call("resolve", Duration::from_millis(ms), ms == 1, ms > 50);
         }
         let figures = &meter.figures()["resolve"];
         assert_eq!((figures.calls, figures.failed, figures.warm), (100, 1, 50));
         assert_eq!((figures.p50_ms, figures.p95_ms), (50.0, 95.0));
         for _ in 0..WINDOW {
-            meter.count("resolve", Duration::from_millis(7), false, false);
+            meter.count_call("resolve", Duration::from_millis(7), false, false);
         }
         assert_eq!(meter.figures()["resolve"].p95_ms, 7.0);
     }

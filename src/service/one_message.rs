@@ -18,7 +18,7 @@ impl Drop for CancelOnDrop {
 impl Shared {
     /// Answers a message; `None` for a notification.
     pub async fn answer_message(&self, bytes: &[u8]) -> Option<Value> {
-        let (id, method, params) = match message::parse(bytes) {
+        let (id, method, params) = match message::parse_message(bytes) {
             Ok(Message::Request { id, method, params }) => (id, method, params),
             Ok(Message::Notification { .. } | Message::Answer) => return None,
             Err((id, code, why)) => return Some(message::error(&id, code, &why)),

@@ -56,14 +56,14 @@ impl Outbox {
     /// Sends a message once the queue has room. Drops it if the client is gone.
     pub async fn send_when_there_is_room(&self, message: Value) {
         if let Some(ready) = self.ready(message).await {
-            ready.send();
+            ready.send_ready();
         }
     }
 }
 
 impl Ready {
     /// Sends the message.
-    pub fn send(self) {
+    pub fn send_ready(self) {
         // As in `Outbox::send_when_there_is_room`.
         let _ = self.to.send(self.message);
     }

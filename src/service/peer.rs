@@ -73,7 +73,7 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
         }
     };
     let first_message = match tokio::time::timeout(HEARING, first).await {
-        Ok(Ok(Frame::Message(bytes))) => message::parse(&bytes).ok(),
+        Ok(Ok(Frame::Message(bytes))) => message::parse_message(&bytes).ok(),
         _ => None,
     };
     let (id, method) = match first_message {
@@ -101,7 +101,7 @@ impl Shared {
             "cortex.about" => self.about(),
             _ => return None,
         };
-        Some(message::answer(id, answer))
+        Some(message::answer_message(id, answer))
     }
 
     fn about(&self) -> Value {
@@ -182,17 +182,17 @@ impl Peer {
         }
     }
 
-    pub(super) async fn send(&self, message: Value) {
+    pub(super) async fn queue_message(&self, message: Value) {
         self.out.send_when_there_is_room(message).await;
     }
 
     async fn refuse(&self, code: i32, why: &str) {
-        self.send(message::error(&Value::Null, code, why)).await;
+        self.queue_message(message::error(&Value::Null, code, why)).await;
     }
 
     async fn receive(&self, bytes: &[u8]) {
-        match message::parse(bytes) {
-            Err((id, code, why)) => self.send(message::error(&id, code, &why)).await,
+        match message::parse_message(bytes) {
+            Err((id, code, why)) => self.queue_message(message::error(&id, code, &why)).await,
             Ok(Message::Answer) => {}
             Ok(Message::Notification { method, params }) => {
                 if method == "$/cancelRequest"
@@ -214,7 +214,7 @@ impl Peer {
                 .await;
         }
         if let Some(answer) = self.shared.answer_about_service(&id, method) {
-            self.send(answer).await;
+            self.queue_message(answer).await;
             if method == STOP {
                 self.shared.stop.notify_one();
             }
@@ -223,7 +223,7 @@ impl Peer {
         if matches!(method, "StreamOp" | "$/enumerator/next" | "$/enumerator/abort") {
             let (peer, method) = (self.clone(), method.to_owned());
             return match self.register_request(&id) {
-                Err(refused) => self.send(refused).await,
+                Err(refused) => self.queue_message(refused).await,
                 Ok(cancel) => {
                     tokio::spawn(async move {
                         let message = peer.follow(&id, &method, params, &cancel).await;
@@ -239,9 +239,9 @@ impl Peer {
         match outcome {
             Ok((call, cancel)) => {
                 let peer = self.clone();
-                tokio::spawn(async move { peer.answer(id, call, cancel).await });
+                tokio::spawn(async move { peer.start_answer(id, call, cancel).await });
             }
-            Err(refused) => self.send(refused).await,
+            Err(refused) => self.queue_message(refused).await,
         }
     }
 
@@ -266,11 +266,11 @@ impl Peer {
         let mut running = self.running();
         running.remove(&id.to_string());
         if let Some(ready) = ready {
-            ready.send();
+            ready.send_ready();
         }
     }
 
-    async fn answer(&self, id: Value, call: MethodCall, cancel: Cancel) {
+    async fn start_answer(&self, id: Value, call: MethodCall, cancel: Cancel) {
         // The permit lasts until the answer is queued: for a client that does not read, no further answer is computed.
         let Ok(_working) = self.working.acquire().await else { return };
         let progress = call.progress.clone().map(|token| tokio::spawn(self.clone().send_progress(token)));
@@ -308,7 +308,7 @@ impl Peer {
         let (peer, runtime) = (self.clone(), tokio::runtime::Handle::current());
         Arc::new(move |words: &str| {
             let message = message::notification(client::SAID, json!({ "words": words }));
-            runtime.block_on(peer.send(message));
+            runtime.block_on(peer.queue_message(message));
         })
     }
 
@@ -336,7 +336,7 @@ impl Peer {
                 && let Some(percent) = percent
             {
                 let value = json!({"token": token, "value": {"kind": "report", "percentage": percent}});
-                self.send(message::notification("$/progress", value)).await;
+                self.queue_message(message::notification("$/progress", value)).await;
             }
             before = percent;
             tokio::time::sleep(TELL_EVERY).await;
@@ -352,7 +352,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
             Ok(answered) => (answered.answer, answered.code, Vec::new()),
             Err(failed) => (Value::Null, failed.code, failed.diagnostics),
         };
-        return message::answer(
+        return message::answer_message(
             id,
             json!({"answer": answer, "code": code as u8, "said": outcome.said, "failed": diagnostics}),
         );
@@ -365,7 +365,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
             if answered.code != Code::Ok {
                 answered.answer["exitCode"] = (answered.code as u8).into();
             }
-            message::answer(id, answered.answer)
+            message::answer_message(id, answered.answer)
         }
         Err(failed) => message::error_message(id, &failed, &outcome.said),
     }
@@ -386,7 +386,7 @@ impl MethodCall {
     pub(super) fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
-            let entry = methods::find(name).ok_or_else(|| unknown_method(name))?;
+            let entry = methods::find_method(name).ok_or_else(|| unknown_method(name))?;
             if params["version"] != super::version() {
                 return Err((code::REQUEST, "the service is of another version".to_owned()));
             }
@@ -397,7 +397,7 @@ impl MethodCall {
                 progress: None,
             });
         }
-        let entry = methods::find(method).ok_or_else(|| unknown_method(method))?;
+        let entry = methods::find_method(method).ok_or_else(|| unknown_method(method))?;
         let mut named = match params {
             Value::Null => Map::new(),
             Value::Object(named) => named,

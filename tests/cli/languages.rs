@@ -57,7 +57,7 @@ fn index() -> Vec<u8> {
         ],
         external_symbols: Vec::new(),
     };
-    index.bytes()
+    index.to_bytes()
 }
 
 #[test]

@@ -110,11 +110,11 @@ fn without_arities(name: &str) -> String {
 
 /// Reads the file of a workspace; empty when there is none or it is invalid.
 pub fn read_aliases(root: &Path) -> Aliases {
-    let bytes = std::fs::read(file(root)).unwrap_or_default();
+    let bytes = std::fs::read(aliases_file(root)).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-fn file(root: &Path) -> PathBuf {
+fn aliases_file(root: &Path) -> PathBuf {
     root.join(FILE)
 }
 
@@ -147,7 +147,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
         return Ok(false);
     }
     write_aliases(root, &after).map_err(|error| WorkbenchError::Path {
-        path: file(root),
+        path: aliases_file(root),
         reason: error.to_string(),
     })?;
     Ok(true)
@@ -468,7 +468,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         std::fs::create_dir_all(folder.path().join(".cortex/out")).expect("folders");
         assert_eq!(read_aliases(folder.path()), Aliases::default());
-        std::fs::write(file(folder.path()), "[1]").expect("file");
+        std::fs::write(aliases_file(folder.path()), "[1]").expect("file");
         assert_eq!(read_aliases(folder.path()), Aliases::default());
         let mut some = Aliases::default();
         some.add_aliases(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));

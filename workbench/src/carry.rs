@@ -21,7 +21,7 @@ use std::path::Path;
 /// When the store cannot be read or written.
 pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, WorkbenchError> {
     let mut said = Vec::new();
-    for (label, record) in corrections::all(&*session.engine.store)? {
+    for (label, record) in corrections::all_corrections(&*session.engine.store)? {
         if record.view != session.engine.view || session.graph.find(&label).is_some() {
             continue;
         }
@@ -60,10 +60,16 @@ fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) ->
         }
     }
     let mut notes = last.record.notes;
-    let names: BTreeSet<&str> = words.keys().map(String::as_str).filter(|name| text.text(name).is_some()).collect();
+    let names: BTreeSet<&str> = words
+        .keys()
+        .map(String::as_str)
+        .filter(|name| text.section_text(name).is_some())
+        .collect();
     notes.insert("mode".to_owned(), "edited".to_owned());
     notes.insert("base".to_owned(), last.filed.output.to_string());
     notes.insert("why".to_owned(), "corrected by hand under its former name".to_owned());
     notes.insert(CORRECTED.to_owned(), names.into_iter().collect::<Vec<_>>().join(","));
-    Ok(session.correct(label, text.write().into_bytes(), notes, words.clone())?.is_some())
+    Ok(session
+        .correct(label, text.summary_file().into_bytes(), notes, words.clone())?
+        .is_some())
 }

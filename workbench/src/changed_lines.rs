@@ -16,11 +16,11 @@ pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Opti
     let (commit, files) = git::changed(root, sources)?;
     let mut found = ChangedLines::new();
     for file in files.into_iter().filter(|file| sources.binary_search(file).is_ok()) {
-        let Some(now) = world.read_at_most(&file, LARGEST).ok().and_then(|bytes| text(&bytes)) else {
+        let Some(now) = world.read_at_most(&file, LARGEST).ok().and_then(|bytes| decode_lf(&bytes)) else {
             continue;
         };
         let before = git::file_at(root, &commit, &file)
-            .and_then(|bytes| text(&bytes))
+            .and_then(|bytes| decode_lf(&bytes))
             .unwrap_or_default();
         let lines = between(&before, &now);
         if !lines.is_empty() {
@@ -31,7 +31,7 @@ pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Opti
 }
 
 /// Decodes a text with LF line ends, however git converts them in checkouts.
-fn text(bytes: &[u8]) -> Option<String> {
+fn decode_lf(bytes: &[u8]) -> Option<String> {
     decode(bytes).ok().map(|(text, _)| fit(&text, "\n"))
 }
 

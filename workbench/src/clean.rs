@@ -27,17 +27,17 @@ pub fn clean(root: &Path) -> io::Result<Removed> {
         }
     }
     let mut removed = Removed::default();
-    count(&out, &mut removed)?;
+    count_removed(&out, &mut removed)?;
     std::fs::remove_dir_all(&out)?;
     Ok(removed)
 }
 
-fn count(folder: &Path, removed: &mut Removed) -> io::Result<()> {
+fn count_removed(folder: &Path, removed: &mut Removed) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let found = entry.metadata()?;
         if found.is_dir() {
-            count(&entry.path(), removed)?;
+            count_removed(&entry.path(), removed)?;
         } else {
             removed.files += 1;
             removed.bytes += found.len();

@@ -100,14 +100,14 @@ fn is_of_tests(folder: &str) -> bool {
 
 /// Returns the source set of the C# files that the ruleset sees.
 pub(crate) fn csharp_sources() -> SetDef {
-    set("csharp", &["**/*.cs"])
+    source_set("csharp", &["**/*.cs"])
 }
 
 fn project_sources() -> SetDef {
-    set("projects", &["**/*.csproj"])
+    source_set("projects", &["**/*.csproj"])
 }
 
-fn set(name: &str, include: &[&str]) -> SetDef {
+fn source_set(name: &str, include: &[&str]) -> SetDef {
     SetDef {
         name: name.to_owned(),
         include: include.iter().map(|&glob| glob.to_owned()).collect(),

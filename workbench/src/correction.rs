@@ -66,12 +66,12 @@ impl Sections {
     }
 
     /// Returns the text of a section.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub fn section_text(&self, name: &str) -> Option<&str> {
         self.list.iter().find(|(found, _)| found == name).map(|(_, text)| text.as_str())
     }
 
     /// Returns the summary as a file.
-    pub fn write(&self) -> String {
+    pub fn summary_file(&self) -> String {
         let mut text = format!("{}\n", self.head.trim_end());
         for (name, body) in &self.list {
             text.push_str(&format!("\n{name}:\n{body}\n"));
@@ -82,7 +82,7 @@ impl Sections {
     /// Returns the texts of these sections.
     pub fn words_of_sections<'n>(&self, names: impl Iterator<Item = &'n str>) -> Words {
         names
-            .filter_map(|name| Some((name.to_owned(), self.text(name)?.to_owned())))
+            .filter_map(|name| Some((name.to_owned(), self.section_text(name)?.to_owned())))
             .collect()
     }
 }
@@ -117,7 +117,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
     }
     let (had, has) = (Sections::read(old), Sections::read(new));
     let lacks = |these: &Sections, those: &Sections| -> Vec<String> {
-        let names = these.list.iter().filter(|(name, _)| those.text(name).is_none());
+        let names = these.list.iter().filter(|(name, _)| those.section_text(name).is_none());
         names.map(|(name, _)| name.clone()).collect()
     };
     let (missing, unknown) = (lacks(&had, &has), lacks(&has, &had));
@@ -142,7 +142,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
     let list = had
         .list
         .iter()
-        .filter_map(|(name, _)| Some((name.clone(), has.text(name)?.to_owned())));
+        .filter_map(|(name, _)| Some((name.clone(), has.section_text(name)?.to_owned())));
     Ok(Sections {
         list: list.collect(),
         head: had.head.clone(),
@@ -153,7 +153,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
 pub fn notes(old: &str, new: &Sections, before: &Notes) -> Notes {
     let had = Sections::read(old);
     let mut names: BTreeSet<&str> = corrected(before).collect();
-    let changed = new.list.iter().filter(|(name, text)| had.text(name) != Some(text));
+    let changed = new.list.iter().filter(|(name, text)| had.section_text(name) != Some(text));
     names.extend(changed.map(|(name, _)| name.as_str()));
     let mut notes = before.clone();
     notes.insert("mode".to_owned(), "edited".to_owned());
@@ -181,7 +181,7 @@ mod tests {
         let new = composed(OLD, &OLD.replace("Does it.", "Does it well.")).expect("a correction");
         let first = notes(OLD, &new, &Notes::new());
         assert_eq!(first[CORRECTED], "ROLE");
-        let old = new.write();
+        let old = new.summary_file();
         assert_eq!(old, OLD.replace("Does it.", "Does it well."));
         let newer = composed(&old, &old.replace("None.", "Many: see\nmore.")).expect("a correction");
         let second = notes(&old, &newer, &first);
@@ -196,11 +196,11 @@ mod tests {
         for head in ["", "# Semantic: B T_2\nImplHash: y\n", "nonsense\n"] {
             let text = format!("{head}ROLE:\n- Mine.\n\n\nEDGE_CASES:\r\nNone.\n\n");
             let new = composed(OLD, &text).expect("a correction");
-            assert_eq!(new.write(), OLD.replace("Does it.", "Mine."), "{head}");
+            assert_eq!(new.summary_file(), OLD.replace("Does it.", "Mine."), "{head}");
         }
         // Sections in another order return to their places.
         let text = "EDGE_CASES:\nNone.\nROLE:\n- Does it.";
-        assert_eq!(composed(OLD, text).expect("the same").write(), OLD);
+        assert_eq!(composed(OLD, text).expect("the same").summary_file(), OLD);
     }
 
     #[test]

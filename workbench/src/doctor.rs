@@ -251,7 +251,7 @@ fn last_name(name: &str) -> &str {
 }
 
 /// Reports the share of names that resolve.
-pub fn names(bound: &Bound) -> Finding {
+pub fn report_unresolved(bound: &Bound) -> Finding {
     let all = bound.workspace + bound.outside + bound.unknown;
     let share = (bound.workspace + bound.outside) as f64 * 100.0 / all.max(1) as f64;
     let hidden: usize = bound.hidden.values().sum();
@@ -417,12 +417,16 @@ mod tests {
         let hidden = found("");
         assert_eq!((hidden.workspace, hidden.unknown), (1, 2), "{hidden:?}");
         assert_eq!(hidden.hidden, BTreeMap::from([(("B".to_owned(), "A".to_owned()), 1)]));
-        let row = names(&hidden);
+        let row = report_unresolved(&hidden);
         assert_eq!(
             (row.level, row.cases[0].as_str()),
             (Level::Problem, "B names 1 of A, which it does not reference")
         );
         let seen = found("<ProjectReference Include=\"../A/A.csproj\" />");
-        assert_eq!((seen.workspace, seen.unknown, names(&seen).level), (2, 1, Level::Good), "{seen:?}");
+        assert_eq!(
+            (seen.workspace, seen.unknown, report_unresolved(&seen).level),
+            (2, 1, Level::Good),
+            "{seen:?}"
+        );
     }
 }

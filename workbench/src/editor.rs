@@ -34,14 +34,14 @@ pub enum EditError {
 /// # Errors
 /// When it cannot be read or is not UTF-8.
 pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
-    text(read_bytes(file, most)?, file)
+    decode_document(read_bytes(file, most)?, file)
 }
 
 /// Converts the bytes of a file to a text with LF line ends.
 ///
 /// # Errors
 /// When they are not UTF-8.
-pub fn text(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
+pub fn decode_document(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
     exact(bytes, file).map(|text| text.replace("\r\n", "\n"))
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn find(session: &mut Session) -> Result<Option<String>, EngineError> {
+pub fn find_example(session: &mut Session) -> Result<Option<String>, EngineError> {
     let mut tables = Vec::new();
     for label in ["//index:graph", "//index:types"] {
         let Some(last) = session.last(label)? else { return Ok(None) };

@@ -43,11 +43,11 @@ impl Generating {
         }
     }
 
-    fn write(&self, noted: &mut Noted) {
+    fn write_progress(&self, noted: &mut Noted) {
         let process = std::process::id();
         let own = noted.labels.iter().map(|label| (process, self.number, label.clone()));
         // Builds that wait for a model run beside each other. A concurrent write may lose a line; that only affects displays.
-        let others = lines(&self.root)
+        let others = lines_of_running_builds(&self.root)
             .into_iter()
             .filter(|line| (line.0, line.1) != (process, self.number));
         let lines: Vec<String> = others
@@ -78,7 +78,7 @@ impl Observer for Generating {
         };
         let is_due = !starts || noted.at.is_none_or(|at| at.elapsed() >= PAUSE);
         if is_changed && is_due {
-            self.write(&mut noted);
+            self.write_progress(&mut noted);
         }
     }
 }
@@ -88,13 +88,13 @@ impl Drop for Generating {
         let mut noted = std::mem::take(self.noted.get_mut().unwrap_or_else(PoisonError::into_inner));
         if noted.at.is_some() {
             noted.labels.clear();
-            self.write(&mut noted);
+            self.write_progress(&mut noted);
         }
     }
 }
 
 /// Returns the lines of builds that still run, without those of killed builds.
-fn lines(root: &Path) -> Vec<(u32, u32, String)> {
+fn lines_of_running_builds(root: &Path) -> Vec<(u32, u32, String)> {
     let note = checkout::read(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
     let line = |line: &str| {
         let (process, rest) = line.split_once(' ')?;
@@ -107,7 +107,7 @@ fn lines(root: &Path) -> Vec<(u32, u32, String)> {
 
 /// Returns the labels that running builds of this checkout ask models for.
 pub fn labels(root: &Path) -> BTreeSet<String> {
-    lines(root).into_iter().map(|(.., label)| label).collect()
+    lines_of_running_builds(root).into_iter().map(|(.., label)| label).collect()
 }
 
 #[cfg(test)]

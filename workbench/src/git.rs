@@ -52,7 +52,7 @@ pub fn revision(root: &Path) -> Option<Revision> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
     let dirty = read_git_file(&checkout.own.join("index"), LARGEST)
-        .and_then(|index| Index::parse(&index, commit.len() / 2))
+        .and_then(|index| Index::from_bytes(&index, commit.len() / 2))
         .map(|index| index.differs(&checkout.top, root));
     Some(Revision { commit, dirty })
 }
@@ -98,7 +98,7 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
 pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
-    let index = read_git_file(&checkout.own.join("index"), LARGEST).and_then(|index| Index::parse(&index, commit.len() / 2))?;
+    let index = read_git_file(&checkout.own.join("index"), LARGEST).and_then(|index| Index::from_bytes(&index, commit.len() / 2))?;
     let committed = if index.staged {
         tree(&checkout.top, &commit)?
     } else {
@@ -139,7 +139,7 @@ fn read_git_file(path: &Path, largest: u64) -> Option<Vec<u8>> {
     (found.is_file() && found.len() <= largest).then(|| fs::read(path).ok()).flatten()
 }
 
-fn line(path: &Path) -> Option<String> {
+fn first_line(path: &Path) -> Option<String> {
     let text = String::from_utf8(read_git_file(path, LONGEST_REF)?).ok()?;
     Some(text.trim_end().to_owned())
 }
@@ -150,15 +150,15 @@ fn checkout(root: &Path) -> Option<Checkout> {
     let own = if dot_git.is_dir() {
         dot_git
     } else {
-        top.join(line(&dot_git)?.strip_prefix("gitdir: ")?)
+        top.join(first_line(&dot_git)?.strip_prefix("gitdir: ")?)
     };
-    let common = line(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common));
+    let common = first_line(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common));
     let top = top.to_path_buf();
     Some(Checkout { top, own, common })
 }
 
 fn commit(checkout: &Checkout) -> Option<String> {
-    let mut name = line(&checkout.own.join("HEAD"))?;
+    let mut name = first_line(&checkout.own.join("HEAD"))?;
     // A ref may refer to another one; a cycle of refs has no commit.
     for _ in 0..5 {
         let Some(reference) = name.strip_prefix("ref: ") else { break };
@@ -167,7 +167,7 @@ fn commit(checkout: &Checkout) -> Option<String> {
         }
         let loose = [&checkout.own, &checkout.common]
             .into_iter()
-            .find_map(|folder| line(&folder.join(reference)));
+            .find_map(|folder| first_line(&folder.join(reference)));
         name = match loose {
             Some(name) => name,
             None => packed(checkout, reference)?,
@@ -263,7 +263,7 @@ impl<'a> Bytes<'a> {
 
 impl Index {
     /// Parses an index with names of `id` bytes. `None` for unsupported forms, such as a split index.
-    fn parse(bytes: &[u8], id: usize) -> Option<Self> {
+    fn from_bytes(bytes: &[u8], id: usize) -> Option<Self> {
         let body = bytes.len().checked_sub(id)?;
         let mut rest = Bytes(&bytes[..body]);
         if rest.split_bytes(4)? != b"DIRC" {
@@ -433,7 +433,7 @@ mod tests {
             bytes.extend(version.to_be_bytes());
             bytes.extend(count.to_be_bytes());
             bytes.extend(tail);
-            let _ = Index::parse(&bytes, 20);
+            let _ = Index::from_bytes(&bytes, 20);
         }
     }
 }

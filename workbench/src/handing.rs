@@ -80,7 +80,7 @@ pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exp
         let parts: Vec<_> = record.parts.iter().map(|part| store.blob(part)).collect::<Result<_, _>>()?;
         writer.add_result(&key, &record, output.as_deref(), &parts)?;
     }
-    exported.bytes = writer.finish(path)?;
+    exported.bytes = writer.finish_parcel(path)?;
     Ok(exported)
 }
 

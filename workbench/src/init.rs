@@ -67,7 +67,7 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
         .and_then(|name| fitting(&name))
         .unwrap_or_else(|| "workspace".to_owned());
     let code = survey(&root);
-    write_manifest(&root.join(MANIFEST), &text(&name, &code)).map_err(io("written"))?;
+    write_manifest(&root.join(MANIFEST), &manifest_for(&name, &code)).map_err(io("written"))?;
     Ok(Initialised { name, basis, code })
 }
 
@@ -118,7 +118,7 @@ fn fitting(name: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-fn text(name: &str, code: &CodeSurvey) -> String {
+fn manifest_for(name: &str, code: &CodeSurvey) -> String {
     let name = toml_text(name);
     let csharp = code.files > 0;
     let rulesets = if csharp {

@@ -250,7 +250,7 @@ impl Operation {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
+    pub fn write_operation(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
         let below = file_of(&self.op_id);

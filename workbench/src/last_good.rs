@@ -383,7 +383,7 @@ impl Lineage<'_> {
 }
 
 /// Returns the note that a type's present outputs may lack parts of a file that stopped parsing.
-pub fn note(label: &str, files: &[&Place], retry: &str) -> Option<Diagnostic> {
+pub fn note_of_lost_parts(label: &str, files: &[&Place], retry: &str) -> Option<Diagnostic> {
     let first = files.first()?;
     let others = match files.len() {
         1 => String::new(),

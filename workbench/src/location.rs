@@ -28,7 +28,7 @@ impl StoreChoice {
             Self::None => None,
             Self::Folder(folder) => Some(folder.clone()),
             Self::Cache(cache) => {
-                let id = Digest::of(os::names::bytes(&repository(root))).to_string();
+                let id = Digest::of(os::names::name_bytes(&repository(root))).to_string();
                 Some(cache.join("cortex").join("stores").join(&id[..16]))
             }
         }
@@ -44,7 +44,7 @@ pub fn find_root(from: &Path) -> Option<PathBuf> {
 
 /// Returns the view of a checkout: the digest of its root's path, which must be canonical, cut to 64 bits.
 pub fn view(root: &Path) -> ViewId {
-    let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(os::names::bytes(root));
+    let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(os::names::name_bytes(root));
     ViewId(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 

@@ -76,7 +76,7 @@ impl Hold {
     fn compare(&mut self) -> Option<Diagnostic> {
         let noted = checkout::read(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
         let noted = String::from_utf8_lossy(&noted);
-        *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = self.note().is_some_and(|note| note == noted);
+        *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = self.note_text().is_some_and(|note| note == noted);
         let (id, place) = noted.split_once('\n').unwrap_or((&noted, ""));
         // A store that was removed, or set aside, and created again counts as the same store.
         let same = self.disk.id().is_some_and(|own| own == id) || place.trim_end() == self.place.to_string();
@@ -88,7 +88,7 @@ impl Hold {
     }
 
     /// Returns the text of the note: the store's name, and the digest of its path.
-    fn note(&self) -> Option<String> {
+    fn note_text(&self) -> Option<String> {
         self.disk.id().map(|id| format!("{id}\n{}\n", self.place))
     }
 
@@ -100,7 +100,7 @@ impl Hold {
         if *noted || !is_folder(OUT) || !is_folder(".cortex") {
             return;
         }
-        if let Some(note) = self.note() {
+        if let Some(note) = self.note_text() {
             *noted = checkout::write(&self.root, NOTE, note.as_bytes()).is_ok();
         }
     }

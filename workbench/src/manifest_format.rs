@@ -10,7 +10,7 @@ use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, RawString, Table, 
 pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
     table(document.as_table_mut(), 0);
-    let trailing = lines(document.trailing().as_str().unwrap_or_default());
+    let trailing = format_comments(document.trailing().as_str().unwrap_or_default());
     document.set_trailing(trailing.trim_end_matches('\n').to_owned());
     let text = document.to_string();
     let text = text.trim_start_matches('\n').trim_end();
@@ -20,14 +20,14 @@ pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
 /// Formats a table with its contents. The root, at depth 0, has no head; tables below depth 1 belong to the table before.
 fn table(table: &mut Table, depth: usize) {
     if depth > 0 {
-        let before = lines(prefix(table.decor()));
+        let before = format_comments(prefix(table.decor()));
         let gap = if depth > 1 || before.starts_with('\n') { "" } else { "\n" };
         let after = suffix(table.decor()).trim_end().to_owned();
         *table.decor_mut() = Decor::new(format!("{gap}{before}"), after);
     }
     for (mut key, item) in table.iter_mut() {
         if item.is_value() {
-            let before = lines(prefix(key.leaf_decor()));
+            let before = format_comments(prefix(key.leaf_decor()));
             *key.leaf_decor_mut() = Decor::new(before, " ");
         }
         match item {
@@ -82,7 +82,7 @@ fn inline(table: &mut InlineTable) {
 }
 
 /// Formats comments: no trailing spaces, and no two successive blank lines. The last piece, before a key or a head, has no spaces at all.
-fn lines(text: &str) -> String {
+fn format_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut blank = 0;
     let mut rest = text.split('\n').peekable();

@@ -44,7 +44,7 @@ pub enum Unconfigured {
 
 impl Client {
     /// Returns the path of its configuration, below the workspace's root.
-    pub fn file(self) -> &'static str {
+    pub fn config_path(self) -> &'static str {
         match self {
             Self::Claude => ".mcp.json",
             Self::Codex => ".codex/config.toml",
@@ -82,7 +82,7 @@ impl Client {
     }
 
     fn in_json(self, text: &str) -> Result<String, Unconfigured> {
-        let unread = |why: String| Unconfigured::Unread(self.file(), why);
+        let unread = |why: String| Unconfigured::Unread(self.config_path(), why);
         let is_empty = text.trim().is_empty();
         let before = if is_empty { "{}\n" } else { text };
         let options = ParseOptions {
@@ -102,18 +102,18 @@ impl Client {
         };
         match own.to_string().contains("\"mcp\"") {
             true => Ok(text.to_owned()),
-            false => Err(Unconfigured::Taken(self.file())),
+            false => Err(Unconfigured::Taken(self.config_path())),
         }
     }
 
     fn in_toml(self, text: &str) -> Result<String, Unconfigured> {
         let table: Table = text
             .parse()
-            .map_err(|error: toml::de::Error| Unconfigured::Unread(self.file(), error.message().to_owned()))?;
+            .map_err(|error: toml::de::Error| Unconfigured::Unread(self.config_path(), error.message().to_owned()))?;
         let own = table.get("mcp_servers").and_then(|servers| servers.get(NAME));
         match own.map(|own| own.get("args").is_some_and(|args| args.to_string().contains("\"mcp\""))) {
             Some(true) => return Ok(text.to_owned()),
-            Some(false) => return Err(Unconfigured::Taken(self.file())),
+            Some(false) => return Err(Unconfigured::Taken(self.config_path())),
             None => {}
         }
         let entry = format!("[mcp_servers.{NAME}]\ncommand = \"{NAME}\"\nargs = [\"mcp\"]\n");
@@ -121,7 +121,7 @@ impl Client {
         // `mcp_servers = {…}` allows no table beside it.
         match made.parse::<Table>() {
             Ok(_) => Ok(made),
-            Err(error) => Err(Unconfigured::Unread(self.file(), error.message().to_owned())),
+            Err(error) => Err(Unconfigured::Unread(self.config_path(), error.message().to_owned())),
         }
     }
 }

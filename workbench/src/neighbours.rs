@@ -87,7 +87,7 @@ impl<'b> Vectors<'b> {
         for row in &rows {
             mean.iter_mut()
                 .zip(row.bytes)
-                .for_each(|(sum, byte)| *sum += number(*byte) * row.scale);
+                .for_each(|(sum, byte)| *sum += number_of_byte(*byte) * row.scale);
         }
         mean.iter_mut().for_each(|sum| *sum /= rows.len() as f32 + TYPES_OF_PRIOR);
         let mean_square: f32 = mean.iter().map(|number| number * number).sum();
@@ -223,21 +223,24 @@ impl<'b> Vectors<'b> {
     fn centred(&self, row: &Row<'b>) -> Vec<f32> {
         let numbers = row.bytes.iter().zip(&self.mean);
         numbers
-            .map(|(byte, mean)| (number(*byte) * row.scale - mean) * row.centred_scale)
+            .map(|(byte, mean)| (number_of_byte(*byte) * row.scale - mean) * row.centred_scale)
             .collect()
     }
 }
 
-fn number(byte: u8) -> f32 {
+fn number_of_byte(byte: u8) -> f32 {
     f32::from(i8::from_le_bytes([byte]))
 }
 
 fn dot(one: &[u8], other: &[u8]) -> f32 {
-    one.iter().zip(other).map(|(one, other)| number(*one) * number(*other)).sum()
+    one.iter()
+        .zip(other)
+        .map(|(one, other)| number_of_byte(*one) * number_of_byte(*other))
+        .sum()
 }
 
 fn against(bytes: &[u8], direction: &[f32]) -> f32 {
-    bytes.iter().zip(direction).map(|(byte, other)| number(*byte) * other).sum()
+    bytes.iter().zip(direction).map(|(byte, other)| number_of_byte(*byte) * other).sum()
 }
 
 fn cosine(one: &[f32], other: &[f32]) -> f32 {

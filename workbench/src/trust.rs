@@ -40,7 +40,7 @@ pub struct Trusted {
 impl Trusted {
     /// Returns the trusted definitions of the repository that a root belongs to.
     pub fn in_repository(trusting: Trusting, root: &Path) -> Self {
-        let id = Digest::of(os::names::bytes(&repository(root)));
+        let id = Digest::of(os::names::name_bytes(&repository(root)));
         Self {
             trusting,
             list: format!("trusted/{id}"),
@@ -53,20 +53,20 @@ impl Trusted {
         };
         // A list that cannot be read trusts nothing.
         let text = checkout::read(folder, &self.list, MOST).ok().flatten().unwrap_or_default();
-        lines(&text)
+        trusted_lines(&text)
     }
 
     /// Adds definitions to the list, or removes them.
     ///
     /// # Errors
     /// When the list cannot be written.
-    pub fn set(&self, definitions: &[Digest], trusted: bool) -> io::Result<()> {
+    pub fn set_trusted(&self, definitions: &[Digest], trusted: bool) -> io::Result<()> {
         let Trusting::Listed(folder) = &self.trusting else {
             return Err(io::Error::other("there is no place to note it"));
         };
         os::modes::create_folders(folder, 0o700)?;
         checkout::change(folder, &self.list, MOST, |before| {
-            let mut lines = lines(&before.unwrap_or_default());
+            let mut lines = trusted_lines(&before.unwrap_or_default());
             for definition in definitions {
                 match trusted {
                     true => lines.insert(definition.to_string()),
@@ -80,7 +80,7 @@ impl Trusted {
     }
 }
 
-fn lines(text: &[u8]) -> BTreeSet<String> {
+fn trusted_lines(text: &[u8]) -> BTreeSet<String> {
     String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 

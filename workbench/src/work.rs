@@ -205,7 +205,7 @@ pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> 
             }),
             ..note
         };
-        notes.write(&question.id, &note)?;
+        notes.note_question(&question.id, &note)?;
         taken.push(Taken {
             question: question.clone(),
             until,
@@ -245,7 +245,7 @@ pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
     }
     note.answer = Some(given);
     note.lease = None;
-    notes.write(id, &note)?;
+    notes.note_question(id, &note)?;
     Ok(Handed::Noted(note))
 }
 

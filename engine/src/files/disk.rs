@@ -112,7 +112,7 @@ impl world::Sources for DiskSources {
     }
 
     fn set(&self, index: usize) -> Vec<String> {
-        self.tree.set(index)
+        self.tree.set_paths(index)
     }
 
     fn contains(&self, index: usize, path: &str) -> bool {
@@ -163,7 +163,7 @@ impl world::Exports for DiskExports {
     }
 
     fn remove(&self, node: u32) -> Result<(), WorldError> {
-        self.exports.remove(&self.root, node)
+        self.exports.remove_export(&self.root, node)
     }
 
     fn path(&self, node: u32) -> Option<String> {

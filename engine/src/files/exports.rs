@@ -89,7 +89,7 @@ impl KnownExport {
         self.pages.get(&(node / PAGE))?.get(node)
     }
 
-    fn set(&mut self, node: u32, entry: Option<Entry>) {
+    fn set_entry(&mut self, node: u32, entry: Option<Entry>) {
         let page = self
             .pages
             .entry(node / PAGE)
@@ -214,7 +214,7 @@ impl Exports {
                 Look::Fresh(stamp, digest) => {
                     if let Some(entry) = known.get(node).filter(|entry| entry.digest == digest) {
                         let flags = if stamp.settled(now) { SETTLED } else { 0 };
-                        known.set(node, Some(Entry { stamp, flags, ..entry }));
+                        known.set_entry(node, Some(Entry { stamp, flags, ..entry }));
                     }
                 }
                 Look::Different => bad.push(node),
@@ -284,7 +284,7 @@ impl Exports {
             known.get(node)
         };
         if claimed.as_ref().is_some_and(|old| old.name != path) {
-            self.remove(root, node)?;
+            self.remove_export(root, node)?;
         }
         let root = Root::open_root(root)?;
         let old = claimed.filter(|old| old.name == path);
@@ -315,7 +315,7 @@ impl Exports {
             });
         }
         if known.get(node).as_ref() != Some(&entry) {
-            known.set(node, Some(entry));
+            known.set_entry(node, Some(entry));
         }
         Ok(outcome)
     }
@@ -384,14 +384,14 @@ impl Exports {
     ///
     /// # Errors
     /// When the file exists and cannot be removed; it is then still known.
-    pub fn remove(&self, root: &Path, node: u32) -> Result<(), WorldError> {
+    pub fn remove_export(&self, root: &Path, node: u32) -> Result<(), WorldError> {
         let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
         let root = Root::open_root(root)?;
         let (directory, name) = split(&entry.name);
         let removed = self.directory(&root, directory, false).and_then(|folder| folder.remove(name));
         match removed {
             Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::IS_FOLDER | SystemError::LINK) => {
-                lock(&self.known).set(node, None);
+                lock(&self.known).set_entry(node, None);
                 Ok(())
             }
             Err(error) => Err(io_error(&display_path(&entry.name), "removed", error)),

@@ -50,7 +50,9 @@ impl Ignores {
         };
         let mut layers = [None, None, None];
         for ((layer, text), name) in layers.iter_mut().zip(texts).zip([RULE_FILES[0], RULE_FILES[1], EXCLUDE_FILE]) {
-            *layer = text.as_ref().map(|text| parse(text, &format!("{prefix}{name}"), diagnostics));
+            *layer = text
+                .as_ref()
+                .map(|text| parse_ignore_file(text, &format!("{prefix}{name}"), diagnostics));
         }
         Some(Arc::new(Self {
             parent,
@@ -92,7 +94,7 @@ impl Drop for Ignores {
     }
 }
 
-fn parse(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>) -> Gitignore {
+fn parse_ignore_file(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>) -> Gitignore {
     let mut warn = |line: usize, what: String| {
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         diagnostics.push(

@@ -65,7 +65,7 @@ pub(crate) struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// Parses a row; `None` if the lengths do not fit or the version differs.
-    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_LEN)?;
         let (files, rest) = Packed::split(&bytes[HEAD_LEN..])?;
         let subdirs = rest.get(..u32_at(head, HEAD_LEN - 8) as usize)?;
@@ -163,10 +163,10 @@ mod tests {
         #[test]
         fn rows_round_trip(listing in listing()) {
             let bytes = listing.encode();
-            let row = Row::parse(&bytes).unwrap();
+            let row = Row::from_bytes(&bytes).unwrap();
             prop_assert_eq!(row.listing(), listing);
             for cut in 0..bytes.len() {
-                prop_assert!(Row::parse(&bytes[..cut]).is_none(), "a row cut at {} must be refused", cut);
+                prop_assert!(Row::from_bytes(&bytes[..cut]).is_none(), "a row cut at {} must be refused", cut);
             }
         }
 
@@ -175,7 +175,7 @@ mod tests {
             let mut bytes = listing.encode();
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
-            if let Some(row) = Row::parse(&bytes) {
+            if let Some(row) = Row::from_bytes(&bytes) {
                 row.well_formed();
                 row.listing();
             }

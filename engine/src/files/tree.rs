@@ -61,7 +61,7 @@ impl SourceTree {
         for (key, row) in rows {
             if let Ok(path) = String::from_utf8(key)
                 && (path.is_empty() || super::read::is_plain(&path))
-                && Row::parse(&row).is_some_and(|row| row.well_formed())
+                && Row::from_bytes(&row).is_some_and(|row| row.well_formed())
             {
                 tree.directories.insert(path, row);
             }
@@ -98,7 +98,7 @@ impl SourceTree {
 
     pub(super) fn rows(&self) -> impl Iterator<Item = (&str, Row<'_>)> {
         let rows = self.directories.iter();
-        rows.filter_map(|(path, bytes)| Row::parse(bytes).map(|row| (path.as_str(), row)))
+        rows.filter_map(|(path, bytes)| Row::from_bytes(bytes).map(|row| (path.as_str(), row)))
     }
 
     /// Returns the known directories to check when these paths changed.
@@ -144,7 +144,7 @@ impl SourceTree {
                 let check = if is_unchanged(path) {
                     Check::default()
                 } else {
-                    self.check(&root, path, &row, print, now)
+                    self.check_directory(&root, path, &row, print, now)
                 };
                 (path, row, check)
             })
@@ -204,7 +204,7 @@ impl SourceTree {
     }
 
     /// Compares a directory with the disk, without decoding it.
-    fn check(&self, root: &Root, path: &str, row: &Row<'_>, print: u64, now: i64) -> Check {
+    fn check_directory(&self, root: &Root, path: &str, row: &Row<'_>, print: u64, now: i64) -> Check {
         let mut check = Check {
             stated: 1,
             ..Check::default()
@@ -352,7 +352,7 @@ impl SourceTree {
         let (mut moved_sets, mut all_sets) = (0u64, !self.directories.contains_key(""));
         for path in gone {
             if let Some(bytes) = self.directories.remove(&path) {
-                if let Some(row) = Row::parse(&bytes) {
+                if let Some(row) = Row::from_bytes(&bytes) {
                     compare(&path, Some(&row), &[], &mut moved_sets, &mut refresh.changes);
                 }
                 self.dirty.insert(path);
@@ -364,7 +364,7 @@ impl SourceTree {
             if old == Some(&bytes) {
                 continue;
             }
-            let row = old.and_then(|bytes| Row::parse(bytes));
+            let row = old.and_then(|bytes| Row::from_bytes(bytes));
             all_sets |= row.is_some_and(|row| row.fingerprint() != print);
             compare(&path, row.as_ref(), &listing.files, &mut moved_sets, &mut refresh.changes);
             self.directories.insert(path.clone(), bytes);
@@ -376,7 +376,7 @@ impl SourceTree {
 
     /// Returns the paths of a set of the last refresh, sorted. Leaves out unreadable files, like those of an unreadable directory: the failure
     /// affects only itself.
-    pub fn set(&self, index: usize) -> Vec<String> {
+    pub fn set_paths(&self, index: usize) -> Vec<String> {
         let listed = self.collect(|word| is_in(word, index), |path, digest| digest.map(|_| path));
         let mut paths: Vec<String> = listed.into_iter().flatten().collect();
         paths.sort_unstable();
@@ -396,7 +396,11 @@ impl SourceTree {
                 .filter(|at| is_source(row.files.flags(*at), row.files.word_at(*at)))
                 .count()
         };
-        self.directories.values().filter_map(|bytes| Row::parse(bytes)).map(sources).sum()
+        self.directories
+            .values()
+            .filter_map(|bytes| Row::from_bytes(bytes))
+            .map(sources)
+            .sum()
     }
 
     /// Returns all sources, sorted by path.
@@ -409,7 +413,7 @@ impl SourceTree {
     fn collect<T>(&self, wanted: impl Fn(u64) -> bool, make: impl Fn(String, Option<Digest>) -> T) -> Vec<T> {
         let mut out = Vec::new();
         for (path, bytes) in &self.directories {
-            let Some(row) = Row::parse(bytes) else { continue };
+            let Some(row) = Row::from_bytes(bytes) else { continue };
             for index in 0..row.files.len() {
                 if is_source(row.files.flags(index), row.files.word_at(index)) && wanted(row.files.word_at(index)) {
                     out.push(make(join(path, row.files.name(index)), digest_in(&row, index)));
@@ -427,7 +431,7 @@ impl SourceTree {
     /// Applies `look` to the source at a path, if there is one.
     fn find_source<T>(&self, path: &str, read: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let row = Row::parse(self.directories.get(directory)?)?;
+        let row = Row::from_bytes(self.directories.get(directory)?)?;
         let at = row.files.find_name(name)?;
         is_source(row.files.flags(at), row.files.word_at(at)).then(|| read(&row, at))
     }

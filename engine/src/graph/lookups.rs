@@ -121,13 +121,13 @@ impl LookupTable {
 
     /// Returns the lookups of a node; `None` if unknown.
     pub fn get(&mut self, id: NodeId) -> Option<&[u32]> {
-        self.page(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
+        self.page_to_change(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
     }
 
     /// Replaces the lookups of a node.
-    pub(super) fn set(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
+    pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
         let number = id.0 / NODES;
-        let known = &mut self.page(number)[(id.0 % NODES) as usize];
+        let known = &mut self.page_to_change(number)[(id.0 % NODES) as usize];
         if *known != hashes {
             *known = hashes;
             self.changed.insert(number);
@@ -137,11 +137,11 @@ impl LookupTable {
     /// Reads all unread pages for this number of nodes.
     pub(super) fn read_all(&mut self, nodes: usize) {
         for number in 0..u32::try_from(nodes).unwrap_or(u32::MAX).div_ceil(NODES) {
-            self.page(number);
+            self.page_to_change(number);
         }
     }
 
-    fn page(&mut self, number: u32) -> &mut Page {
+    fn page_to_change(&mut self, number: u32) -> &mut Page {
         let source = self.source.as_ref();
         self.pages.entry(number).or_insert_with(|| {
             let body = source.and_then(|source| source(number)).unwrap_or_default();
@@ -155,7 +155,7 @@ impl LookupTable {
         let changed = std::mem::take(&mut self.changed);
         let row = |number: u32| {
             let mut body = Vec::new();
-            for (slot, hashes) in (0u8..).zip(self.page(number)) {
+            for (slot, hashes) in (0u8..).zip(self.page_to_change(number)) {
                 if let Some(hashes) = hashes {
                     body.push(slot);
                     write_number(&mut body, hashes.len() as u32);
@@ -175,11 +175,11 @@ fn read_page(body: &[u8]) -> Option<Page> {
     let mut page = vec![None; NODES as usize];
     let mut cursor = Cursor(body);
     while let Some(slot) = cursor.byte() {
-        let count = cursor.count()?;
+        let count = cursor.read_count()?;
         let mut hashes = Vec::with_capacity(count);
         for _ in 0..count {
             let before = hashes.last().copied().unwrap_or_default();
-            hashes.push(cursor.number()?.checked_add(before)?);
+            hashes.push(cursor.read_number()?.checked_add(before)?);
         }
         *page.get_mut(usize::from(slot))? = Some(hashes.into());
     }
@@ -202,7 +202,7 @@ mod tests {
         fn what_was_written_is_read(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(0u32..1 << 24, 0..5), 0..40)) {
             let mut table = LookupTable::default();
             for (&id, hashes) in &nodes {
-                table.set(NodeId(id), Some(hashes.iter().copied().collect()));
+                table.set_lookups(NodeId(id), Some(hashes.iter().copied().collect()));
             }
             let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = table.take_changed().into_iter().collect();
             prop_assert!(table.take_changed().is_empty());

@@ -314,7 +314,7 @@ impl Graph {
         self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);
         self.state_changes.has_removed = true;
-        self.lookups.set(id, None);
+        self.lookups.set_lookups(id, None);
         self.set_stale(id, false);
         self.touch(id);
         self.dirty_links.insert(id.0 / pages::LINKS);
@@ -368,7 +368,7 @@ impl Graph {
 
     /// Records the lookups made when a node's inputs were found.
     pub fn set_lookups(&mut self, id: NodeId, lookups: lookups::LookupSet) {
-        self.lookups.set(id, Some(lookups.into_hashes()));
+        self.lookups.set_lookups(id, Some(lookups.into_hashes()));
     }
 
     /// Returns the lookups made when a node's inputs were found, as [`lookups::hash`]es; `None` if unknown.

@@ -259,8 +259,8 @@ fn read_links(briefs: &mut Vec<Brief>, stored: &mut StoredReads, body: &[u8]) ->
             has_result: flags & 2 != 0,
             label,
         });
-        for _ in 0..cursor.count()? {
-            stored.reads.push(NodeId(cursor.number()?));
+        for _ in 0..cursor.read_count()? {
+            stored.reads.push(NodeId(cursor.read_number()?));
         }
         stored.ends.push(end(stored)?);
     }
@@ -332,7 +332,7 @@ impl<'a> Cursor<'a> {
         self.next_bytes(N)?.try_into().ok()
     }
 
-    pub(super) fn number(&mut self) -> Option<u32> {
+    pub(super) fn read_number(&mut self) -> Option<u32> {
         let mut number = 0u32;
         for shift in (0..35).step_by(7) {
             let byte = self.byte()?;
@@ -345,8 +345,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a count of items of at least one byte each, so that a damaged count cannot request more memory than the page has bytes.
-    pub(super) fn count(&mut self) -> Option<usize> {
-        self.number().map(|count| count as usize).filter(|count| *count <= self.0.len())
+    pub(super) fn read_count(&mut self) -> Option<usize> {
+        self.read_number()
+            .map(|count| count as usize)
+            .filter(|count| *count <= self.0.len())
     }
 }
 
@@ -370,7 +372,7 @@ pub fn each_record(body: &[u8], mut visit: impl FnMut(&StoredRecord<'_>)) -> Opt
         skip_node(&mut cursor)?;
         let mut cursor = Cursor(&record[..record.len() - cursor.0.len()]);
         let flags = cursor.byte()?;
-        let len = cursor.count()?;
+        let len = cursor.read_count()?;
         let label = std::str::from_utf8(cursor.next_bytes(len)?).ok()?;
         let result = match flags & 2 {
             0 => None,
@@ -407,8 +409,8 @@ pub fn each_link(body: &[u8], mut visit: impl FnMut(u8, u32)) -> Option<()> {
     while let Some(slot) = cursor.byte() {
         cursor.byte()?;
         visit(slot, u32::from_le_bytes(cursor.array()?));
-        for _ in 0..cursor.count()? {
-            cursor.number()?;
+        for _ in 0..cursor.read_count()? {
+            cursor.read_number()?;
         }
     }
     Some(())
@@ -423,7 +425,7 @@ pub fn short_hash(label: &str) -> u32 {
 fn label_of(record: &[u8]) -> Option<&str> {
     let mut cursor = Cursor(record);
     cursor.next_bytes(2)?;
-    let len = cursor.count()?;
+    let len = cursor.read_count()?;
     std::str::from_utf8(cursor.next_bytes(len)?).ok()
 }
 
@@ -442,20 +444,20 @@ fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
 /// Skips what [`read_node`] reads.
 fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
     let flags = cursor.byte()?;
-    let len = cursor.count()?;
+    let len = cursor.read_count()?;
     cursor.next_bytes(len)?;
     if flags & 1 != 0 {
         cursor.next_bytes(16)?;
-        for _ in 0..cursor.count()? {
-            cursor.number()?;
+        for _ in 0..cursor.read_count()? {
+            cursor.read_number()?;
         }
-        for _ in 0..cursor.count()? {
-            cursor.number()?;
+        for _ in 0..cursor.read_count()? {
+            cursor.read_number()?;
             match cursor.byte()? {
-                0 => drop(cursor.number()?),
+                0 => drop(cursor.read_number()?),
                 1 => drop(cursor.next_bytes(32)?),
                 2 => {
-                    cursor.number()?;
+                    cursor.read_number()?;
                     cursor.next_bytes(32)?;
                 }
                 _ => return None,
@@ -470,14 +472,16 @@ fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
 
 fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
     let flags = cursor.byte()?;
-    let len = cursor.count()?;
+    let len = cursor.read_count()?;
     let label: Arc<str> = std::str::from_utf8(cursor.next_bytes(len)?).ok()?.into();
     let edges = if flags & 1 == 0 {
         None
     } else {
         let plan = PlanDigest(cursor.array()?);
-        let discovery = (0..cursor.count()?).map(|_| cursor.number().map(NodeId)).collect::<Option<_>>()?;
-        let inputs = (0..cursor.count()?).map(|_| read_edge(cursor)).collect::<Option<_>>()?;
+        let discovery = (0..cursor.read_count()?)
+            .map(|_| cursor.read_number().map(NodeId))
+            .collect::<Option<_>>()?;
+        let inputs = (0..cursor.read_count()?).map(|_| read_edge(cursor)).collect::<Option<_>>()?;
         Some(Arc::new(Edges { plan, discovery, inputs }))
     };
     let result = if flags & 2 == 0 {
@@ -492,11 +496,11 @@ fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
 }
 
 fn read_edge(cursor: &mut Cursor<'_>) -> Option<Edge> {
-    let spec = u16::try_from(cursor.number()?).ok()?;
+    let spec = u16::try_from(cursor.read_number()?).ok()?;
     let from = match cursor.byte()? {
-        0 => EdgeFrom::Node(NodeId(cursor.number()?)),
+        0 => EdgeFrom::Node(NodeId(cursor.read_number()?)),
         1 => EdgeFrom::Rows(Digest(cursor.array()?)),
-        2 => EdgeFrom::RowsOf(NodeId(cursor.number()?), Digest(cursor.array()?)),
+        2 => EdgeFrom::RowsOf(NodeId(cursor.read_number()?), Digest(cursor.array()?)),
         _ => return None,
     };
     Some(Edge { spec, from })

@@ -44,23 +44,23 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
         remote,
     } = &loaded.manifest;
     out.json(&loaded.warnings);
-    out.text(name);
+    out.write_text(name);
     out.json(default);
     out.json(store);
     out.json(remote);
     out.encode_list(sources.len(), sources.iter(), |out, (name, set)| {
-        out.text(name);
-        out.encode_list(set.include.len(), &set.include, |out, glob| out.text(glob));
-        out.encode_list(set.exclude.len(), &set.exclude, |out, glob| out.text(glob));
+        out.write_text(name);
+        out.encode_list(set.include.len(), &set.include, |out, glob| out.write_text(glob));
+        out.encode_list(set.exclude.len(), &set.exclude, |out, glob| out.write_text(glob));
         out.flag(set.gitignore);
     });
     out.encode_list(models.len(), models.iter(), |out, (name, model)| {
-        out.text(name);
+        out.write_text(name);
         out.json(model);
     });
     out.encode_list(producers.len(), producers, |out, producer| {
-        out.text(&producer.name);
-        out.text(&producer.uses);
+        out.write_text(&producer.name);
+        out.write_text(&producer.uses);
         out.json(&producer.params);
         out.json(&producer.settings);
         out.flag(producer.keep);
@@ -76,14 +76,14 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
         shared: Vec::new(),
     };
     let warnings = from.json()?;
-    let name = from.text()?.to_owned();
+    let name = from.read_text()?.to_owned();
     let default = from.json()?;
     let store = from.json()?;
     let remote = from.json()?;
     let sources = from.decode_list(|from| {
-        let name = from.text()?.to_owned();
-        let include = from.decode_list(|from| from.text().map(str::to_owned))?;
-        let exclude = from.decode_list(|from| from.text().map(str::to_owned))?;
+        let name = from.read_text()?.to_owned();
+        let include = from.decode_list(|from| from.read_text().map(str::to_owned))?;
+        let exclude = from.decode_list(|from| from.read_text().map(str::to_owned))?;
         Some((
             name,
             SourceSet {
@@ -93,9 +93,9 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
             },
         ))
     })?;
-    let models: Vec<(String, Params)> = from.decode_list(|from| Some((from.text()?.to_owned(), from.json()?)))?;
+    let models: Vec<(String, Params)> = from.decode_list(|from| Some((from.read_text()?.to_owned(), from.json()?)))?;
     let producers = from.decode_list(|from| {
-        let (name, uses) = (from.text()?.to_owned(), from.text()?.to_owned());
+        let (name, uses) = (from.read_text()?.to_owned(), from.read_text()?.to_owned());
         Some(ProducerDef {
             name,
             uses,
@@ -125,7 +125,7 @@ struct Encoder {
 }
 
 impl Encoder {
-    fn number(&mut self, mut number: usize) {
+    fn write_number(&mut self, mut number: usize) {
         while number >= 0x80 {
             self.bytes.push((number & 0x7f) as u8 | 0x80);
             number >>= 7;
@@ -137,28 +137,28 @@ impl Encoder {
         self.bytes.push(u8::from(flag));
     }
 
-    fn text(&mut self, text: &str) {
-        self.number(text.len());
+    fn write_text(&mut self, text: &str) {
+        self.write_number(text.len());
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// Writes 0 and the text the first time, its number counted from 1 afterwards.
     fn shared(&mut self, text: &Arc<str>) {
         if let Some(&number) = self.shared.get(text) {
-            return self.number(number);
+            return self.write_number(number);
         }
         self.shared.insert(text.clone(), self.shared.len() + 1);
-        self.number(0);
-        self.text(text);
+        self.write_number(0);
+        self.write_text(text);
     }
 
     fn json(&mut self, value: &impl Serialize) {
         let json = serde_json::to_string(value).expect("invariant: parameters and diagnostics have text keys");
-        self.text(&json);
+        self.write_text(&json);
     }
 
     fn encode_list<T>(&mut self, len: usize, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
-        self.number(len);
+        self.write_number(len);
         items.into_iter().for_each(|each| item(self, each));
     }
 
@@ -175,7 +175,7 @@ impl Encoder {
         self.template(target);
         self.encode_list(each.iter().len(), each, Self::binding);
         self.encode_list(inner.iter().len(), inner, Self::binding);
-        self.number(*producer as usize);
+        self.write_number(*producer as usize);
         self.encode_list(inputs.len(), inputs, |to, InputSpec { role, from, digest_only }| {
             to.shared(role);
             to.flag(*digest_only);
@@ -191,7 +191,7 @@ impl Encoder {
 
     fn binding(&mut self, (variable, set): &(Arc<str>, SetSpec)) {
         self.shared(variable);
-        self.set(set);
+        self.write_set(set);
     }
 
     fn template(&mut self, template: &Template) {
@@ -200,56 +200,56 @@ impl Encoder {
                 Piece::Text(text) => (0, text),
                 Piece::Var(name) => (1, name),
             };
-            to.number(text.len() << 1 | tag);
+            to.write_number(text.len() << 1 | tag);
             to.bytes.extend_from_slice(text.as_bytes());
         });
     }
 
-    fn set(&mut self, set: &SetSpec) {
+    fn write_set(&mut self, set: &SetSpec) {
         match set {
             SetSpec::Sources(name) => {
-                self.number(0);
-                self.text(name);
+                self.write_number(0);
+                self.write_text(name);
             }
             SetSpec::Glob(glob) => {
-                self.number(1);
-                self.text(glob);
+                self.write_number(1);
+                self.write_text(glob);
             }
             SetSpec::Node { label, row, field } => {
-                self.number(2);
+                self.write_number(2);
                 self.template(label);
                 self.encode_list(row.iter().len(), row, Self::template);
-                self.encode_list(field.iter().len(), field, |to, field| to.text(field));
+                self.encode_list(field.iter().len(), field, |to, field| to.write_text(field));
             }
             SetSpec::List(items) => {
-                self.number(3);
+                self.write_number(3);
                 self.encode_list(items.len(), items, Self::template);
             }
-            SetSpec::Asked => self.number(4),
+            SetSpec::Asked => self.write_number(4),
         }
     }
 
     fn input(&mut self, from: &InputFrom) {
         match from {
             InputFrom::One(label) => {
-                self.number(0);
+                self.write_number(0);
                 self.template(label);
             }
             InputFrom::Many { each, target } => {
-                self.number(1);
-                self.set(each);
+                self.write_number(1);
+                self.write_set(each);
                 self.template(target);
             }
             InputFrom::Slice { node, keys } => {
-                self.number(2);
+                self.write_number(2);
                 self.template(node);
-                self.set(keys);
+                self.write_set(keys);
             }
             InputFrom::Rows { each, table, keys } => {
-                self.number(3);
-                self.set(each);
+                self.write_number(3);
+                self.write_set(each);
                 self.template(table);
-                self.set(keys);
+                self.write_set(keys);
             }
         }
     }
@@ -267,7 +267,7 @@ impl<'a> Decoder<'a> {
         Some(byte)
     }
 
-    fn number(&mut self) -> Option<usize> {
+    fn read_number(&mut self) -> Option<usize> {
         let mut number = 0_u64;
         for shift in (0..63).step_by(7) {
             let byte = self.byte()?;
@@ -293,16 +293,16 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(text).ok()
     }
 
-    fn text(&mut self) -> Option<&'a str> {
-        let len = self.number()?;
+    fn read_text(&mut self) -> Option<&'a str> {
+        let len = self.read_number()?;
         self.next_text(len)
     }
 
     fn shared(&mut self) -> Option<Arc<str>> {
-        match self.number()?.checked_sub(1) {
+        match self.read_number()?.checked_sub(1) {
             Some(known) => self.shared.get(known).cloned(),
             None => {
-                let text: Arc<str> = self.text()?.into();
+                let text: Arc<str> = self.read_text()?.into();
                 self.shared.push(text.clone());
                 Some(text)
             }
@@ -310,11 +310,11 @@ impl<'a> Decoder<'a> {
     }
 
     fn json<T: DeserializeOwned>(&mut self) -> Option<T> {
-        serde_json::from_str(self.text()?).ok()
+        serde_json::from_str(self.read_text()?).ok()
     }
 
     fn decode_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let count = self.number()?;
+        let count = self.read_number()?;
         // Every item takes at least a byte. Never reserve more than that allows, however large an item is in memory.
         let mut items = Vec::with_capacity(count.min(self.rest.len() / size_of::<T>().max(1) + 4));
         for _ in 0..count {
@@ -331,7 +331,7 @@ impl<'a> Decoder<'a> {
         let target = self.template()?;
         let each = self.option(Self::binding)?;
         let inner = self.option(Self::binding)?;
-        let producer = u32::try_from(self.number()?).ok()?;
+        let producer = u32::try_from(self.read_number()?).ok()?;
         let inputs = self.decode_list(|from| {
             let role = from.shared()?;
             let digest_only = from.flag()?;
@@ -362,28 +362,28 @@ impl<'a> Decoder<'a> {
     }
 
     fn binding(&mut self) -> Option<(Arc<str>, SetSpec)> {
-        Some((self.shared()?, self.set()?))
+        Some((self.shared()?, self.read_set()?))
     }
 
     fn template(&mut self) -> Option<Template> {
         let pieces = self.decode_list(|from| {
-            let number = from.number()?;
+            let number = from.read_number()?;
             let text = from.next_text(number >> 1)?.into();
             Some(if number & 1 == 0 { Piece::Text(text) } else { Piece::Var(text) })
         })?;
         Some(Template { pieces })
     }
 
-    fn set(&mut self) -> Option<SetSpec> {
-        Some(match self.number()? {
-            0 => SetSpec::Sources(self.text()?.to_owned()),
-            1 => SetSpec::Glob(self.text()?.to_owned()),
+    fn read_set(&mut self) -> Option<SetSpec> {
+        Some(match self.read_number()? {
+            0 => SetSpec::Sources(self.read_text()?.to_owned()),
+            1 => SetSpec::Glob(self.read_text()?.to_owned()),
             2 => {
                 let (label, row) = (self.template()?, self.option(Self::template)?);
                 SetSpec::Node {
                     label,
                     row,
-                    field: self.option(|from| from.text().map(str::to_owned))?,
+                    field: self.option(|from| from.read_text().map(str::to_owned))?,
                 }
             }
             3 => SetSpec::List(self.decode_list(Self::template)?),
@@ -393,20 +393,20 @@ impl<'a> Decoder<'a> {
     }
 
     fn input(&mut self) -> Option<InputFrom> {
-        Some(match self.number()? {
+        Some(match self.read_number()? {
             0 => InputFrom::One(self.template()?),
             1 => InputFrom::Many {
-                each: self.set()?,
+                each: self.read_set()?,
                 target: self.template()?,
             },
             2 => InputFrom::Slice {
                 node: self.template()?,
-                keys: self.set()?,
+                keys: self.read_set()?,
             },
             3 => InputFrom::Rows {
-                each: self.set()?,
+                each: self.read_set()?,
                 table: self.template()?,
-                keys: self.set()?,
+                keys: self.read_set()?,
             },
             _ => return None,
         })

@@ -69,7 +69,7 @@ impl JobGroup {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change_state(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state();
         change(&mut state);
         if state.absent.is_empty() && state.met.is_none() {
@@ -95,7 +95,7 @@ impl GroupMember {
     /// Submits a value and blocks until every other member has submitted or left. `None` if this member has submitted or left before.
     pub fn submit(&self, handed: Arc<dyn Any + Send + Sync>) -> Option<Arc<Submissions>> {
         let mut is_early = false;
-        self.job_group.change(|state| {
+        self.job_group.change_state(|state| {
             is_early = state.absent.remove(&self.number);
             if is_early {
                 state.handed.insert(self.number, handed);
@@ -106,14 +106,14 @@ impl GroupMember {
 
     /// Leaves before submitting: this member waits for another process, or has no question. The others continue without it.
     pub fn leave(&self) {
-        self.job_group.change(|state| {
+        self.job_group.change_state(|state| {
             state.absent.remove(&self.number);
         });
     }
 
     /// Delivers a value to another member.
     pub fn deliver(&self, to: usize, delivery: Delivery) {
-        self.job_group.change(|state| {
+        self.job_group.change_state(|state| {
             state.deliveries.insert(to, delivery);
         });
     }
@@ -128,7 +128,7 @@ impl GroupMember {
 
     /// Blocks until this member may call a model; the waiting member with the lowest number is first.
     pub fn call(&self) -> Call<'_> {
-        self.job_group.change(|state| {
+        self.job_group.change_state(|state| {
             state.callers.insert(self.number);
         });
         self.job_group.wait_until(|state| {
@@ -152,7 +152,7 @@ impl fmt::Debug for GroupMember {
 
 impl Drop for GroupMember {
     fn drop(&mut self) {
-        self.job_group.change(|state| {
+        self.job_group.change_state(|state| {
             state.absent.remove(&self.number);
             state.left.insert(self.number);
         });
@@ -165,7 +165,7 @@ pub struct Call<'a>(&'a GroupMember);
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        self.0.job_group.change(|state| state.free_calls += 1);
+        self.0.job_group.change_state(|state| state.free_calls += 1);
     }
 }
 

@@ -90,7 +90,7 @@ pub fn label_of(key: &[u8]) -> Option<&str> {
 /// # Errors
 /// When the store as a whole cannot be read.
 pub fn of(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
-    let mut found: Vec<_> = all(store)?
+    let mut found: Vec<_> = all_corrections(store)?
         .into_iter()
         .filter(|(of, _)| of == label)
         .map(|(_, record)| record)
@@ -103,7 +103,7 @@ pub fn of(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, Store
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
-pub fn all(store: &dyn Store) -> Result<Vec<(String, CorrectionRecord)>, StoreError> {
+pub fn all_corrections(store: &dyn Store) -> Result<Vec<(String, CorrectionRecord)>, StoreError> {
     let rows = store.rows(ViewId(0), Part::Corrections)?;
     let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((label_of(&key)?.to_owned(), CorrectionRecord::from_body(&body)?));
     Ok(rows.into_iter().filter_map(read).collect())
@@ -134,7 +134,7 @@ mod tests {
         let written = vec![later.to_row("//a:b"), record.to_row("//a:b"), record.to_row("//a:c")];
         store.commit(ViewId(3), rows(written)).unwrap();
         assert_eq!(of(&store, "//a:b").unwrap(), [record.clone(), later.clone()]);
-        assert_eq!(all(&store).unwrap().len(), 3);
+        assert_eq!(all_corrections(&store).unwrap().len(), 3);
         assert_eq!(store.rows(ViewId(4), Part::Corrections).unwrap().len(), 3);
         store.commit(ViewId(4), rows(vec![release("//a:b", ViewId(3))])).unwrap();
         assert_eq!(of(&store, "//a:b").unwrap(), [later]);

@@ -117,7 +117,7 @@ fn day((key, body): &Row) -> Option<(u64, Exchanged)> {
 ///
 /// # Errors
 /// When the store cannot be written.
-pub fn note(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) -> Result<(), StoreError> {
+pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) -> Result<(), StoreError> {
     if *run == Exchanged::default() {
         return Ok(());
     }
@@ -160,9 +160,9 @@ mod tests {
             ..RemoteSummary::default()
         });
         for now in [5, DAY, DAY + 1] {
-            note(&store, view, now, &run).expect("noted");
+            record_day(&store, view, now, &run).expect("noted");
         }
-        note(&store, view, DAY, &Exchanged::default()).expect("nothing to note");
+        record_day(&store, view, DAY, &Exchanged::default()).expect("nothing to note");
         let found = days(&store, view, 0).expect("read");
         assert_eq!(
             found
@@ -172,7 +172,7 @@ mod tests {
             [(0, 2, 1), (1, 4, 2)]
         );
         assert_eq!(days(&store, view, DAY).expect("read").len(), 1);
-        note(&store, view, (KEEP_DAYS + 1) * DAY, &run).expect("noted");
+        record_day(&store, view, (KEEP_DAYS + 1) * DAY, &run).expect("noted");
         let left: Vec<u64> = days(&store, view, 0).expect("read").iter().map(|(day, _)| *day).collect();
         assert_eq!(left, [1, KEEP_DAYS + 1]);
         assert_eq!(days(&store, ViewId(2), 0).expect("read").len(), 0);

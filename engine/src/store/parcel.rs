@@ -124,7 +124,7 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn finish(mut self, path: &Path) -> Result<u64, ParcelError> {
+    pub fn finish_parcel(mut self, path: &Path) -> Result<u64, ParcelError> {
         self.out.write_all(&[END])?;
         self.out.write_all(&self.count.to_le_bytes())?;
         let file = self.out.finish()?.into_inner().map_err(|error| error.into_error())?;
@@ -192,7 +192,7 @@ fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
     if len > LONGEST_RECORD {
         return Err(ParcelError::Form("a record is too long"));
     }
-    let record = bytes(from, u64::from(len))?;
+    let record = read_bytes(from, u64::from(len))?;
     let record = codec::decode_action(&record).map_err(|_| ParcelError::Form("a record does not decode"))?;
     if Label::parse(&record.label).is_err() {
         return Err(ParcelError::Form("a record bears no label"));
@@ -220,7 +220,7 @@ fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<
     let blob: Arc<[u8]> = match u64::from_le_bytes(len) {
         ELSEWHERE => return Ok(None),
         len if len > LONGEST_OUTPUT => return Err(ParcelError::Form("an output that is too long")),
-        len => bytes(from, len)?.into(),
+        len => read_bytes(from, len)?.into(),
     };
     match Digest::of(&blob) == *digest {
         true => Ok(Some(blob)),
@@ -229,7 +229,7 @@ fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<
 }
 
 /// Reads `len` bytes; memory grows only with bytes that exist.
-fn bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
+fn read_bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
     let mut bytes = Vec::new();
     let read = from.take(len).read_to_end(&mut bytes).map_err(cut_short)?;
     if read as u64 != len {
@@ -262,7 +262,7 @@ mod tests {
         for (key, (record, output)) in results {
             writer.add_result(&ActionKey(Digest(*key)), record, Some(output), &[]).unwrap();
         }
-        writer.finish(path).unwrap()
+        writer.finish_parcel(path).unwrap()
     }
 
     fn results() -> impl Strategy<Value = std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>> {

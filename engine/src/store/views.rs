@@ -38,7 +38,7 @@ impl ViewRecord {
 
     /// Returns the row to write for a checkout at `root` used at `now`; `None` if the `known` row is accurate enough.
     pub fn renewed(known: Option<&[u8]>, root: &Path, now: u64) -> Option<RowChange> {
-        let root = os::names::bytes(root);
+        let root = os::names::name_bytes(root);
         let fits = |record: &Self| record.root == root && record.used <= now && now - record.used < EVERY;
         if known.and_then(Self::from_row).is_some_and(|record| fits(&record)) {
             return None;

@@ -72,7 +72,7 @@ impl Child {
         })
     }
 
-    fn write(&self) -> [u8; CHILD_LEN] {
+    fn to_bytes(&self) -> [u8; CHILD_LEN] {
         let mut bytes = [0; CHILD_LEN];
         bytes[..32].copy_from_slice(&self.digest.0);
         bytes[32..40].copy_from_slice(&self.rows.to_le_bytes());
@@ -101,7 +101,7 @@ impl<'a> Branch<'a> {
     }
 
     /// Returns the children in order; `None` for a malformed one.
-    fn all(self) -> impl DoubleEndedIterator<Item = Option<Child>> + 'a {
+    fn children(self) -> impl DoubleEndedIterator<Item = Option<Child>> + 'a {
         (0..self.children.len()).map(move |at| self.child(at))
     }
 }
@@ -243,7 +243,7 @@ pub fn each_page<E: From<PageError>>(
         if page.level == 0 {
             continue;
         }
-        for child in page.branch().all().rev() {
+        for child in page.branch().children().rev() {
             let child = child.ok_or_else(|| PageError::Malformed(Digest::of(&page.blob)))?;
             let below = Page::fetch(&child, page.level - 1, &mut fetch)?;
             visit(child.digest, &below.blob);
@@ -275,7 +275,7 @@ pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>,
 /// Returns the number of rows, without reading them.
 pub fn count(root: &[u8]) -> Option<usize> {
     match Branch::from_blob(root) {
-        Some(branch) => branch.all().map(|child| Some(child?.rows as usize)).sum(),
+        Some(branch) => branch.children().map(|child| Some(child?.rows as usize)).sum(),
         None => Table::open(root).map(|table| table.len()),
     }
 }
@@ -310,7 +310,7 @@ pub fn divide(flat: &[u8]) -> Option<Pieces> {
     while pages.len() > 1 {
         level += 1;
         let children: Vec<(String, Child)> = std::mem::take(&mut pages);
-        let written: Vec<[u8; CHILD_LEN]> = children.iter().map(|(_, child)| child.write()).collect();
+        let written: Vec<[u8; CHILD_LEN]> = children.iter().map(|(_, child)| child.to_bytes()).collect();
         let rows = children
             .iter()
             .zip(&written)
@@ -363,7 +363,7 @@ fn chunk<'a>(
 }
 
 fn branch(level: u32, table: &[u8]) -> Vec<u8> {
-    [MAGIC.as_slice(), &level.to_le_bytes(), Table::body(table)].concat()
+    [MAGIC.as_slice(), &level.to_le_bytes(), Table::body_of_blob(table)].concat()
 }
 
 /// Whether a row is the last of its page. The probability grows with the row's size, so that pages have equal size on average and an edited row
@@ -415,7 +415,7 @@ impl Walk {
                 .extend((0..page.leaf().len()).rev().map(|at| Entry::Row(page.blob.clone(), at)));
             return Ok(());
         }
-        for child in page.branch().all().rev() {
+        for child in page.branch().children().rev() {
             let child = child.ok_or_else(|| PageError::Malformed(Digest::of(&page.blob)))?;
             self.stack.push(Entry::Page(page.level - 1, child));
         }

@@ -40,7 +40,7 @@ const SPANS: [(&str, u64); 17] = [
 ///
 /// # Errors
 /// A hint with examples.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     parse_quantity(text, &BYTES).ok_or_else(|| "write a size such as 500 MB, 2 GB or 1 GiB".to_owned())
 }
 
@@ -95,7 +95,7 @@ mod tests {
             ("99999999999999999999", None),
             ("18446744073709551615 GB", None),
         ] {
-            assert_eq!(bytes(text).ok(), wanted, "{text}");
+            assert_eq!(parse_bytes(text).ok(), wanted, "{text}");
         }
         for (text, wanted) in [
             ("7d", Some(604_800)),
@@ -111,7 +111,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,30}") {
-            let _ = (bytes(&text), seconds(&text));
+            let _ = (parse_bytes(&text), seconds(&text));
         }
     }
 }

@@ -55,7 +55,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the part of a table's blob after the magic bytes.
-    pub(super) fn body(blob: &[u8]) -> &[u8] {
+    pub(super) fn body_of_blob(blob: &[u8]) -> &[u8] {
         &blob[MAGIC.len()..]
     }
 

@@ -74,7 +74,7 @@ impl WatcherAnswer {
         // Without a listener, nothing must be stopped.
         let _ = connect(&self.socket).and_then(|mut stream| {
             stream.set_write_timeout(Some(PATIENCE))?;
-            send(&mut stream, &question)
+            send_message(&mut stream, &question)
         });
     }
 
@@ -88,7 +88,7 @@ impl WatcherAnswer {
             since: since.map(<[u8]>::to_vec),
             make_way: false,
         };
-        send(&mut stream, &question)?;
+        send_message(&mut stream, &question)?;
         let answer: Answer = receive(&mut stream, LONGEST)?;
         let known = answer.token.filter(|_| answer.version == VERSION);
         Ok(known.map(|token| Watched {
@@ -106,7 +106,7 @@ impl Watcher for WatcherAnswer {
 }
 
 /// Answers one question; `since` returns the known changes. Returns whether builds ahead must stop instead.
-pub(crate) fn answer(mut stream: Stream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
+pub(crate) fn answer_question(mut stream: Stream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE / 3))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -125,10 +125,10 @@ pub(crate) fn answer(mut stream: Stream, since: impl FnOnce(u64, Option<&[u8]>) 
         answer.moved = known.moved.filter(|_| length < LONGEST / 2);
         answer.outputs_moved = known.outputs_moved;
     }
-    send(&mut stream, &answer).map(|()| false)
+    send_message(&mut stream, &answer).map(|()| false)
 }
 
-fn send<T: Encode<()>>(stream: &mut Stream, message: &T) -> io::Result<()> {
+fn send_message<T: Encode<()>>(stream: &mut Stream, message: &T) -> io::Result<()> {
     let body = minicbor::to_vec(message).map_err(|_| io::ErrorKind::InvalidData)?;
     let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidData)?;
     stream.write_all(&[&length.to_le_bytes()[..], &body].concat())

@@ -85,7 +85,7 @@ impl At {
     fn listen(&mut self, wanted: BTreeSet<String>) -> bool {
         let wanted: BTreeSet<String> = wanted.iter().map(|folder| self.nearest(folder)).collect();
         for folder in self.folders.difference(&wanted) {
-            self.directories.remove(folder);
+            self.directories.unwatch_directory(folder);
         }
         // Some watches were removed with a folder above; add them again.
         let heard: BTreeSet<String> = wanted

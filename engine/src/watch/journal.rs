@@ -39,7 +39,7 @@ impl Journal {
     }
 
     /// Records a change of a path.
-    pub(crate) fn note(&mut self, path: &str) {
+    pub(crate) fn record_path(&mut self, path: &str) {
         self.now += 1;
         self.last.insert(path.to_owned(), self.now);
         if self.last.len() > MOST {
@@ -111,7 +111,7 @@ mod tests {
                     journal.forget();
                     noted.push(None);
                 } else {
-                    journal.note(&path.to_string());
+                    journal.record_path(&path.to_string());
                     noted.push(Some(path.to_string()));
                 }
                 past.push((journal.token(), noted.len()));
@@ -127,7 +127,7 @@ mod tests {
     fn tokens_of_others_and_of_the_future_mean_nothing() {
         let mut journal = Journal::new();
         let other = Journal::new();
-        journal.note("a");
+        journal.record_path("a");
         let mut future = journal.token();
         future[23] += 1;
         for token in [other.token(), future, vec![], vec![0; 23], vec![0; 25]] {
@@ -144,7 +144,7 @@ mod tests {
     fn too_many_paths_are_all_paths() {
         let mut journal = Journal::new();
         let before = journal.token();
-        (0..=MOST).for_each(|path| journal.note(&path.to_string()));
+        (0..=MOST).for_each(|path| journal.record_path(&path.to_string()));
         assert_eq!(journal.paths_since(&before), None);
         assert_eq!(journal.paths_since(&journal.token()), Some(vec![]));
     }

@@ -31,10 +31,10 @@ pub(crate) struct Mounts {
 impl Mounts {
     /// Reads the mounts from the system; empty if unavailable.
     pub(crate) fn from_system(root: &Path) -> Self {
-        std::fs::read_to_string("/proc/self/mountinfo").map_or_else(|_| Self::default(), |text| Self::parse(&text, root))
+        std::fs::read_to_string("/proc/self/mountinfo").map_or_else(|_| Self::default(), |text| Self::from_mountinfo(&text, root))
     }
 
-    fn parse(text: &str, root: &Path) -> Self {
+    fn from_mountinfo(text: &str, root: &Path) -> Self {
         let mut mounts = Self::default();
         let mut at_root: Option<(usize, &str)> = None;
         let mut kinds = Vec::new();
@@ -105,7 +105,7 @@ short line
 
     #[test]
     fn the_deepest_mount_counts_and_those_below() {
-        let elsewhere = |root: &str| Mounts::parse(TEXT, Path::new(root)).elsewhere;
+        let elsewhere = |root: &str| Mounts::from_mountinfo(TEXT, Path::new(root)).elsewhere;
         assert_eq!(elsewhere("/data/ws"), None);
         assert_eq!(elsewhere("/srv/a b/ws").as_deref(), Some("nfs4"));
         assert_eq!(elsewhere("/data").as_deref(), Some("fuse.sshfs"));
@@ -115,10 +115,10 @@ short line
     #[test]
     fn only_mounts_that_matter_make_a_difference() {
         let root = Path::new("/data/ws");
-        let before = Mounts::parse(TEXT, root);
+        let before = Mounts::from_mountinfo(TEXT, root);
         let far = format!("{TEXT}40 22 0:50 / /mnt rw - tmpfs tmpfs rw\n");
-        assert_eq!(Mounts::parse(&far, root), before);
+        assert_eq!(Mounts::from_mountinfo(&far, root), before);
         let over = format!("{TEXT}40 22 0:50 / /data/ws/src rw - tmpfs tmpfs rw\n");
-        assert_ne!(Mounts::parse(&over, root), before);
+        assert_ne!(Mounts::from_mountinfo(&over, root), before);
     }
 }

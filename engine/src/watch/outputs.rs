@@ -70,7 +70,7 @@ impl Outputs {
 
     fn listen(&mut self, root: &Path) -> Result<(), SystemError> {
         let Some(directories) = &mut self.directories else { return Ok(()) };
-        directories.remove("");
+        directories.unwatch_directory("");
         let mut todo = Vec::new();
         for directory in [HOME, OUT_DIR] {
             match directories.watch_directory(root, directory) {

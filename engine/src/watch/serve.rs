@@ -271,7 +271,7 @@ impl Service {
         while let Ok((stream, _)) = socket.listener().accept() {
             let watcher = &mut self.watcher;
             // A client without an answer checks everything.
-            if let Ok(true) = ask::answer(stream, |sets, since| watcher.since(sets, since)) {
+            if let Ok(true) = ask::answer_question(stream, |sets, since| watcher.since(sets, since)) {
                 (self.interrupt)();
             }
         }

@@ -73,7 +73,7 @@ impl Socket {
         let listener = sockets::listen(path).map_err(failed)?;
         Ok(Self {
             listener,
-            file: number(path).map_err(failed)?,
+            file: file_identity(path).map_err(failed)?,
             path: path.to_owned(),
             _lock: lock,
         })
@@ -86,7 +86,7 @@ impl Socket {
 
     /// Whether the path still leads to this socket.
     pub fn is_in_place(&self) -> bool {
-        number(&self.path).is_ok_and(|file| file == self.file)
+        file_identity(&self.path).is_ok_and(|file| file == self.file)
     }
 }
 
@@ -114,7 +114,7 @@ pub fn holder(path: &Path) -> Option<i32> {
 }
 
 /// Returns the identity of the file at a path: device and number.
-fn number(path: &Path) -> io::Result<(u64, u64)> {
+fn file_identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok(FileInfo::of_path(path)?.identity())
 }
 

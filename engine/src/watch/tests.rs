@@ -97,7 +97,7 @@ impl Bench {
 type SourcesSeen = (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>);
 
 fn all(tree: &SourceTree) -> SourcesSeen {
-    (tree.files(), vec![tree.set(0), tree.set(1)])
+    (tree.files(), vec![tree.set_paths(0), tree.set_paths(1)])
 }
 
 #[derive(Clone, Debug)]

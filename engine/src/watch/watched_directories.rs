@@ -53,7 +53,7 @@ impl WatchedDirectories {
     }
 
     /// Returns the number of watched directories.
-    pub(crate) fn count(&self) -> usize {
+    pub(crate) fn watched_count(&self) -> usize {
         self.watches.len()
     }
 
@@ -87,7 +87,7 @@ impl WatchedDirectories {
     }
 
     /// Stops watching a directory and everything below it.
-    pub(crate) fn remove(&mut self, directory: &str) {
+    pub(crate) fn unwatch_directory(&mut self, directory: &str) {
         let below: Vec<Arc<str>> = super::at_and_below(&self.watches, directory)
             .map(|(path, _)| path.clone())
             .collect();

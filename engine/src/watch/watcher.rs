@@ -108,7 +108,7 @@ impl Watcher {
             git: path.join(".git"),
             path: path.to_owned(),
         };
-        watcher.settle(None);
+        watcher.process_events(None);
         watcher.see_rows();
         watcher.batch = Batch::default();
         Ok(watcher)
@@ -139,7 +139,7 @@ impl Watcher {
 
     /// Returns the number of watched directories.
     pub fn directories(&self) -> usize {
-        self.directories.count()
+        self.directories.watched_count()
     }
 
     /// Whether git is writing files.
@@ -149,7 +149,7 @@ impl Watcher {
 
     /// Processes received events. The returned number differs after every change.
     pub fn hear(&mut self) -> u64 {
-        self.settle(Some(PATIENCE));
+        self.process_events(Some(PATIENCE));
         self.journal.now()
     }
 
@@ -179,7 +179,7 @@ impl Watcher {
 
     /// Returns the changes since a token was issued, up to now; `None` if they are unknown for these sets.
     pub fn since(&mut self, sets: u64, token: Option<&[u8]>) -> Option<Watched> {
-        let settled = self.settle(Some(PATIENCE));
+        let settled = self.process_events(Some(PATIENCE));
         self.see_place();
         self.see_rows();
         // If events arrive late, their absence does not prove that nothing changed.
@@ -215,12 +215,12 @@ impl Watcher {
         let now = self.root.stat(super::ROWS).ok().map(|(stamp, _)| stamp);
         if now != self.rows {
             self.rows = now;
-            self.note(super::ROWS);
+            self.note_path(super::ROWS);
         }
     }
 
     /// Processes all received events; returns whether none is left.
-    fn settle(&mut self, patience: Option<Duration>) -> bool {
+    fn process_events(&mut self, patience: Option<Duration>) -> bool {
         let start = Instant::now();
         loop {
             if !self.drain() {
@@ -306,7 +306,7 @@ impl Watcher {
         }
         if directory.is_empty() && name == super::MANIFEST {
             self.batch.paths.insert(path.clone());
-            self.journal.note(&path);
+            self.journal.record_path(&path);
         }
         // Ignore rules are not applied: a superfluous path costs only one check.
         if !is_rules && self.globs.sets_of(&context.reach, &path, || false) == 0 {
@@ -315,7 +315,7 @@ impl Watcher {
         if !written {
             self.see_names(&path);
         }
-        self.note(&path);
+        self.note_path(&path);
     }
 
     /// Detects other names of a file by its present link count.
@@ -332,12 +332,12 @@ impl Watcher {
         }
     }
 
-    fn note(&mut self, path: &str) {
+    fn note_path(&mut self, path: &str) {
         if path.is_empty() {
             self.journal.forget();
             self.batch.whole = true;
         } else {
-            self.journal.note(path);
+            self.journal.record_path(path);
             self.batch.paths.insert(path.to_owned());
         }
     }
@@ -361,7 +361,7 @@ impl Watcher {
                 self.forget("");
             }
             self.see_place();
-            self.note("");
+            self.note_path("");
             return;
         }
         // Changed names by parent directory: each directory is listed once, however many changed in it.
@@ -375,7 +375,7 @@ impl Watcher {
             let was_covered = self.covered.contains_key(&path);
             self.forget(&path);
             if was_covered {
-                self.note(&path);
+                self.note_path(&path);
             }
             let (up, name) = path.rsplit_once('/').unwrap_or(("", &path));
             above.entry(up.to_owned()).or_default().push(name.to_owned());
@@ -391,7 +391,7 @@ impl Watcher {
                 if names.contains(name) {
                     let path = join(&up, name);
                     self.watch_directory(path.clone(), context);
-                    self.note(&path);
+                    self.note_path(&path);
                 }
             }
             if self.linked.len() > linked {
@@ -411,7 +411,7 @@ impl Watcher {
     }
 
     fn forget(&mut self, directory: &str) {
-        self.directories.remove(directory);
+        self.directories.unwatch_directory(directory);
         let gone: Vec<String> = at_and_below(&self.covered, directory).map(|(path, _)| path.clone()).collect();
         for path in gone {
             self.covered.remove(&path);
@@ -433,7 +433,7 @@ impl Watcher {
                 Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => continue,
                 Err(SystemError::NO_SPACE) => {
                     self.trouble = Some(Trouble::Limit {
-                        watched: self.directories.count(),
+                        watched: self.directories.watched_count(),
                     });
                     return;
                 }
@@ -466,7 +466,7 @@ impl Watcher {
                         Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => {}
                         Err(SystemError::NO_SPACE) => {
                             self.trouble = Some(Trouble::Limit {
-                                watched: self.directories.count(),
+                                watched: self.directories.watched_count(),
                             })
                         }
                         Err(error) => {

@@ -81,7 +81,7 @@ impl Producer for CommandProducer {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        match params::check(params) {
+        match params::check_command_params(params) {
             errors if errors.is_empty() => Ok(()),
             errors => Err(errors),
         }
@@ -91,7 +91,7 @@ impl Producer for CommandProducer {
         if !self.trust.trusts(&definition(inputs.params, inputs.settings)) {
             return Err(untrusted(inputs.params));
         }
-        tools::check(inputs.params)?;
+        tools::check_tools(inputs.params)?;
         let bounds = Bounds::from_settings(inputs.settings);
         let mut scratch = Scratch::of_this_thread()?;
         let level = level(bounds.sandbox, scratch.path())?;

@@ -60,7 +60,7 @@ impl Bounds {
 }
 
 fn size_setting(settings: &Params, name: &str) -> Option<u64> {
-    quantity::bytes(settings.get(name)?.as_str()?).ok()
+    quantity::parse_bytes(settings.get(name)?.as_str()?).ok()
 }
 
 /// Returns a parameter that is a list of texts.
@@ -130,7 +130,7 @@ impl Faults {
 }
 
 /// Returns all faults of the parameters.
-pub(super) fn check(params: &Params) -> Vec<ParamError> {
+pub(super) fn check_command_params(params: &Params) -> Vec<ParamError> {
     let mut faults = Faults::default();
     check_program(params, &mut faults);
     check_limits(params, &mut faults);
@@ -194,7 +194,7 @@ fn check_limits(params: &Params, faults: &mut Faults) {
         let bytes = |value: &Value| {
             value
                 .as_str()
-                .and_then(|text| quantity::bytes(text).ok())
+                .and_then(|text| quantity::parse_bytes(text).ok())
                 .filter(|bytes| *bytes > 0)
         };
         if params.get(name).is_some_and(|value| bytes(value).is_none()) {

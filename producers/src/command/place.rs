@@ -97,13 +97,13 @@ fn sweep(below: &Path) {
                 .is_ok_and(|metadata| metadata.is_dir() && FileInfo::of_metadata(&metadata).owner == own)
         {
             // A folder that cannot be removed does no harm.
-            let _ = remove(&entry.path());
+            let _ = remove_unlocked(&entry.path());
         }
     }
 }
 
 /// Removes one folder, unless a living process has locked it.
-fn remove(folder: &Path) -> io::Result<()> {
+fn remove_unlocked(folder: &Path) -> io::Result<()> {
     let lock = OpenOptions::new().write(true).refuse_links().open(folder.join(LOCK))?;
     lock.try_lock()?;
     for entry in std::fs::read_dir(folder)? {

@@ -203,7 +203,7 @@ impl Scratch {
     }
 
     /// Removes files of the previous program that this one does not have.
-    pub(super) fn settle(&mut self) -> io::Result<()> {
+    pub(super) fn remove_leftover_files(&mut self) -> io::Result<()> {
         while let Some(name) = self.reusable.pop_first() {
             gone(&self.folder.path().join(name))?;
         }
@@ -262,7 +262,7 @@ mod tests {
         for (name, text) in inputs {
             scratch.write_input(name, text.as_bytes()).expect("written");
         }
-        scratch.settle().expect("settled");
+        scratch.remove_leftover_files().expect("settled");
         scratch
     }
 
@@ -311,7 +311,7 @@ mod tests {
         let mut scratch = Scratch::of_this_thread().expect("a folder");
         scratch.write_input("a", b"new").expect("written");
         scratch.folder("b").expect("made");
-        scratch.settle().expect("settled");
+        scratch.remove_leftover_files().expect("settled");
         assert_eq!((scratch.path(), names(&scratch)), (&*folder, vec!["a".to_owned(), "b".to_owned()]));
         scratch.give_back();
         std::fs::remove_dir_all(&folder).expect("removed");

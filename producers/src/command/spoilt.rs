@@ -16,7 +16,7 @@ use std::path::Path;
 pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Modes) -> io::Result<Option<String>> {
     for (name, staged) in staged {
         let why = match staged {
-            Staged::File(bytes) => file(folder, name, modes.file, bytes)?,
+            Staged::File(bytes) => write_spoilt_file(folder, name, modes.file, bytes)?,
             Staged::Tree { files, folders } => tree(folder, name, files, folders, modes)?,
         };
         if why.is_some() {
@@ -26,7 +26,7 @@ pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Mode
     Ok(None)
 }
 
-fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option<String>> {
+fn write_spoilt_file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option<String>> {
     let path = folder.join(name);
     let there = info_if_exists(&path)?;
     if let Some(why) = otherwise(name, there.as_ref(), Kind::File, mode) {
@@ -66,7 +66,7 @@ fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTr
     }
     for (path, is) in files {
         let mode = if is.program { modes.program } else { modes.file };
-        if let Some(why) = file(folder, &inner(path), mode, &is.bytes)? {
+        if let Some(why) = write_spoilt_file(folder, &inner(path), mode, &is.bytes)? {
             return Ok(Some(why));
         }
     }
@@ -124,7 +124,7 @@ mod tests {
             .into_iter()
             .map(|(name, input)| (name.to_owned(), stage_input(&mut scratch, name, input).expect("staged")))
             .collect();
-        scratch.settle().expect("settled");
+        scratch.remove_leftover_files().expect("settled");
         change(scratch.path());
         let report = spoilt(scratch.path(), &staged, scratch.modes());
         scratch.give_back();

@@ -51,7 +51,7 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
             names.push(name);
         }
     }
-    scratch.settle().map_err(failed)?;
+    scratch.remove_leftover_files().map_err(failed)?;
     let argv = match inputs.params.get("shell").and_then(serde_json::Value::as_str) {
         Some(text) => vec!["sh".to_owned(), "-c".to_owned(), fill(text, &roles, LABEL_OF_SHELL)],
         None => arguments(&roles, inputs),

@@ -45,7 +45,7 @@ pub(super) fn declaration_error(tools: &Value) -> Option<String> {
 ///
 /// # Errors
 /// When a tool is not found, or differs.
-pub(super) fn check(params: &Params) -> Result<(), Failure> {
+pub(super) fn check_tools(params: &Params) -> Result<(), Failure> {
     for (name, is) in declared_tools(params) {
         let Some(file) = find_program(name, Path::new("/")) else {
             let why = tool_error(

@@ -37,7 +37,7 @@ impl Producer for Api {
         for (namespace, sections) in spaces {
             let name = if namespace.is_empty() { "global namespace" } else { namespace };
             text.push_str(&format!("{}## {name}\n", if text.is_empty() { "" } else { "\n" }));
-            sections.iter().for_each(|section| section.write(&mut text, docs));
+            sections.iter().for_each(|section| section.append_lines(&mut text, docs));
         }
         Ok(Output::new(text))
     }

@@ -87,7 +87,7 @@ impl<'a> Section<'a> {
     }
 
     /// Appends the lines to a text, with or without documentation. Without it, the names of an enum share a line.
-    pub fn write(&self, text: &mut String, docs: bool) {
+    pub fn append_lines(&self, text: &mut String, docs: bool) {
         let enum_names = self.lines.lines().nth(1).and_then(|line| line.strip_prefix("= "));
         for line in self.lines.lines().filter(|line| !line.starts_with("= ")) {
             let (line, doc) = line.split_once('\t').unwrap_or((line, ""));
@@ -112,12 +112,12 @@ fn type_row(input: &Input) -> Result<Option<(String, String)>, Failure> {
     let info = outline_info::decode_info(input)?;
     let is_visible = matches!(info.accessibility.as_str(), "public" | "protected" | "protected internal");
     Ok(is_visible.then(|| {
-        let row = lines(&info);
+        let row = lines_of_info(&info);
         (info.fqn, row)
     }))
 }
 
-fn lines(info: &Info) -> String {
+fn lines_of_info(info: &Info) -> String {
     let symbol = symbol_of(&info.fqn);
     let path = symbol
         .strip_prefix(info.namespace.as_str())

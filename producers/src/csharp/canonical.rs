@@ -63,7 +63,7 @@ fn names_operator(source: &str, tokens: &[Token], index: usize) -> bool {
 }
 
 /// Returns the canonical text of `tokens`.
-pub fn text(source: &str, tokens: &[Token]) -> String {
+pub fn canonical_text(source: &str, tokens: &[Token]) -> String {
     let mut out = String::with_capacity(tokens.len() * 5);
     append_canonical(source, tokens, &mut out);
     out
@@ -424,7 +424,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn canonical(source: &str) -> String {
-        text(source, &lex(source).tokens)
+        canonical_text(source, &lex(source).tokens)
     }
 
     fn token_texts(source: &str) -> Vec<String> {

@@ -17,7 +17,7 @@ fn pairs(body: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Counts the default values at the head of a body.
-pub(super) fn count(body: &str) -> u32 {
+pub(super) fn count_defaults(body: &str) -> u32 {
     pairs(body).count() as u32
 }
 
@@ -79,7 +79,7 @@ pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Opt
             // After a conditionally compiled member, the next value is undecided.
             let value = match (member.condition.is_empty(), member.has_value) {
                 (false, _) => None,
-                (true, true) => number(&member.body),
+                (true, true) => parse_number(&member.body),
                 (true, false) => next,
             };
             next = value.and_then(|value| value.checked_add(1));
@@ -89,7 +89,7 @@ pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Opt
 }
 
 /// Parses a literal number.
-fn number(text: &str) -> Option<i128> {
+fn parse_number(text: &str) -> Option<i128> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits.trim_start()));
     let digits = digits.replace('_', "").to_ascii_lowercase();
     let digits = digits.trim_end_matches(['u', 'l']);

@@ -94,7 +94,7 @@ pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
 ///
 /// # Errors
 /// All errors in the parameters.
-pub fn check(params: &Params) -> Result<(), Vec<ParamError>> {
+pub fn check_defines(params: &Params) -> Result<(), Vec<ParamError>> {
     let wrong = |param: &str, message: String, hint: &str| ParamError {
         param: param.to_owned(),
         message,

@@ -141,7 +141,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(files: &[(&str, Syntax)], projects: &[(&str, &str)]) -> Self {
         let syntax: Vec<Input> = files.iter().map(|(path, syntax)| input(path, syntax)).collect();
-        let project_names = |syntax| minicbor::to_vec(super::names::names(syntax)).expect("memory");
+        let project_names = |syntax| minicbor::to_vec(super::names::names_of_file(syntax)).expect("memory");
         let names: Vec<Input> = files.iter().map(|(path, syntax)| blob(path, project_names(syntax))).collect();
         let projects: Vec<Input> = projects.iter().map(|(path, facts)| blob(path, *facts)).collect();
         let types = run(

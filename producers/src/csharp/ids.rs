@@ -42,7 +42,7 @@ pub struct Identifier {
 
 impl IdForm {
     /// Writes the first bits of a hash as `length` symbols.
-    fn write(&self, hash: &[u8; 32], length: usize) -> String {
+    fn write_symbols(&self, hash: &[u8; 32], length: usize) -> String {
         (0..length)
             .map(|at| self.alphabet[five_bits(hash, at) as usize % self.alphabet.len()] as char)
             .collect()
@@ -56,7 +56,7 @@ impl IdForm {
         for (step, &length) in self.lengths.iter().enumerate() {
             let mut by_text: BTreeMap<String, Vec<usize>> = BTreeMap::new();
             for &at in &open {
-                by_text.entry(self.write(&hashes[at], length)).or_default().push(at);
+                by_text.entry(self.write_symbols(&hashes[at], length)).or_default().push(at);
             }
             open.clear();
             let last = step + 1 == self.lengths.len();
@@ -91,7 +91,7 @@ fn five_bits(hash: &[u8; 32], at: usize) -> u8 {
 
 /// Returns a digest as in the seed's files: 8 Base32 symbols in upper case.
 pub fn short_hash(digest: &engine::values::digest::Digest) -> String {
-    TYPE_FORM.write(&digest.0, 8).to_ascii_uppercase()
+    TYPE_FORM.write_symbols(&digest.0, 8).to_ascii_uppercase()
 }
 
 /// Hashes tagged fields, each preceded by its length.
@@ -127,7 +127,7 @@ pub fn member_hash(symbol: &str, member: &Member) -> [u8; 32] {
 
 /// Returns `G_` and 8 symbols for a group of mutually dependent types, from its members' sorted identifiers.
 pub fn group_id(member_ids: &[&str]) -> String {
-    format!("G_{}", TYPE_FORM.write(&tagged_hash("cortex group 1", member_ids), 8))
+    format!("G_{}", TYPE_FORM.write_symbols(&tagged_hash("cortex group 1", member_ids), 8))
 }
 
 /// Returns the full member identifiers (`T_ab12cd34_x7y8z9`) of all members of one type, in order.
@@ -251,8 +251,8 @@ mod tests {
             texts.dedup();
             prop_assert_eq!(texts.len(), hashes.len());
             for (id, hash) in ids.iter().zip(&hashes) {
-                let narrow = TINY.write(hash, 2);
-                let shared = hashes.iter().filter(|other| TINY.write(other, 2) == narrow).count() > 1;
+                let narrow = TINY.write_symbols(hash, 2);
+                let shared = hashes.iter().filter(|other| TINY.write_symbols(other, 2) == narrow).count() > 1;
                 prop_assert_eq!(id.widened, shared);
             }
             let turn = turn % hashes.len();

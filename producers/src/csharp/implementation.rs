@@ -139,14 +139,14 @@ fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)
 /// # Errors
 /// If the blob is no output of [`Implementation`].
 pub fn decode_implementation(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
-    parse(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
+    parse_implementation(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
 }
 
 /// Reads the bytes of the blob.
 ///
 /// # Errors
 /// If they are no output of [`Implementation`].
-pub fn parse(bytes: &[u8]) -> Result<(ImplHeader, Vec<ImplMember>), serde_json::Error> {
+pub fn parse_implementation(bytes: &[u8]) -> Result<(ImplHeader, Vec<ImplMember>), serde_json::Error> {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let header = serde_json::from_slice(lines.next().unwrap_or_default())?;
     Ok((header, lines.map(serde_json::from_slice).collect::<Result<_, _>>()?))

@@ -132,14 +132,14 @@ impl<'t> File<'t> {
         start.map_or(self.text.len(), |start| (start + within as usize).min(self.text.len()))
     }
 
-    fn bytes(&self, span: Span) -> Range<usize> {
+    fn bytes_of_span(&self, span: Span) -> Range<usize> {
         let start = self.byte(span.first, span.from);
         start..self.byte(span.last, span.to).max(start)
     }
 
     /// Returns the range from a declaration's start through the token that opens its members or ends it.
     fn header(&self, decl: &TypeDecl) -> Range<usize> {
-        let bytes = self.bytes(decl.span);
+        let bytes = self.bytes_of_span(decl.span);
         let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
         let own = &self.tokens[first..];
         let own = &own[..own.partition_point(|token| (token.start as usize) < bytes.end)];
@@ -167,7 +167,7 @@ impl<'t> File<'t> {
                 .relative_to(decl.span.first, decl.span.from),
             });
             pieces.push(header);
-            pieces.extend(decl.members.iter().map(|member| self.bytes(member.span)));
+            pieces.extend(decl.members.iter().map(|member| self.bytes_of_span(member.span)));
         }
         pieces.sort_by_key(|piece| (piece.start, piece.end));
         // The bytes of each line that contain a part of the type.

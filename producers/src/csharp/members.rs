@@ -135,7 +135,7 @@ impl Producer for Members {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
-        let rows: BTreeMap<String, Vec<u8>> = rows(&whole).iter().map(|(key, row)| (key.clone(), json(row))).collect();
+        let rows: BTreeMap<String, Vec<u8>> = member_rows(&whole).iter().map(|(key, row)| (key.clone(), json(row))).collect();
         Ok(Output::new(write_table(&rows)))
     }
 }
@@ -204,7 +204,7 @@ impl Producer for OneMember {
 }
 
 /// Returns the members of a type by key. If malformed code declares a member twice, later keys end with a number.
-pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
+pub fn member_rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
     let ids = member_ids(whole);
     let mut rows = BTreeMap::new();
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
@@ -235,7 +235,7 @@ fn parameters(member: &Member) -> Vec<ParameterRow> {
     let many = header.last().is_some_and(|last| last.many);
     let required = header
         .len()
-        .saturating_sub(defaults::count(&member.body) as usize + usize::from(many));
+        .saturating_sub(defaults::count_defaults(&member.body) as usize + usize::from(many));
     let row = |(at, parameter): (usize, &code::ast::Parameter)| ParameterRow {
         kind: at.checked_sub(further).and_then(|at| kinds.get(at)).cloned().unwrap_or_default(),
         name: parameter.name.clone(),

@@ -307,7 +307,7 @@ fn declared_member(placed: &PlacedMember) -> Option<Declared> {
         },
         type_parameters: member.type_parameters.clone(),
         signature: member.signature.clone(),
-        optional: defaults::count(&member.body),
+        optional: defaults::count_defaults(&member.body),
         priority: priority(&member.attributes),
     })
 }
@@ -332,7 +332,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
         flags: if delegate { "d" } else { "h" }.to_owned(),
         type_parameters: Vec::new(),
         signature: whole.header.clone(),
-        optional: whole.bodies.iter().map(|body| defaults::count(body)).max().unwrap_or(0),
+        optional: whole.bodies.iter().map(|body| defaults::count_defaults(body)).max().unwrap_or(0),
         priority: 0,
     })
 }

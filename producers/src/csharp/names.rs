@@ -72,7 +72,7 @@ pub struct Names {
 }
 
 /// Projects a file's syntax to [`Names`].
-pub fn names(syntax: &Syntax) -> Names {
+pub fn names_of_file(syntax: &Syntax) -> Names {
     let interfaces: HashSet<(&str, &str)> = syntax
         .types
         .iter()
@@ -172,7 +172,7 @@ impl Producer for NamesProducer {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let syntax = syntax::decode(&inputs.single("syntax")?.bytes)?;
         Ok(Output::new(
-            minicbor::to_vec(names(&syntax)).expect("invariant: writing to memory cannot fail"),
+            minicbor::to_vec(names_of_file(&syntax)).expect("invariant: writing to memory cannot fail"),
         ))
     }
 }
@@ -183,7 +183,7 @@ mod tests {
     use crate::csharp::parse::read;
 
     fn of(text: &str) -> Names {
-        names(&read(text, &BTreeSet::new(), "f.cs").0)
+        names_of_file(&read(text, &BTreeSet::new(), "f.cs").0)
     }
 
     #[test]

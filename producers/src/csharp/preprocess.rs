@@ -250,7 +250,7 @@ pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
         defined: defines.iter().map(String::as_str).collect(),
     };
     if !bytes.contains(&b'#') {
-        return run.finish(Cow::Borrowed(source));
+        return run.into_active(Cow::Borrowed(source));
     }
     let mut blanks: Vec<(usize, usize)> = Vec::new();
     let mut line_start = true;
@@ -295,7 +295,7 @@ pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
     });
     run.faults.extend(open);
     run.faults.sort_by_key(|fault| fault.byte);
-    run.finish(Cow::Owned(blanked(source, &blanks)))
+    run.into_active(Cow::Owned(blanked(source, &blanks)))
 }
 
 /// Blanks byte ranges of a text, except line ends. Ranges are ordered and begin and end at character boundaries.
@@ -338,7 +338,7 @@ struct Run<'t, 'd> {
 }
 
 impl<'t: 'd, 'd> Run<'t, 'd> {
-    fn finish(self, text: Cow<'t, str>) -> Active<'t> {
+    fn into_active(self, text: Cow<'t, str>) -> Active<'t> {
         Active {
             text,
             faults: self.faults,

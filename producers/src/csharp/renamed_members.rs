@@ -13,7 +13,10 @@ const MOST_PAIRS: usize = 2_500;
 /// Returns former and present keys of renamed members, from two outputs of `csharp/impl`: one member was removed, one was added, and all but the name
 /// is equal. Empty if an output cannot be read.
 pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
-    let (Ok((_, then)), Ok((_, now))) = (implementation::parse(then), implementation::parse(now)) else {
+    let (Ok((_, then)), Ok((_, now))) = (
+        implementation::parse_implementation(then),
+        implementation::parse_implementation(now),
+    ) else {
         return Vec::new();
     };
     let (removed, added) = (missing(&then, &now), missing(&now, &then));

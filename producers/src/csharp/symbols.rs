@@ -62,7 +62,7 @@ impl Producer for Symbols {
         let scopes: BTreeSet<&str> = declared.iter().filter_map(|(key, _)| scope_of(key)).collect();
         global_usings(&mut index, &files, &layout, &scopes);
         inherit(&mut index, &files, &layout, &keys);
-        Ok(Output::new(write_table(&rows(&index))))
+        Ok(Output::new(write_table(&index_rows(&index))))
     }
 }
 
@@ -441,7 +441,7 @@ pub fn written_name(text: &str) -> (String, u32) {
     (path, arity)
 }
 
-fn rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
+fn index_rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
     let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut writers: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (name, entries) in &index.names {

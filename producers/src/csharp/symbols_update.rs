@@ -341,7 +341,7 @@ impl Update<'_> {
                     for place in &places {
                         index.load_globals(self.moves.last(), place)?;
                     }
-                    bases.extend(index.settle(self.moves.last(), |index| {
+                    bases.extend(index.repeat_until_loaded(self.moves.last(), |index| {
                         let globals = places.iter().find_map(|place| index.names.globals.get(place));
                         bound_bases(index, globals, &self.layout, file, decl)
                     })?);
@@ -423,7 +423,7 @@ impl LoadedIndex {
     }
 
     /// Repeats `ask` until all rows that it requests are loaded.
-    fn settle<T>(&mut self, last: &dyn TableView, ask: impl Fn(&Self) -> T) -> Option<T> {
+    fn repeat_until_loaded<T>(&mut self, last: &dyn TableView, ask: impl Fn(&Self) -> T) -> Option<T> {
         loop {
             let answer = ask(self);
             let missing = self.missing.take();

@@ -102,7 +102,7 @@ impl Producer for SyntaxProducer {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        defines::check(params)
+        defines::check_defines(params)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -95,7 +95,7 @@ impl Producer for Types {
         let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
         let found = gather(&files, &layout);
         let mut diagnostics = Vec::new();
-        let rows = rows(&found, &layout, &mut diagnostics);
+        let rows = type_rows(&found, &layout, &mut diagnostics);
         Ok(Output {
             bytes: write_table(&rows),
             diagnostics,
@@ -182,7 +182,7 @@ fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Lay
 }
 
 /// Returns the rows of these types; adds diagnostics about duplicates and lengthened identifiers.
-pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn type_rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for (symbol, _) in found.keys() {
         *times.entry(symbol).or_default() += 1;

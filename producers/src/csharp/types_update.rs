@@ -6,7 +6,7 @@
 use super::changed_files::{ChangedFiles, has_row};
 use super::mentions::join_path;
 use super::names::Names;
-use super::types::{TypeRow, Types, gather, rows};
+use super::types::{TypeRow, Types, gather, type_rows};
 use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
 use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
@@ -37,7 +37,7 @@ impl TableUpdate for Types {
         let mut found = gather(&names, &layout);
         found.retain(|(symbol, _), _| symbols.contains(symbol));
         let mut diagnostics = Vec::new();
-        let now = rows(&found, &layout, &mut diagnostics);
+        let now = type_rows(&found, &layout, &mut diagnostics);
         if !diagnostics.is_empty() || meets_another(moves.last(), &symbols, &old, &now)? {
             return None;
         }

@@ -4,7 +4,7 @@ use super::dependencies::DependencyRow;
 use super::fixture::{blob, run};
 use super::graph::Graph;
 use super::groups::Groups;
-use super::names::names;
+use super::names::names_of_file;
 use super::parse::read;
 use super::symbols::Symbols;
 use super::types::{Types, json};
@@ -61,7 +61,7 @@ struct State {
 
 impl State {
     fn of(files: &BTreeMap<&str, (usize, bool)>, types: Option<&Output>, producer: &dyn Producer) -> Self {
-        let of_text = |text| minicbor::to_vec(names(&read(text, &BTreeSet::new(), "f.cs").0)).expect("memory");
+        let of_text = |text| minicbor::to_vec(names_of_file(&read(text, &BTreeSet::new(), "f.cs").0)).expect("memory");
         let owner = |file: &str, strays: bool| match (&file[..1], strays) {
             ("a", false) | ("b", true) => r#""a/A.csproj""#,
             ("b", false) => r#""b/B.csproj""#,

@@ -72,7 +72,7 @@ impl Producer for Variants {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        defines::check(params)
+        defines::check_defines(params)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

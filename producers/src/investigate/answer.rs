@@ -56,7 +56,7 @@ const MOST: usize = 60;
 /// # Errors
 /// When a section is missing.
 pub(super) fn parse_findings(text: &str, question: &str, source: &str, shown: &WordsByType<'_>) -> Result<Findings, Unanswered> {
-    let sections = split(text);
+    let sections = split_into_sections(text);
     let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());
     let conclusion = section("CONCLUSION").map(str::trim).filter(|text| !text.is_empty());
     let mut findings = Findings {
@@ -114,7 +114,7 @@ fn has(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
 }
 
 /// Splits a text into sections: a line begins one with its name in capitals, perhaps as a heading or in bold, with or without a colon and text.
-fn split(text: &str) -> Vec<(&'static str, String)> {
+fn split_into_sections(text: &str) -> Vec<(&'static str, String)> {
     let mut sections: Vec<(&'static str, String)> = Vec::new();
     for line in text.lines() {
         let clean: String = line.chars().filter(|c| !c.is_control() || *c == '\t').collect();

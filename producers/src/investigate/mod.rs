@@ -292,7 +292,7 @@ impl<'i> Case<'i> {
             .collect();
         scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let evidence = scored.iter().flat_map(|(_, key, text)| {
-            relevance::lines(&words, text, 3).into_iter().map(|line| Evidence {
+            relevance::best_lines(&words, text, 3).into_iter().map(|line| Evidence {
                 key: (*key).to_owned(),
                 member: None,
                 text: line.trim_start_matches(['-', '+', ' ']).to_owned(),

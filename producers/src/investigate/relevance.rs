@@ -26,7 +26,7 @@ pub fn score(words: &BTreeSet<String>, key: &str, text: &str) -> u32 {
 }
 
 /// Returns the lines of a text that share words with a question, the best first.
-pub fn lines<'t>(words: &BTreeSet<String>, text: &'t str, most: usize) -> Vec<&'t str> {
+pub fn best_lines<'t>(words: &BTreeSet<String>, text: &'t str, most: usize) -> Vec<&'t str> {
     let mut found: Vec<(u32, usize, &str)> = text
         .lines()
         .enumerate()
@@ -79,7 +79,7 @@ mod tests {
         assert!(score(&question, "N.BatchProcessor", "") > score(&question, "N.Other", "batch"));
         assert_eq!(score(&question, "N.Other", "nothing"), 0);
         assert_eq!(
-            lines(&question, "int Size\nvoid ProcessBatch()\nint Batch", 1),
+            best_lines(&question, "int Size\nvoid ProcessBatch()\nint Batch", 1),
             ["void ProcessBatch()"]
         );
     }

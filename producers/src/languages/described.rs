@@ -189,7 +189,7 @@ mod tests {
         let tags = parse_tags(language("typescript").expect("it"), "a.ts", text)
             .expect("read")
             .symbols
-            .write();
+            .to_json();
         let made = |form: &str| {
             let roles = vec![("tags", vec![blob("", tags.clone())]), ("bytes", vec![blob("", text)])];
             let bytes = run_with(&Described, &[("file", "a.ts")], &format!("{{\"form\":\"{form}\"}}"), roles)

@@ -99,7 +99,7 @@ impl Dialect {
     }
 
     /// Parses a text; `None` when it takes more steps than allowed for its length.
-    pub(super) fn parse(&self, text: &str) -> Option<Tree> {
+    pub(super) fn parse_tree(&self, text: &str) -> Option<Tree> {
         let mut parser = Parser::new();
         parser
             .set_language(&(self.grammar)())

@@ -70,7 +70,7 @@ pub struct Use(pub u32, pub u32, pub String);
 
 impl FileSymbols {
     /// Returns it as JSON.
-    pub fn write(&self) -> Vec<u8> {
+    pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("invariant: writing to memory cannot fail")
     }
 

@@ -139,7 +139,7 @@ mod tests {
 
     fn input(file: &str, text: &str) -> Input {
         let read = parse_tags(language("typescript").expect("it"), file, text).expect("read");
-        Input::of(file, read.symbols.write())
+        Input::of(file, read.symbols.to_json())
     }
 
     #[test]

@@ -77,8 +77,8 @@ pub fn select(file: &str, text: &str, selector: &str) -> Result<Vec<Range<usize>
     let dialects = LANGUAGES.iter().flat_map(|language| language.dialects);
     let dialect = dialects.into_iter().find(|dialect| dialect.endings.contains(&ending));
     let (grammar, tree) = match dialect {
-        Some(dialect) => (dialect.grammar(), dialect.parse(text)),
-        None if ending == "cs" => (csharp::language(), csharp::parse(text)),
+        Some(dialect) => (dialect.grammar(), dialect.parse_tree(text)),
+        None if ending == "cs" => (csharp::language(), csharp::parse_tree(text)),
         None => return Err(SelectorError::NoGrammar { file: file.to_owned() }),
     };
     let compiled = |selector: &str| {

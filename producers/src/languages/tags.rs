@@ -108,7 +108,7 @@ impl Producer for Tags {
 fn output(symbols: &FileSymbols, diagnostics: Vec<Diagnostic>) -> Output {
     Output {
         diagnostics,
-        ..Output::new(symbols.write())
+        ..Output::new(symbols.to_json())
     }
 }
 
@@ -131,7 +131,7 @@ pub struct Read {
 /// Reads a text; `None` when it could not be parsed within its budget.
 pub fn parse_tags(language: &Language, file: &str, text: &str) -> Option<Read> {
     let dialect = language.dialect(file);
-    let tree = dialect.parse(text)?;
+    let tree = dialect.parse_tree(text)?;
     let query = language.query(dialect);
     let names = query.capture_names();
     let root = tree.root_node();
@@ -249,8 +249,8 @@ impl<'t> TagsByPlace<'t> {
                 line,
                 column,
                 doc: cut_to_bytes(&doc, LONGEST_DOC).to_owned(),
-                start: number(outer.row),
-                end: number(one.whole.end_position().row),
+                start: from_zero_based(outer.row),
+                end: from_zero_based(one.whole.end_position().row),
                 kind: one.kind,
                 name: self.text_at(one.name).to_owned(),
                 path: one.owner.map(|owner| self.text_at(owner).to_owned()).unwrap_or_default(),
@@ -285,7 +285,7 @@ impl<'t> TagsByPlace<'t> {
             None if before.chars().all(|c| c.is_alphabetic() || c.is_whitespace()) => line..start,
             None => start..start,
         };
-        let end = body(whole, BODY_DEPTH).map_or(whole.end_byte(), |body| body.start_byte());
+        let end = body_of_definition(whole, BODY_DEPTH).map_or(whole.end_byte(), |body| body.start_byte());
         let text = self.without_comments(before) + &self.without_comments(start..end.max(start));
         let words: Vec<&str> = text.split_whitespace().take(LONGEST).collect();
         let text = words.join(" ");
@@ -389,12 +389,12 @@ impl<'t> Columns<'t> {
         }
         self.count += self.text.get(self.at..at).unwrap_or_default().chars().count();
         self.at = at;
-        (number(start.row), number(self.count))
+        (from_zero_based(start.row), from_zero_based(self.count))
     }
 }
 
 /// Returns the body of a definition, or of the value that it names. The contents of an object or dictionary are its body.
-fn body(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
+fn body_of_definition(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
     match node.kind() {
         "object" | "dictionary" => return Some(node),
         "array" | "list" => return None,
@@ -405,7 +405,10 @@ fn body(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
     }
     let mut cursor = node.walk();
     let inner: Vec<Node<'_>> = node.named_children(&mut cursor).take(8).collect();
-    inner.into_iter().filter(|_| depth > 0).find_map(|child| body(child, depth - 1))
+    inner
+        .into_iter()
+        .filter(|_| depth > 0)
+        .find_map(|child| body_of_definition(child, depth - 1))
 }
 
 /// Removes the comment or quote marks from a text.
@@ -436,8 +439,8 @@ fn first_error(root: Node<'_>) -> u32 {
             .find(|child| child.has_error() || child.is_error() || child.is_missing());
         match inner {
             Some(child) if !child.is_missing() => node = child,
-            Some(child) => return number(child.start_position().row),
-            None => return number(node.start_position().row),
+            Some(child) => return from_zero_based(child.start_position().row),
+            None => return from_zero_based(node.start_position().row),
         }
     }
 }
@@ -448,7 +451,7 @@ fn cut_to_bytes(text: &str, most: usize) -> &str {
 }
 
 /// Converts a number that counts from 0 to one that counts from 1.
-fn number(from_zero: usize) -> u32 {
+fn from_zero_based(from_zero: usize) -> u32 {
     u32::try_from(from_zero).unwrap_or(u32::MAX).saturating_add(1)
 }
 

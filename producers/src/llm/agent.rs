@@ -100,7 +100,7 @@ impl Agents {
                     reply.push(&given.text);
                     reply.whole = true;
                     let usage = prepared.usage(&reply);
-                    let mut answer = prepared.answer(reply, usage, Vain::default(), false);
+                    let mut answer = prepared.answer_from_reply(reply, usage, Vain::default(), false);
                     answer.spent.agent = Some(given.agent);
                     return Ok(answer);
                 }
@@ -110,7 +110,7 @@ impl Agents {
                         why: faults.to_vec(),
                         given,
                     });
-                    self.notes.write(&id, &note).map_err(|error| disk(&error))?;
+                    self.notes.note_question(&id, &note).map_err(|error| disk(&error))?;
                 }
             }
         }

@@ -105,7 +105,7 @@ impl Notes {
         if !is_id(id) {
             return Ok(None);
         }
-        let text = self.text(&format!("{id}.json"))?;
+        let text = self.note_text(&format!("{id}.json"))?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
@@ -113,7 +113,7 @@ impl Notes {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, id: &str, note: &Note) -> io::Result<()> {
+    pub fn note_question(&self, id: &str, note: &Note) -> io::Result<()> {
         self.write_note(&format!("{id}.json"), &(serde_json::to_string_pretty(note)? + "\n"))
     }
 
@@ -121,7 +121,7 @@ impl Notes {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn all(&self) -> io::Result<Vec<(String, Note)>> {
+    pub fn read_notes(&self) -> io::Result<Vec<(String, Note)>> {
         let mut notes = Vec::new();
         for path in self.files()? {
             let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
@@ -156,7 +156,7 @@ impl Notes {
     /// # Errors
     /// When the folder cannot be used.
     pub fn anew(&self) -> io::Result<BTreeSet<String>> {
-        let text = self.text(ANEW)?;
+        let text = self.note_text(ANEW)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
@@ -171,10 +171,10 @@ impl Notes {
         let mut all = self.anew()?;
         all.extend(labels.iter().cloned());
         self.set_anew(&all)?;
-        for (id, mut note) in self.all()? {
+        for (id, mut note) in self.read_notes()? {
             if note.answer.is_some() && labels.contains(&note.label) {
                 note.answer = None;
-                self.write(&id, &note)?;
+                self.note_question(&id, &note)?;
             }
         }
         Ok(())
@@ -200,7 +200,7 @@ impl Notes {
         }
     }
 
-    fn text(&self, name: &str) -> io::Result<Option<String>> {
+    fn note_text(&self, name: &str) -> io::Result<Option<String>> {
         let Some(folder) = self.folder()? else { return Ok(None) };
         let path = folder.join(name);
         match std::fs::symlink_metadata(&path) {

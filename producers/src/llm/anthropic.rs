@@ -11,7 +11,7 @@ pub(super) const PATH: &str = "/v1/messages";
 pub(super) const VERSION: &str = "2023-06-01";
 
 /// Returns the body of a request. Marks the last stable part, so that the provider caches everything up to its end.
-pub(super) fn body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> Value {
+pub(super) fn request_body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> Value {
     // Rules come before the conversation, in any order of turns.
     let is_rule = |turn: &&Turn| turn.role == Role::System;
     let ordered: Vec<&Turn> = question
@@ -71,11 +71,11 @@ pub(super) fn body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> 
 pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     let value = reply.json(data)?;
     match value.get("type").and_then(Value::as_str) {
-        Some("message_start") => count(value.pointer("/message/usage"), reply),
+        Some("message_start") => update_usage(value.pointer("/message/usage"), reply),
         Some("content_block_start") => return Ok(push(value.pointer("/content_block/text"), reply)),
         Some("content_block_delta") => return Ok(push(value.pointer("/delta/text"), reply)),
         Some("message_delta") => {
-            count(value.get("usage"), reply);
+            update_usage(value.get("usage"), reply);
             stop(value.pointer("/delta/stop_reason"), reply)?;
         }
         Some("message_stop") => {
@@ -105,7 +105,7 @@ pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Compla
             break;
         }
     }
-    count(value.get("usage"), reply);
+    update_usage(value.get("usage"), reply);
     stop(value.get("stop_reason"), reply)?;
     reply.whole = true;
     Ok(())
@@ -149,7 +149,7 @@ fn stop(reason: Option<&Value>, reply: &mut Reply) -> Result<(), Complaint> {
 }
 
 /// Updates the usage field by field: the first event has the input, the last has the output.
-fn count(usage: Option<&Value>, reply: &mut Reply) {
+fn update_usage(usage: Option<&Value>, reply: &mut Reply) {
     let Some(usage) = usage.filter(|usage| usage.is_object()) else {
         return;
     };

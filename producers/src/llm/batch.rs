@@ -105,7 +105,7 @@ impl Batches {
             return Some(match result {
                 Ok(reply) => {
                     let usage = prepared.usage(&reply);
-                    Ok(prepared.answer(reply, usage, Vain::default(), true))
+                    Ok(prepared.answer_from_reply(reply, usage, Vain::default(), true))
                 }
                 Err(complaint) => {
                     let secrets = super::secret::Secrets::default();
@@ -148,10 +148,10 @@ impl Batches {
         if let Entry::Vacant(place) = state.collected.entry(id) {
             // It counts as spent when it is sent, no matter when the answer arrives.
             let (hold, most) = runtime.reserve_call(prepared, true, cancel)?;
-            hold.settle(most);
+            hold.record_usage(most);
             let body = match prepared.model.api {
-                Api::Anthropic => anthropic::body(&prepared.model, prepared.question, false),
-                _ => openai::body(&prepared.model, prepared.question, prepared.reach.base_url, false),
+                Api::Anthropic => anthropic::request_body(&prepared.model, prepared.question, false),
+                _ => openai::body_of_request(&prepared.model, prepared.question, prepared.reach.base_url, false),
             };
             place.insert(Collected {
                 model: prepared.question.model.clone(),
@@ -201,7 +201,7 @@ impl Batches {
         let access = runtime
             .keys
             .access(&prepared.reach, prepared.model.api, &runtime.root, &*runtime.world, cancel)?;
-        let line = prepared.line(&access, &*runtime.world);
+        let line = prepared.line_to_provider(&access, &*runtime.world);
         let gate = runtime.gate(&prepared.reach, &prepared.model);
         let mut complaint = None;
         let mut gone = BTreeSet::new();
@@ -231,7 +231,7 @@ impl Batches {
                     batch.answers = Some(answers);
                 }
                 Progress::Gone(why) => {
-                    self.shelf.remove(&batch.id);
+                    self.shelf.remove_batch(&batch.id);
                     gone.insert(batch.id.clone());
                     let Some(why) = why else { continue };
                     let why = batch_failure(batch, prepared.reach.label, &access.secrets.redacted_line(&why));
@@ -275,7 +275,7 @@ impl Batches {
                 bytes += request_bytes(&next.1);
                 group.push(next);
             }
-            match self.send(runtime, &group, &cancel) {
+            match self.send_batch_of(runtime, &group, &cancel) {
                 Ok(batch) => {
                     state.polled.insert(batch.id.clone());
                     state.batches.get_or_insert_default().push(batch);
@@ -288,7 +288,7 @@ impl Batches {
         result
     }
 
-    fn send(&self, runtime: &Runtime, group: &[(String, Collected)], cancel: &Cancel) -> Result<Batch, Failure> {
+    fn send_batch_of(&self, runtime: &Runtime, group: &[(String, Collected)], cancel: &Cancel) -> Result<Batch, Failure> {
         let (_, first) = group.first().expect("invariant: a group has a first item");
         let model = Model::from_params(&first.model).expect("invariant: only questions to known interfaces are collected");
         let reach = Reach::from_settings(&first.settings, model.api);
@@ -349,7 +349,7 @@ impl Batches {
             }
             Err(failure) => {
                 if !unsure {
-                    self.shelf.remove(&id);
+                    self.shelf.remove_batch(&id);
                 }
                 Err(failure)
             }
@@ -391,7 +391,7 @@ impl Batches {
             let before = answers.len();
             answers.retain(|kept| !is_used(&kept.id));
             if answers.is_empty() {
-                self.shelf.remove(&batch.id);
+                self.shelf.remove_batch(&batch.id);
             } else if answers.len() < before {
                 // If this fails, unneeded answers stay until they expire.
                 let _ = self.shelf.write_answers(&batch.id, answers);

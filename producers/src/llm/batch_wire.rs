@@ -33,7 +33,7 @@ pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Canc
     }
     body += &format!("\r\n--{boundary}--\r\n");
     let kind = format!("multipart/form-data; boundary={boundary}");
-    let response = line.send("/files", Some(body.into_bytes()), kind, cancel)?;
+    let response = line.send_checked("/files", Some(body.into_bytes()), kind, cancel)?;
     let value = line.value(response, cancel)?;
     id_of_line(line, &value)
 }
@@ -141,7 +141,7 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
 }
 
 fn get(line: &Line<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
-    let response = line.send(path, None, String::new(), cancel)?;
+    let response = line.send_checked(path, None, String::new(), cancel)?;
     line.value(response, cancel)
 }
 
@@ -166,9 +166,9 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> Result<(), Trouble> {
-    let mut response = line.send(path, None, String::new(), cancel)?;
+    let mut response = line.send_checked(path, None, String::new(), cancel)?;
     let (bytes, all) = response
-        .body(LONGEST_RESULTS, cancel)
+        .read_body(LONGEST_RESULTS, cancel)
         .map_err(|broken| line.called.connection_failed(broken))?;
     if !all {
         return Err(line.called.endless(LONGEST_RESULTS));

@@ -37,8 +37,8 @@ impl Line<'_> {
         let stream = self.reach.stream;
         let (path, body) = match self.api {
             _ if question.wants == Wants::Vector => (openai::EMBEDDINGS, openai::embeddings_body(model, question)),
-            Api::Anthropic => (anthropic::PATH, anthropic::body(model, question, stream)),
-            _ => (openai::PATH, openai::body(model, question, self.reach.base_url, stream)),
+            Api::Anthropic => (anthropic::PATH, anthropic::request_body(model, question, stream)),
+            _ => (openai::PATH, openai::body_of_request(model, question, self.reach.base_url, stream)),
         };
         let outcome = self.json(path, &body, cancel).and_then(|mut response| match question.wants {
             Wants::Vector => self.read_vector(response, &mut reply, cancel),
@@ -50,11 +50,17 @@ impl Line<'_> {
 
     /// Sends JSON.
     pub(super) fn json(&self, path: &str, body: &Value, cancel: &Cancel) -> Result<Response, Trouble> {
-        self.send(path, Some(body.to_string().into_bytes()), "application/json".to_owned(), cancel)
+        self.send_checked(path, Some(body.to_string().into_bytes()), "application/json".to_owned(), cancel)
     }
 
     /// Sends a request; any status but success is an error.
-    pub(super) fn send(&self, path: &str, body: Option<Vec<u8>>, content_type: String, cancel: &Cancel) -> Result<Response, Trouble> {
+    pub(super) fn send_checked(
+        &self,
+        path: &str,
+        body: Option<Vec<u8>>,
+        content_type: String,
+        cancel: &Cancel,
+    ) -> Result<Response, Trouble> {
         let request = Request {
             url: self.reach.url(path),
             headers: self.access.headers.clone(),
@@ -62,7 +68,7 @@ impl Line<'_> {
             content_type,
         };
         let mut response =
-            http::send(request, self.reach.timeout, self.world, cancel).map_err(|broken| self.called.connection_failed(broken))?;
+            http::send_request(request, self.reach.timeout, self.world, cancel).map_err(|broken| self.called.connection_failed(broken))?;
         if (200..300).contains(&response.status) {
             return Ok(response);
         }
@@ -72,7 +78,7 @@ impl Line<'_> {
     /// Reads a whole body as JSON.
     pub(super) fn value(&self, mut response: Response, cancel: &Cancel) -> Result<Value, Trouble> {
         let (bytes, all) = response
-            .body(LONGEST_ANSWER, cancel)
+            .read_body(LONGEST_ANSWER, cancel)
             .map_err(|broken| self.called.connection_failed(broken))?;
         if !all {
             return Err(self.called.endless(LONGEST_ANSWER));
@@ -125,12 +131,12 @@ impl Line<'_> {
             }
         }
         if is_stream == Some(true) {
-            events.finish(|data| event(data, reply)).map_err(complaint)?;
+            events.flush_open_event(|data| event(data, reply)).map_err(complaint)?;
         } else if whole.trim_ascii_start().starts_with(b"data:") || whole.trim_ascii_start().starts_with(b"event:") {
             events.feed(&whole, |data| event(data, reply)).map_err(complaint)?;
-            events.finish(|data| event(data, reply)).map_err(complaint)?;
+            events.flush_open_event(|data| event(data, reply)).map_err(complaint)?;
         } else if whole.trim_ascii_start().starts_with(b"<") {
-            return Err(self.called.page());
+            return Err(self.called.web_page_trouble());
         } else {
             let value = reply.json(&whole).map_err(complaint)?;
             match self.api {

@@ -64,7 +64,7 @@ impl Drop for Response {
 }
 
 /// Sends a request and waits for the head of the answer.
-pub(super) fn send(request: Request, timeout: Duration, world: &dyn World, cancel: &Cancel) -> Result<Response, Broken> {
+pub(super) fn send_request(request: Request, timeout: Duration, world: &dyn World, cancel: &Cancel) -> Result<Response, Broken> {
     let proxy = proxy_for(&request.url, |name| world.variable(name))
         .map(|address| Proxy::new(&address).map_err(|_| Broken::Unfit("the proxy's address in the environment is not one".to_owned())))
         .transpose()?;
@@ -108,7 +108,7 @@ impl Response {
     }
 
     /// Returns the body, at most `limit` bytes of it, and whether that was all.
-    pub(super) fn body(&mut self, limit: usize, cancel: &Cancel) -> Result<(Vec<u8>, bool), Broken> {
+    pub(super) fn read_body(&mut self, limit: usize, cancel: &Cancel) -> Result<(Vec<u8>, bool), Broken> {
         let mut body = Vec::new();
         while let Some(piece) = self.piece(cancel)? {
             body.extend_from_slice(&piece);

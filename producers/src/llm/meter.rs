@@ -84,13 +84,13 @@ impl Total {
         }
     }
 
-    fn set(&mut self, currency: &str, amount: Amount) {
+    fn set_amount(&mut self, currency: &str, amount: Amount) {
         (self.calls, self.tokens) = (amount.calls, amount.tokens);
         self.micros.insert(currency.to_owned(), amount.micros);
     }
 
     fn add_amount(&mut self, currency: &str, amount: Amount) {
-        self.set(currency, self.in_currency(currency).plus(amount));
+        self.set_amount(currency, self.in_currency(currency).plus(amount));
     }
 
     fn subtract(&mut self, currency: &str, amount: Amount) {
@@ -100,7 +100,7 @@ impl Total {
             tokens: held.tokens.saturating_sub(amount.tokens),
             micros: held.micros.saturating_sub(amount.micros),
         };
-        self.set(currency, rest);
+        self.set_amount(currency, rest);
     }
 }
 
@@ -192,7 +192,7 @@ impl Hold<'_> {
     }
 
     /// Records the real usage of the call.
-    pub(super) fn settle(self, really: Amount) {
+    pub(super) fn record_usage(self, really: Amount) {
         let mut counts = self.meter.lock();
         counts.spent.add_amount(&self.currency, really);
         // Dropping `self` releases the reservation.
@@ -301,7 +301,7 @@ mod tests {
         };
         let spend = |currency: &str, micros: u64| {
             let hold = meter.reserve(call(micros), currency, &Cancel::default());
-            hold.map(|hold| hold.settle(call(micros))).map_err(|why| format!("{why:?}"))
+            hold.map(|hold| hold.record_usage(call(micros))).map_err(|why| format!("{why:?}"))
         };
         assert_eq!((spend("EUR", 8), spend("USD", 8)), (Ok(()), Ok(())));
         assert!(spend("EUR", 3).is_err_and(|why| why.contains("--max-cost")));

@@ -43,7 +43,7 @@ pub(super) fn vector(value: &Value, reply: &mut Reply) -> Result<(), Complaint> 
 }
 
 /// Returns the body of a request.
-pub(super) fn body(model: &Model<'_>, question: &Question<'_>, base_url: &str, stream: bool) -> Value {
+pub(super) fn body_of_request(model: &Model<'_>, question: &Question<'_>, base_url: &str, stream: bool) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), model.name.into());
     body.insert("messages".to_owned(), question.turns.iter().map(message).collect());

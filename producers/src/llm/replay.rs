@@ -82,7 +82,7 @@ pub(super) fn digest(turns: &[Turn]) -> Digest {
 
 impl Recordings {
     /// Returns the recorded answer to a question, and a diagnostic of the recording, if any.
-    pub(super) fn answer(
+    pub(super) fn recorded_answer(
         &self,
         root: &Path,
         recording: &str,

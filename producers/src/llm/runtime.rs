@@ -102,7 +102,7 @@ impl<'a> Budget<'a> {
         if text.len() < self.counted + COUNTED_AT_ONCE {
             return !self.is_used_up;
         }
-        self.tokens += tokens::count(self.model, &text[self.counted..]).tokens;
+        self.tokens += tokens::count_for_model(self.model, &text[self.counted..]).tokens;
         self.counted = text.len();
         if self.tokens > self.held {
             let tokens = self.tokens - self.held;
@@ -207,7 +207,7 @@ impl Runtime {
         Ok((self.meter.reserve(most, currency, cancel)?, most))
     }
 
-    fn check(&self, prepared: &PreparedQuestion<'_>) -> Result<(), Failure> {
+    fn check_limits(&self, prepared: &PreparedQuestion<'_>) -> Result<(), Failure> {
         let label = prepared.reach.label;
         if prepared.question.wants == Wants::Vector && matches!(prepared.model.api, Api::Anthropic | Api::Agent) {
             let why = Diagnostic::error(ErrorCode::E_MODEL, format!("model '{label}' makes no embeddings"));
@@ -252,7 +252,7 @@ impl Runtime {
         let access = self
             .keys
             .access(&prepared.reach, prepared.model.api, &self.root, &*self.world, cancel)?;
-        let line = prepared.line(&access, &*self.world);
+        let line = prepared.line_to_provider(&access, &*self.world);
         let gate = self.gate(&prepared.reach, &prepared.model);
         let rates = Rates {
             requests: prepared.reach.requests_per_minute,
@@ -285,7 +285,7 @@ impl Runtime {
             let begun = done.is_ok() || !reply.text.is_empty() || reply.usage.is_some();
             let (usage, estimated) = if begun { prepared.usage(&reply) } else { (Usage::default(), false) };
             gate.correct(number, usage.input.saturating_add(usage.output));
-            hold.settle(Amount {
+            hold.record_usage(Amount {
                 calls: u64::from(begun || matches!(done, Err(Trouble::Refused(_)))),
                 tokens: usage.input.saturating_add(usage.output),
                 micros: prepared.price.as_ref().map_or(0, |price| price.micros(usage, false)),
@@ -301,7 +301,7 @@ impl Runtime {
                     return Err(trouble);
                 }
             };
-            let answer = prepared.answer(reply, (usage, estimated), vain, false);
+            let answer = prepared.answer_from_reply(reply, (usage, estimated), vain, false);
             Err(Trouble::Settled(Failure::Rejected(Box::new(Rejected {
                 why,
                 raw: answer.text.into_bytes(),
@@ -323,7 +323,7 @@ impl Runtime {
             }
         };
         let remark = self.record(prepared, &reply);
-        let mut answer = prepared.answer(reply, (usage, estimated), vain, false);
+        let mut answer = prepared.answer_from_reply(reply, (usage, estimated), vain, false);
         answer.remarks.extend(remark);
         Ok(answer)
     }
@@ -336,9 +336,11 @@ impl Runtime {
 
     fn ask_recording(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         let recording = prepared.reach.recording.unwrap_or_default();
-        let (reply, remark) = self.recordings.answer(&self.root, recording, &prepared.model, prepared.question)?;
+        let (reply, remark) = self
+            .recordings
+            .recorded_answer(&self.root, recording, &prepared.model, prepared.question)?;
         let (hold, _) = self.reserve_call(prepared, false, cancel)?;
-        let mut answer = prepared.settle(hold, reply);
+        let mut answer = prepared.settle_usage(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
     }
@@ -361,7 +363,7 @@ impl Runtime {
         reply.cut |= printed.cut;
         reply.whole = true;
         let remark = self.record(prepared, &reply);
-        let mut answer = prepared.settle(hold, reply);
+        let mut answer = prepared.settle_usage(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
     }
@@ -385,7 +387,7 @@ impl Ask for Runtime {
             model,
             question,
         };
-        self.check(&prepared)?;
+        self.check_limits(&prepared)?;
         match prepared.model.api {
             Api::Agent => self.agents.ask(&prepared),
             Api::Replay => self.ask_recording(&prepared, cancel),
@@ -400,7 +402,7 @@ impl Ask for Runtime {
     }
 
     fn count(&self, model: &Params, text: &str) -> Count {
-        tokens::count(model.get("name").and_then(Value::as_str).unwrap_or_default(), text)
+        tokens::count_for_model(model.get("name").and_then(Value::as_str).unwrap_or_default(), text)
     }
 
     fn price(&self, settings: &Params, input: u64, cached: u64, output: u64) -> Option<u64> {
@@ -450,7 +452,7 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    pub(super) fn line<'a>(&'a self, access: &'a Access, world: &'a dyn World) -> Line<'a> {
+    pub(super) fn line_to_provider<'a>(&'a self, access: &'a Access, world: &'a dyn World) -> Line<'a> {
         Line {
             api: self.model.api,
             reach: &self.reach,
@@ -480,7 +482,7 @@ impl PreparedQuestion<'_> {
             Some(usage) if usage.input > 0 && (usage.output > 0 || reply.text.is_empty()) => (usage, false),
             counted => {
                 let counted = counted.unwrap_or_default();
-                let output = tokens::count(self.model.name, &reply.text).tokens;
+                let output = tokens::count_for_model(self.model.name, &reply.text).tokens;
                 let usage = Usage {
                     input: counted.input.max(self.input.tokens),
                     output: counted.output.max(output),
@@ -492,7 +494,7 @@ impl PreparedQuestion<'_> {
     }
 
     /// Returns the answer, with the usage of earlier failed tries.
-    pub(super) fn answer(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Vain, batch: bool) -> Answer {
+    pub(super) fn answer_from_reply(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Vain, batch: bool) -> Answer {
         let mut remarks = Vec::new();
         if reply.mended {
             remarks.push(Diagnostic::warning(
@@ -522,10 +524,10 @@ impl PreparedQuestion<'_> {
         }
     }
 
-    fn settle(&self, hold: Hold<'_>, reply: Reply) -> Answer {
+    fn settle_usage(&self, hold: Hold<'_>, reply: Reply) -> Answer {
         let (usage, estimated) = self.usage(&reply);
-        let answer = self.answer(reply, (usage, estimated), Vain::default(), false);
-        hold.settle(Amount {
+        let answer = self.answer_from_reply(reply, (usage, estimated), Vain::default(), false);
+        hold.record_usage(Amount {
             calls: 1,
             tokens: usage.input.saturating_add(usage.output),
             micros: answer.spent.micros.unwrap_or_default(),

@@ -117,7 +117,7 @@ impl Shelf {
                 continue;
             };
             if now.saturating_sub(note.sent) > OLDEST {
-                self.remove(id);
+                self.remove_batch(id);
                 continue;
             }
             let answers = self
@@ -145,7 +145,7 @@ impl Shelf {
     }
 
     pub(super) fn write_note(&self, id: &str, note: &Note) -> io::Result<()> {
-        self.write(&format!("{id}.json"), serde_json::to_string_pretty(note)? + "\n")
+        self.write_file(&format!("{id}.json"), serde_json::to_string_pretty(note)? + "\n")
     }
 
     pub(super) fn write_answers(&self, id: &str, answers: &[Kept]) -> io::Result<()> {
@@ -154,11 +154,11 @@ impl Shelf {
             text += &serde_json::to_string(answer)?;
             text.push('\n');
         }
-        self.write(&format!("{id}.answers.jsonl"), text)
+        self.write_file(&format!("{id}.answers.jsonl"), text)
     }
 
     /// Removes a batch. If that fails, a later run removes it.
-    pub(super) fn remove(&self, id: &str) {
+    pub(super) fn remove_batch(&self, id: &str) {
         // Remove the note last: without it no run would find the answers.
         let _ = std::fs::remove_file(self.0.join(format!("{id}.answers.jsonl")));
         let _ = std::fs::remove_file(self.0.join(format!("{id}.json")));
@@ -170,7 +170,7 @@ impl Shelf {
         (metadata.is_file() && metadata.len() <= LARGEST).then(|| std::fs::read_to_string(path).ok())?
     }
 
-    fn write(&self, name: &str, text: String) -> io::Result<()> {
+    fn write_file(&self, name: &str, text: String) -> io::Result<()> {
         std::fs::create_dir_all(&self.0)?;
         replace(&self.0, name, &text)
     }

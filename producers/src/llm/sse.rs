@@ -28,7 +28,7 @@ impl Events {
     }
 
     /// Passes on the event that the end of the stream left open: many servers omit the last empty line.
-    pub(super) fn finish<E>(&mut self, mut event: impl FnMut(&[u8]) -> Result<bool, E>) -> Result<bool, E> {
+    pub(super) fn flush_open_event<E>(&mut self, mut event: impl FnMut(&[u8]) -> Result<bool, E>) -> Result<bool, E> {
         self.end_line(&mut event)?;
         self.end_line(&mut event)
     }
@@ -68,7 +68,7 @@ mod tests {
         for piece in pieces {
             events.feed(piece, &mut keep).expect("kept");
         }
-        events.finish(&mut keep).expect("kept");
+        events.flush_open_event(&mut keep).expect("kept");
         found
     }
 

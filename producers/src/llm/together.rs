@@ -252,7 +252,7 @@ fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let parts = split_answer(&answer.text, &labels, answer.cut);
     let prompt_tokens: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
     let answered: Vec<u64> = parts.iter().map(|part| part.as_deref().map_or(0, str::len) as u64).collect();
-    let costs = split(&answer.spent, &prompt_tokens, &answered);
+    let costs = split_cost(&answer.spent, &prompt_tokens, &answered);
     let share = |(part, spent): (Option<String>, Spent)| match part {
         None => Share::Alone(spent),
         Some(text) => Share::Answered(Answer {
@@ -335,7 +335,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Splits a cost into shares that add up to it: tokens by the length of question and answer; the call counts for the first question.
-fn split(spent: &Spent, prompt_tokens: &[u64], answered: &[u64]) -> Vec<Spent> {
+fn split_cost(spent: &Spent, prompt_tokens: &[u64], answered: &[u64]) -> Vec<Spent> {
     let both: Vec<u64> = prompt_tokens
         .iter()
         .zip(answered)

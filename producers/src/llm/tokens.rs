@@ -10,7 +10,7 @@ const PER_TURN: u64 = 4;
 const PER_ANSWER: u64 = 3;
 
 /// Counts the tokens of a text for the model of this name, which may have a gateway's prefix (`openai/gpt-5`).
-pub(super) fn count(model: &str, text: &str) -> Count {
+pub(super) fn count_for_model(model: &str, text: &str) -> Count {
     let name = model.rsplit('/').next().unwrap_or(model);
     let tokenizer = match get_tokenizer(name) {
         // They differ only in marks that do not occur in texts.
@@ -48,7 +48,7 @@ pub(super) fn count_question(model: &str, question: &Question<'_>) -> Count {
     for turn in question.turns {
         sum.tokens += PER_TURN;
         for part in &turn.parts {
-            let count = count(model, &part.text);
+            let count = count_for_model(model, &part.text);
             sum.tokens += count.tokens;
             sum.exact &= count.exact;
         }
@@ -69,17 +69,17 @@ mod tests {
             ("gpt-4", 10, true),
             ("some-model", 14, false),
         ] {
-            assert_eq!(count(model, text), Count { tokens, exact }, "{model}");
+            assert_eq!(count_for_model(model, text), Count { tokens, exact }, "{model}");
         }
-        assert_eq!(count("gpt-4o", "<|endoftext|>").tokens, 7, "marks are text");
-        assert_eq!(count("", ""), Count::default());
+        assert_eq!(count_for_model("gpt-4o", "<|endoftext|>").tokens, 7, "marks are text");
+        assert_eq!(count_for_model("", ""), Count::default());
     }
 
     #[test]
     fn monotonous_texts_are_counted_in_time() {
         for unit in ["a", " ", "\n", "ab", "é", "=-"] {
             let text = unit.repeat(300_000);
-            assert!(count("gpt-4o", &text).tokens > 0, "{unit:?}");
+            assert!(count_for_model("gpt-4o", &text).tokens > 0, "{unit:?}");
         }
     }
 }

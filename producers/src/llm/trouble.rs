@@ -104,7 +104,7 @@ impl Called<'_> {
     }
 
     /// Describes an answer that is a web page.
-    pub(super) fn page(&self) -> Trouble {
+    pub(super) fn web_page_trouble(&self) -> Trouble {
         Trouble::Permanent(self.error(
             ErrorCode::E_PROVIDER,
             format!("{} answered with a web page", self.describe_model()),
@@ -127,7 +127,7 @@ impl Called<'_> {
     pub(super) fn read_refusal(&self, response: &mut Response, world: &dyn World, cancel: &Cancel) -> Trouble {
         let after = response.header("retry-after").and_then(|value| retry_after(value, world.today()));
         let location = response.header("location").unwrap_or_default().to_owned();
-        let body = match response.body(LONGEST_ERROR, cancel) {
+        let body = match response.read_body(LONGEST_ERROR, cancel) {
             Ok((body, _)) => body,
             Err(Broken::Cancelled) => return Trouble::Cancelled,
             // The status is enough.

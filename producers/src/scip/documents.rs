@@ -137,7 +137,7 @@ fn index_of_document(metadata: &Metadata, mut document: Document) -> Vec<u8> {
         documents: vec![document],
         external_symbols: Vec::new(),
     };
-    index.bytes()
+    index.to_bytes()
 }
 
 /// The producer `scip/merge`.
@@ -191,7 +191,7 @@ mod tests {
             documents: paths.iter().map(document).collect(),
             external_symbols: Vec::new(),
         };
-        index.bytes()
+        index.to_bytes()
     }
 
     fn build_table(row: &str, paths: &[&str]) -> Output {

@@ -58,7 +58,7 @@ impl Producer for FileOf {
             .collect();
         Ok(Output {
             diagnostics: unread.into_iter().collect(),
-            ..Output::new(facts_of_document(&document, file, &source.join(" "), &text).write())
+            ..Output::new(facts_of_document(&document, file, &source.join(" "), &text).to_json())
         })
     }
 }

@@ -45,7 +45,7 @@ const KINDS: [(i32, &str); 40] = [
 ];
 
 /// Returns the number of a word; 0, unspecified, for a word without one.
-pub fn number(word: &str) -> i32 {
+pub fn kind_number(word: &str) -> i32 {
     KINDS.iter().find(|(_, known)| *known == word).map_or(0, |(number, _)| *number)
 }
 

@@ -47,7 +47,7 @@ pub struct Index {
 
 impl Index {
     /// Returns the encoded index.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
     }
 }

@@ -117,7 +117,7 @@ mod tests {
             documents: vec![document("a.ts"), document("b.ts")],
             external_symbols: Vec::new(),
         };
-        index.bytes()
+        index.to_bytes()
     }
 
     #[test]

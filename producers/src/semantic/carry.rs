@@ -83,7 +83,7 @@ pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], s
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
         // Statements about the type as a whole may rest on any of its members.
-        let is_about_all = section != ROLE && moved.own && evidence::check(text, key, &names).kept.contains(simple(key));
+        let is_about_all = section != ROLE && moved.own && evidence::check_evidence(text, key, &names).kept.contains(simple(key));
         is_about_all
             || churn_guard::rests_on_moved(text, key, &moved, &names)
             || identifiers_in(text).any(|word| is_identifier(word) && moved.touched.contains(word))

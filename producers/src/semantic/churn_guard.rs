@@ -20,7 +20,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
     if old == new {
         return Some("nothing is different");
     }
-    let evidence = |text: &str| evidence::check(text, key, names).kept;
+    let evidence = |text: &str| evidence::check_evidence(text, key, names).kept;
     let rests = |text: &str| rests_on_moved(text, key, moved, names);
     // A text that names nothing may depend on anything of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
@@ -38,7 +38,7 @@ pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names
         let name = evidence::member(item);
         evidence::is_lines(item) || moved.touched.contains(name) || moved.reached.contains(name)
     };
-    speaks_of(text, moved) || evidence::check(text, key, names).kept.iter().any(touched)
+    speaks_of(text, moved) || evidence::check_evidence(text, key, names).kept.iter().any(touched)
 }
 
 /// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.

@@ -214,7 +214,7 @@ fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     for member in known.members {
         let name = called(&member.name, known.name());
         let facts = facts(&member.body);
-        body(&name, member, &facts, sections);
+        claims_of_body(&name, member, &facts, sections);
         if facts.returns_null && member.accessible {
             null_results.push(name.clone());
         }
@@ -241,7 +241,7 @@ fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     }
 }
 
-fn body(name: &str, member: &ImplMember, facts: &BodyFacts, sections: &mut Sections) {
+fn claims_of_body(name: &str, member: &ImplMember, facts: &BodyFacts, sections: &mut Sections) {
     for throw in &facts.throws {
         let simple = throw.exception.rsplit('.').next().unwrap_or(&throw.exception);
         match simple {

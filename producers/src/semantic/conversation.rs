@@ -151,7 +151,7 @@ impl<'a> Talk<'a> {
                 if let Failure::Permanent(diagnostic) = &failure
                     && diagnostic.code == ErrorCode::E_CONTEXT
                 {
-                    self.room().learn_limit(&prompt::text(turns), types, diagnostic);
+                    self.room().learn_limit(&prompt::conversation_text(turns), types, diagnostic);
                 }
                 self.in_vain(failure)
             })?;
@@ -185,7 +185,7 @@ impl<'a> Talk<'a> {
 
     /// Checks whether a conversation and its answer fit; the error has the needed and the available tokens.
     fn check_room(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
-        self.room().check_room(&prompt::text(turns), types)
+        self.room().check_room(&prompt::conversation_text(turns), types)
     }
 
     fn room(&self) -> Room<'_> {
@@ -272,7 +272,7 @@ impl<'a> Talk<'a> {
     /// Returns the answer about some of several types: stored by an earlier try, or a new one, which is stored unless it is the last.
     fn filed_part(&mut self, part: &Fitting, last: bool) -> Result<Summaries, Failure> {
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
-        let name = Digest::of(prompt::text(&self.material(&part.heads, &part.slots).full()).as_bytes());
+        let name = Digest::of(prompt::conversation_text(&self.material(&part.heads, &part.slots).full()).as_bytes());
         if let Some((answer, spent)) = self.inputs.parts.find(&name) {
             let read = answer::parse_summary_answer(&String::from_utf8_lossy(&answer), &about, &self.wishes.sections);
             if read.faults.is_empty() && answer::missing_sections(&read.summaries, &about, &self.wishes.sections).is_empty() {
@@ -296,7 +296,7 @@ impl<'a> Talk<'a> {
         let turns = self.material(&part.heads, &part.slots).full();
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
         let first = self.question(&turns, about.len(), &[])?;
-        let faults = match self.check(&first, &about) {
+        let faults = match self.check_answer(&first, &about) {
             Ok(summaries) => return Ok(summaries),
             Err(faults) => faults,
         };
@@ -306,7 +306,7 @@ impl<'a> Talk<'a> {
             about.len(),
             &faults,
         )?;
-        self.check(&again, &about).map_err(|faults| {
+        self.check_answer(&again, &about).map_err(|faults| {
             let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
             let types: Vec<&str> = about.iter().take(5).map(|(key, _)| *key).collect();
             let more = if about.len() > types.len() { ", …" } else { "" };
@@ -321,7 +321,7 @@ impl<'a> Talk<'a> {
         })
     }
 
-    fn check(&self, answer: &Answer, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
+    fn check_answer(&self, answer: &Answer, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
         let read = answer::parse_summary_answer(&answer.text, about, &self.wishes.sections);
         let mut faults = read.faults;
         faults.extend(answer::missing_sections(&read.summaries, about, &self.wishes.sections));
@@ -406,7 +406,7 @@ impl<'a> Talk<'a> {
     /// Whether a patch would cost more than a new answer.
     fn is_dearer(&self, material: &Material<'_>, base: &Base, moved: &Moved) -> bool {
         let cost = |turns: &[Turn], output: u64| {
-            let input = self.ask.count(&self.wishes.model, &prompt::text(turns)).tokens;
+            let input = self.ask.count(&self.wishes.model, &prompt::conversation_text(turns)).tokens;
             let price = self.ask.price(self.inputs.settings, input, 0, output);
             // Of a model without a price only this is known: answers cost more than questions.
             price.unwrap_or(input + 4 * output)

@@ -194,7 +194,7 @@ pub(super) fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// Returns the text of a prompt, whose digest is noted: equal texts have the same answer.
 pub(super) fn full_prompt(material: &Material<'_>) -> String {
-    super::prompt::text(&material.full())
+    super::prompt::conversation_text(&material.full())
 }
 
 /// Returns the declarations of the other types of a group, for a prompt about some of them.

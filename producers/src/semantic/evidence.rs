@@ -43,7 +43,7 @@ impl Names {
     }
 
     fn knows(&self, key: &str, item: &str) -> bool {
-        if let Some((first, last)) = lines(item) {
+        if let Some((first, last)) = parse_line_range(item) {
             return first >= 1 && first <= last && self.lines.get(key).is_some_and(|most| last <= *most);
         }
         self.types.contains(item) || self.members.contains(member(item))
@@ -62,7 +62,7 @@ pub(super) fn member(item: &str) -> &str {
 }
 
 /// Parses `line 12`, `lines 12-15`, `L12`, `12`.
-fn lines(item: &str) -> Option<(usize, usize)> {
+fn parse_line_range(item: &str) -> Option<(usize, usize)> {
     let bare = item
         .strip_prefix("lines")
         .or_else(|| item.strip_prefix("line"))
@@ -75,7 +75,7 @@ fn lines(item: &str) -> Option<(usize, usize)> {
 
 /// Whether evidence names lines.
 pub(super) fn is_lines(item: &str) -> bool {
-    lines(item).is_some()
+    parse_line_range(item).is_some()
 }
 
 /// A checked text.
@@ -92,7 +92,7 @@ pub(super) struct Checked {
 }
 
 /// Checks the evidence in a section about the type `key`.
-pub(super) fn check(text: &str, key: &str, names: &Names) -> Checked {
+pub(super) fn check_evidence(text: &str, key: &str, names: &Names) -> Checked {
     let mut checked = Checked::default();
     let mut fenced = false;
     for (at, line) in text.lines().enumerate() {
@@ -192,7 +192,7 @@ fn items(inner: &str) -> Option<Vec<&str>> {
     let items: Vec<&str> = items.into_iter().map(|item| item.trim().trim_matches('`')).collect();
     items
         .iter()
-        .all(|item| is_dotted_name(item) || lines(item).is_some())
+        .all(|item| is_dotted_name(item) || parse_line_range(item).is_some())
         .then_some(items)
 }
 
@@ -244,7 +244,7 @@ mod tests {
             ),
             ("```\n[Gone]\n```", "```\n[Gone]\n```", 0),
         ] {
-            let checked = check(text, "N.Store", &names());
+            let checked = check_evidence(text, "N.Store", &names());
             assert_eq!((checked.text.as_str(), checked.dropped), (expected, dropped), "{text}");
         }
     }
@@ -252,14 +252,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_checked_text_has_nothing_more_to_drop(text in "([A-Za-z ,.`(\n]|\\[|\\]|\\[Get\\]|\\[Gone\\]|\\[line 2\\]|```){0,40}") {
-            let first = check(&text, "N.Store", &names());
-            let again = check(&first.text, "N.Store", &names());
+            let first = check_evidence(&text, "N.Store", &names());
+            let again = check_evidence(&first.text, "N.Store", &names());
             prop_assert!(!first.text.contains(" [Gone]") || again.dropped == 0);
         }
 
         #[test]
         fn any_text_is_checked(text in any::<String>()) {
-            check(&text, "N.Store", &names());
+            check_evidence(&text, "N.Store", &names());
         }
     }
 }

@@ -90,7 +90,7 @@ impl Producer for Semantic {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        parameters::check(params)
+        parameters::check_parameters(params)
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {

@@ -64,7 +64,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         }
     };
     let mut diagnostics = std::mem::take(&mut talk.remarks);
-    let mut notes = finish(&mut made, subject, slots, wishes, base.as_ref(), &mut diagnostics);
+    let mut notes = finish_answer(&mut made, subject, slots, wishes, base.as_ref(), &mut diagnostics);
     notes.insert("prompt".to_owned(), note_digest(&prompt));
     notes.insert("rules".to_owned(), case.material().rules());
     if talk.repaired {
@@ -93,7 +93,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
 }
 
 /// Drops invalid evidence, restores a person's corrections, and records how the answer was obtained.
-fn finish(
+fn finish_answer(
     made: &mut AnswerInProgress,
     subject: &Subject,
     slots: &[Slot],
@@ -112,7 +112,7 @@ fn finish(
                 if corrected.contains(&place) || made.answered.as_ref().is_some_and(|answered| !answered.contains(&place)) {
                     continue;
                 }
-                let checked = evidence::check(text, type_key(key), &names);
+                let checked = evidence::check_evidence(text, type_key(key), &names);
                 (kept, dropped) = (kept + checked.count, dropped + checked.dropped);
                 *text = answer::canonical(&checked.text);
                 if text.is_empty() {

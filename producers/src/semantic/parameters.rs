@@ -185,7 +185,7 @@ pub(super) fn asks(params: &Params) -> bool {
 ///
 /// # Errors
 /// All faults of the parameters.
-pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
+pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
     let globs = params.get("never_send").and_then(Value::as_array).into_iter().flatten();
     let globs: Vec<String> = globs.filter_map(|glob| glob.as_str().map(str::to_owned)).collect();
@@ -352,17 +352,17 @@ mod tests {
             "template": "../x", "never_send": "a", "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
             {"name": "X", "about": ""}, {"name": "Y", "about": "y", "more": 1}], "sectoins": 1
         }));
-        let errors = check(&params).expect_err("all of it is wrong");
+        let errors = check_parameters(&params).expect_err("all of it is wrong");
         assert_eq!(errors.len(), 15, "{errors:#?}");
         assert!(errors.iter().all(|error| error.hint.is_some()));
         assert!(errors.iter().any(|error| error.param == "sections.3") && errors.iter().any(|error| error.unknown));
         let good = serde_json::json!({"model": "team", "sections": [{"name": "THREADING", "about": "threads"}], "max_diff": 0.25, "template": "p/s.md"});
-        assert_eq!(check(&object(good)), Ok(()));
+        assert_eq!(check_parameters(&object(good)), Ok(()));
         for secret in [
             serde_json::json!({"template": ".env"}),
             serde_json::json!({"template": "own/p.md", "never_send": ["own/**"]}),
         ] {
-            let errors = check(&object(secret)).expect_err("a template is sent");
+            let errors = check_parameters(&object(secret)).expect_err("a template is sent");
             assert!(errors.len() == 1 && errors[0].message.contains("never sent"), "{errors:?}");
         }
     }

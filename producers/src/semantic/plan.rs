@@ -100,7 +100,7 @@ fn count_questions(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, question
     };
     let mut shown = String::new();
     for (attempt, turns) in (0_u32..).zip(questions) {
-        let text = prompt::text(turns);
+        let text = prompt::conversation_text(turns);
         if ask.is_handed_over(inputs.key, attempt, turns) {
             cost.calls -= 1;
             shown.push_str(&text);
@@ -120,7 +120,7 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
     if !ask.joins(&wishes.model, inputs.settings) {
         return None;
     }
-    let rules = ask.count(&wishes.model, &prompt::text(&turns[..1])).tokens;
+    let rules = ask.count(&wishes.model, &prompt::conversation_text(&turns[..1])).tokens;
     Some(JointPlan {
         size: together::size(
             ask,

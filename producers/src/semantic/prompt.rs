@@ -140,7 +140,7 @@ impl Material<'_> {
             if splice::is_nothing(text) {
                 return true;
             }
-            let evidence = evidence::check(text, key, &names).kept;
+            let evidence = evidence::check_evidence(text, key, &names).kept;
             let is_about_all = section != ROLE && moved.own && evidence.iter().any(|item| evidence::member(item) == simple(key));
             let may_be_refuted = has_added && section != ROLE && churn_guard::denies(text);
             !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_moved(text, key, moved, &names))
@@ -249,7 +249,7 @@ impl Material<'_> {
             slots: &[],
             ..*self
         };
-        Digest::of(format!("{model}\n{}\n{}", system.join("\n"), text(&nothing.full())).as_bytes()).short()
+        Digest::of(format!("{model}\n{}\n{}", system.join("\n"), conversation_text(&nothing.full())).as_bytes()).short()
     }
 }
 
@@ -277,7 +277,7 @@ fn asked_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> V
 }
 
 /// Returns a conversation as text for people.
-pub(super) fn text(turns: &[Turn]) -> String {
+pub(super) fn conversation_text(turns: &[Turn]) -> String {
     let mut text = String::new();
     for turn in turns {
         let who = match turn.role {
@@ -356,7 +356,7 @@ mod tests {
                 heads: &[head],
                 slots: &slots,
             };
-            text(&material.full())
+            conversation_text(&material.full())
         };
         let (csharp, other) = (asked(head()), asked(file));
         assert!(csharp.contains("summaries of C# types,") && csharp.contains("```cs\n"), "{csharp}");

@@ -154,7 +154,7 @@ impl Renames {
             let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
             let pieces: BTreeSet<&(String, String)> = same.iter().flat_map(|same| &same.pieces).collect();
             for piece in slot.pieces.iter_mut().filter(|piece| !pieces.contains(&**piece)) {
-                *piece = (self.text(&piece.0, &carried), self.text(&piece.1, &carried));
+                *piece = (self.renamed_text(&piece.0, &carried), self.renamed_text(&piece.1, &carried));
             }
         }
         Carried {
@@ -251,14 +251,14 @@ impl Renames {
         for (key, sections) in &mut earlier {
             for (name, text) in sections {
                 if !theirs.contains(&(key.clone(), name.clone())) {
-                    *text = self.text(text, words);
+                    *text = self.renamed_text(text, words);
                 }
             }
         }
         earlier
     }
 
-    fn text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
+    fn renamed_text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(token) = token(rest) {
@@ -549,8 +549,8 @@ mod tests {
             let there = renames(&[("A.Store", "B.Depot")]);
             let back = renames(&[("B.Depot", "A.Store")]);
             let words = |old: &str, new: &str| BTreeMap::from([(old.to_owned(), new.to_owned())]);
-            let once = there.text(&text, &words("Store", "Depot"));
-            prop_assert_eq!(back.text(&once, &words("Depot", "Store")), text);
+            let once = there.renamed_text(&text, &words("Store", "Depot"));
+            prop_assert_eq!(back.renamed_text(&once, &words("Depot", "Store")), text);
         }
 
         #[test]

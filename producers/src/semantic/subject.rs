@@ -70,7 +70,7 @@ impl Subject {
     /// # Errors
     /// When one is missing or malformed.
     pub(super) fn read(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
-        let rows = rows(inputs)?;
+        let rows = type_rows_of_inputs(inputs)?;
         let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
         let blobs = slots::present(inputs, &own);
         let several = inputs.all("structure").iter().any(|input| !input.item.is_empty());
@@ -149,7 +149,7 @@ pub(super) fn type_key(key: &str) -> &str {
 
 /// Returns the labels that a summary may have had before its types or its member were renamed.
 pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
-    let Ok(rows) = rows(inputs) else { return Vec::new() };
+    let Ok(rows) = type_rows_of_inputs(inputs) else { return Vec::new() };
     if !inputs.label.starts_with("//groups/") {
         let member = member_of(inputs.label);
         let keys = rows.first().into_iter().flat_map(|(key, _)| {
@@ -208,7 +208,7 @@ pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template,
     }
 }
 
-fn rows(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
+fn type_rows_of_inputs(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
     let broken = || Failure::permanent("input 'type' is not rows of //index:types");
     let rows = rows_in(inputs.single("type")?).ok_or_else(broken)?;
     if rows.is_empty() { Err(broken()) } else { Ok(rows) }

@@ -86,7 +86,7 @@ impl Producer for WasmProducer {
                 "write params.fuel = 20000000000",
             );
         }
-        if params.get("memory").is_some_and(|text| bytes(text).is_none()) {
+        if params.get("memory").is_some_and(|text| memory_bytes(text).is_none()) {
             wrong("memory", "'memory' must be a size", "write params.memory = \"256 MB\"");
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
@@ -97,7 +97,7 @@ impl Producer for WasmProducer {
         let machine = self.machine.get_or_init(Machine::new);
         let module = self.module(&machine.engine, module.digest, &module.bytes)?;
         let fuel = inputs.settings.get("fuel").and_then(Value::as_u64).unwrap_or(DEFAULT_FUEL);
-        let memory = inputs.settings.get("memory").and_then(bytes).unwrap_or(DEFAULT_MEMORY);
+        let memory = inputs.settings.get("memory").and_then(memory_bytes).unwrap_or(DEFAULT_MEMORY);
         let host = Host::new(inputs, fuel, memory);
         let mut store = Store::new(&machine.engine, host);
         store.limiter(|host| &mut host.limits);
@@ -174,8 +174,8 @@ fn burn(store: &mut Store<Host>, wanted: u64) -> Result<(), Ended> {
     Ok(store.set_fuel(left.saturating_add(wanted))?)
 }
 
-fn bytes(text: &Value) -> Option<u64> {
-    quantity::bytes(text.as_str()?).ok().filter(|bytes| *bytes > 0)
+fn memory_bytes(text: &Value) -> Option<u64> {
+    quantity::parse_bytes(text.as_str()?).ok().filter(|bytes| *bytes > 0)
 }
 
 fn failure_of_stop(stop: &Stop) -> Failure {

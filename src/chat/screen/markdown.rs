@@ -34,37 +34,37 @@ impl Markdown {
     }
 
     /// Returns the rows of a line.
-    pub fn line(&mut self, line: &str) -> Vec<Line> {
+    pub fn rows_of_line(&mut self, line: &str) -> Vec<Line> {
         let line = printable_clusters(line.trim_end_matches(['\n', '\r']));
         let bare = line.trim_start();
         if let Some((marks, _)) = &self.fence {
             if bare.starts_with(marks.as_str()) && bare.trim_end().chars().all(|c| marks.starts_with(c)) {
                 self.fence = None;
-                return self.rows(&[(Ink::Faint, bare.to_owned())], "", "");
+                return self.wrap_pieces(&[(Ink::Faint, bare.to_owned())], "", "");
             }
             return self.code(&line);
         }
         let run = bare.len() - bare.trim_start_matches(['`', '~']).len();
         if run >= 3 && !bare[run..].contains('`') {
             self.fence = Some((bare[..run].to_owned(), bare[run..].trim().to_owned()));
-            return self.rows(&[(Ink::Faint, bare.to_owned())], "", "");
+            return self.wrap_pieces(&[(Ink::Faint, bare.to_owned())], "", "");
         }
         let hashes = bare.len() - bare.trim_start_matches('#').len();
         if (1..=6).contains(&hashes) && bare[hashes..].starts_with(' ') {
-            return self.rows(&[(Ink::Strong, bare[hashes..].trim().to_owned())], "", "");
+            return self.wrap_pieces(&[(Ink::Strong, bare[hashes..].trim().to_owned())], "", "");
         }
         // Tables and indented code keep their columns.
         if bare.starts_with('|') || line.starts_with("    ") {
-            return self.rows(&[(Ink::Plain, line)], "", "");
+            return self.wrap_pieces(&[(Ink::Plain, line)], "", "");
         }
         let indent = &line[..line.len() - bare.len()];
         match marker(bare) {
             Some((mark, rest)) => {
                 let first = format!("{indent}{mark}");
                 let next = " ".repeat(cells(&first));
-                self.rows(&inline(rest), &first, &next)
+                self.wrap_pieces(&inline(rest), &first, &next)
             }
-            None => self.rows(&inline(bare), indent, indent),
+            None => self.wrap_pieces(&inline(bare), indent, indent),
         }
     }
 
@@ -78,7 +78,7 @@ impl Markdown {
             _ => self.style.cyan(text),
         };
         let indent = if self.width > 8 { "  " } else { "" };
-        let pieces = split(line, self.width - indent.len());
+        let pieces = split_to_width(line, self.width - indent.len());
         let row = |piece: String| Line {
             cells: indent.len() + cells(&piece),
             drawn: format!("{indent}{}", paint(&piece)),
@@ -87,7 +87,7 @@ impl Markdown {
     }
 
     /// Wraps pieces into rows, at words if possible; `first` and `next` are the prefixes of the first row and the others.
-    fn rows(&self, pieces: &[(Ink, String)], first: &str, next: &str) -> Vec<Line> {
+    fn wrap_pieces(&self, pieces: &[(Ink, String)], first: &str, next: &str) -> Vec<Line> {
         // A very narrow terminal gets no indentation.
         let fits = |lead: &str| cells(lead) * 2 < self.width;
         let (first, next) = if fits(first) { (first, next) } else { ("", "") };
@@ -177,7 +177,7 @@ fn inline(text: &str) -> Vec<(Ink, String)> {
 }
 
 /// Splits a text into pieces of at most `width` cells.
-fn split(text: &str, width: usize) -> Vec<String> {
+fn split_to_width(text: &str, width: usize) -> Vec<String> {
     split_after(text, width, width)
 }
 
@@ -230,7 +230,10 @@ impl Growing {
         }
         text.clone_into(&mut self.text);
         let end = text.rfind('\n').map_or(0, |at| at + 1).max(self.drawn);
-        let whole = text[self.drawn..end].lines().flat_map(|line| self.markdown.line(line)).collect();
+        let whole = text[self.drawn..end]
+            .lines()
+            .flat_map(|line| self.markdown.rows_of_line(line))
+            .collect();
         self.drawn = end;
         whole
     }
@@ -240,12 +243,12 @@ impl Growing {
         let rest = &self.text[self.drawn..];
         match rest.is_empty() {
             true => Vec::new(),
-            false => self.markdown.clone().line(rest),
+            false => self.markdown.clone().rows_of_line(rest),
         }
     }
 
     /// Returns the remaining rows of the complete answer.
-    pub fn finish(&mut self, text: &str) -> Vec<Line> {
+    pub fn remaining_rows(&mut self, text: &str) -> Vec<Line> {
         let mut rows = self.grow(text);
         rows.extend(self.tail());
         self.drawn = self.text.len();
@@ -265,7 +268,10 @@ mod tests {
 
     fn rows(text: &str, width: usize) -> Vec<String> {
         let mut markdown = Markdown::new(Style::plain(), width);
-        text.lines().flat_map(|line| markdown.line(line)).map(|line| line.drawn).collect()
+        text.lines()
+            .flat_map(|line| markdown.rows_of_line(line))
+            .map(|line| line.drawn)
+            .collect()
     }
 
     #[test]
@@ -307,7 +313,7 @@ mod tests {
         ] {
             let mut growing = Growing::new(Style::plain(), 40);
             assert!(!growing.grow(grown).is_empty());
-            assert!(growing.finish(whole).is_empty(), "{whole}");
+            assert!(growing.remaining_rows(whole).is_empty(), "{whole}");
         }
     }
 
@@ -322,7 +328,7 @@ mod tests {
                 drawn.extend(growing.grow(&text[..end]));
                 growing.tail();
             }
-            drawn.extend(growing.finish(text.trim_end_matches('\n')));
+            drawn.extend(growing.remaining_rows(text.trim_end_matches('\n')));
             let mut drawn: Vec<String> = drawn.into_iter().map(|line| {
                 assert!(line.cells <= width.max(1), "{line:?}");
                 line.drawn

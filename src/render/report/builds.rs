@@ -3,7 +3,7 @@
 use super::html::Html;
 use super::{titled, write_label};
 use crate::render::money::amount;
-use crate::render::{count, duration, moment};
+use crate::render::{duration, format_count, moment};
 use engine::store::builds::{BuildRecord, Outcome};
 use workbench::report::Report;
 use workbench::report::timeline;
@@ -27,7 +27,7 @@ pub fn section(html: &mut Html, report: &Report) {
     };
     titled(html, "builds", "Builds", note, |html| {
         if report.builds.is_empty() {
-            return html.line(
+            return html.write_line(
                 "p",
                 &[("class", "empty")],
                 "The log of builds is empty: no build of this checkout has made anything yet.",
@@ -58,12 +58,14 @@ pub fn section(html: &mut Html, report: &Report) {
                 .chain([("k-full", "new answers", has_answers), ("k-patch", "patches", has_answers)])
             {
                 if shown {
-                    html.element("li", &[], |html| html.line("span", &[("class", &format!("key {class}"))], word));
+                    html.element("li", &[], |html| {
+                        html.write_line("span", &[("class", &format!("key {class}"))], word)
+                    });
                 }
             }
         });
         let has_answers = report.builds.iter().any(timeline::asked_models);
-        html.line(
+        html.write_line(
             "p",
             &[("class", "note columns-are")],
             &format!("{COLUMNS}{}", if has_answers { PAID_COLUMNS } else { "" }),
@@ -127,11 +129,11 @@ fn chart(html: &mut Html, report: &Report) {
         money,
         bottom: if has_answers { money + MONEY + 8 } else { 2 * HALF + 46 },
     };
-    chart.write(html);
+    chart.write_chart(html);
 }
 
 impl Chart<'_> {
-    fn write(&self, html: &mut Html) {
+    fn write_chart(&self, html: &mut Html) {
         let (width, bottom) = (self.width, self.bottom);
         let attributes = [
             ("class", "chart"),
@@ -168,7 +170,7 @@ impl Chart<'_> {
                         ("y2", &coordinate(y)),
                     ],
                 );
-                html.line(
+                html.write_line(
                     "text",
                     &[
                         ("class", "scale"),
@@ -176,7 +178,7 @@ impl Chart<'_> {
                         ("y", &coordinate(y + 4)),
                         ("text-anchor", "end"),
                     ],
-                    &count(mark),
+                    &format_count(mark),
                 );
             }
             mark = mark.saturating_mul(10);
@@ -195,7 +197,7 @@ impl Chart<'_> {
             ],
         );
         if self.has_answers {
-            html.line(
+            html.write_line(
                 "text",
                 &[
                     ("class", "scale"),
@@ -211,7 +213,7 @@ impl Chart<'_> {
     fn write_build(&self, html: &mut Html, at: usize, build: &BuildRecord) {
         let x = LEFT + self.step * u32::try_from(at).unwrap_or(0) + (self.step - self.bar) / 2;
         html.link(&format!("build-{}", build.number), &[("class", "build")], |html| {
-            html.line("title", &[], &build_sentence(build, self.report));
+            html.write_line("title", &[], &build_sentence(build, self.report));
             html.void(
                 "rect",
                 &[
@@ -264,7 +266,7 @@ impl Chart<'_> {
                     ("y", &coordinate(2 * HALF + 38)),
                     ("text-anchor", "middle"),
                 ];
-                html.line("text", &place, &build.number.to_string());
+                html.write_line("text", &place, &build.number.to_string());
             }
         });
     }
@@ -277,12 +279,12 @@ fn build_sentence(build: &BuildRecord, report: &Report) -> String {
         build.number,
         moment(build.at),
         duration(build.took_us),
-        count(build.counts.ran),
-        count(build.counts.cached),
-        count(build.counts.verified)
+        format_count(build.counts.ran),
+        format_count(build.counts.cached),
+        format_count(build.counts.verified)
     );
     if build.counts.failed > 0 {
-        text.push_str(&format!(", {} failed", count(build.counts.failed)));
+        text.push_str(&format!(", {} failed", format_count(build.counts.failed)));
     }
     if let Some(cost) = cost(build, report) {
         text.push_str(&format!(" · {cost}"));
@@ -336,7 +338,7 @@ fn build_table(html: &mut Html, report: &Report) {
                 html.element("thead", &[], |html| {
                     html.element("tr", &[], |html| {
                         for (name, number) in &columns {
-                            html.line("th", &[("scope", "col"), ("class", if *number { "number" } else { "words" })], name);
+                            html.write_line("th", &[("scope", "col"), ("class", if *number { "number" } else { "words" })], name);
                         }
                     });
                 });
@@ -353,32 +355,32 @@ fn build_table(html: &mut Html, report: &Report) {
     );
     let first = report.builds.first().map_or(1, |build| build.number);
     if first > 1 {
-        html.line(
+        html.write_line(
             "p",
             &[("class", "note")],
-            &format!("Builds before {} are in `cortex log`.", count(first)),
+            &format!("Builds before {} are in `cortex log`.", format_count(first)),
         );
     }
 }
 
 fn build_row(html: &mut Html, build: &BuildRecord, report: &Report, has_answers: bool) {
-    html.line("th", &[("scope", "row")], &build.number.to_string());
-    html.line("td", &[("class", "when")], moment(build.at).trim_end_matches(" UTC"));
+    html.write_line("th", &[("scope", "row")], &build.number.to_string());
+    html.write_line("td", &[("class", "when")], moment(build.at).trim_end_matches(" UTC"));
     html.element("td", &[("class", "command")], |html| {
         match build.outcome {
             Outcome::Ok => {}
-            Outcome::Failed => html.line("span", &[("class", "state s-failed")], "failed"),
-            Outcome::Cancelled => html.line("span", &[("class", "state s-stale")], "stopped"),
+            Outcome::Failed => html.write_line("span", &[("class", "state s-failed")], "failed"),
+            Outcome::Cancelled => html.write_line("span", &[("class", "state s-stale")], "stopped"),
         }
         if build.slowest.is_empty() && build.producers.is_empty() {
-            return html.line("code", &[], &build.command);
+            return html.write_line("code", &[], &build.command);
         }
         html.element("details", &[], |html| {
-            html.element("summary", &[], |html| html.line("code", &[], &build.command));
+            html.element("summary", &[], |html| html.write_line("code", &[], &build.command));
             write_slowest(html, build);
         });
     });
-    let number = |number: u64| if number == 0 { "·".to_owned() } else { count(number) };
+    let number = |number: u64| if number == 0 { "·".to_owned() } else { format_count(number) };
     let mut cells = vec![
         number(build.counts.ran),
         number(build.counts.cached),
@@ -402,13 +404,13 @@ fn build_row(html: &mut Html, build: &BuildRecord, report: &Report, has_answers:
         ]);
     }
     for cell in &cells {
-        html.line("td", &[("class", "number")], cell);
+        html.write_line("td", &[("class", "number")], cell);
     }
     html.element("td", &[("class", "when")], |html| {
         if let Some(commit) = &build.commit {
-            html.line("code", &[], &commit.chars().take(10).collect::<String>());
+            html.write_line("code", &[], &commit.chars().take(10).collect::<String>());
             if build.dirty == Some(true) {
-                html.line("span", &[("class", "note")], " with changes");
+                html.write_line("span", &[("class", "note")], " with changes");
             }
         }
     });
@@ -418,30 +420,30 @@ fn build_row(html: &mut Html, build: &BuildRecord, report: &Report, has_answers:
 fn write_slowest(html: &mut Html, build: &BuildRecord) {
     html.element("div", &[("class", "within")], |html| {
         if !build.slowest.is_empty() {
-            html.line("h4", &[], "Took longest");
+            html.write_line("h4", &[], "Took longest");
             html.element("ul", &[("class", "plain")], |html| {
                 for slow in build.slowest.iter().take(SLOWEST) {
                     html.element("li", &[], |html| {
-                        html.line("span", &[("class", "took")], &duration(slow.took_us));
+                        html.write_line("span", &[("class", "took")], &duration(slow.took_us));
                         write_label(html, &slow.label);
                     });
                 }
             });
         }
         if !build.producers.is_empty() {
-            html.line("h4", &[], "By producer");
+            html.write_line("h4", &[], "By producer");
             html.element("ul", &[("class", "plain")], |html| {
                 let mut producers: Vec<_> = build.producers.iter().collect();
                 producers.sort_by(|a, b| b.took_us.cmp(&a.took_us).then_with(|| a.uses.cmp(&b.uses)));
                 for producer in producers.into_iter().take(SLOWEST) {
                     html.element("li", &[], |html| {
-                        html.line("span", &[("class", "took")], &duration(producer.took_us));
-                        html.line("code", &[], &producer.uses);
-                        let mut what = format!(" {} made, {} found", count(producer.ran), count(producer.cached));
+                        html.write_line("span", &[("class", "took")], &duration(producer.took_us));
+                        html.write_line("code", &[], &producer.uses);
+                        let mut what = format!(" {} made, {} found", format_count(producer.ran), format_count(producer.cached));
                         if producer.failed > 0 {
-                            what.push_str(&format!(", {} failed", count(producer.failed)));
+                            what.push_str(&format!(", {} failed", format_count(producer.failed)));
                         }
-                        html.line("span", &[("class", "note")], &what);
+                        html.write_line("span", &[("class", "note")], &what);
                     });
                 }
             });

@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use crate::render::versions::{Kept, unified};
-use crate::render::{count, size};
+use crate::render::{format_count, size};
 
 /// Limit of a text to compare, in bytes.
 const LARGEST: usize = 256 << 10;
@@ -12,13 +12,13 @@ const LINES: usize = 6_000;
 /// Writes the diff of two outputs, at most `most` lines.
 pub fn difference(html: &mut Html, before: &Kept, after: &Kept, most: usize) {
     let (Some(before), Some(after)) = (before.as_deref(), after.as_deref()) else {
-        return html.line("p", &[("class", "note")], "The store no longer has both.");
+        return html.write_line("p", &[("class", "note")], "The store no longer has both.");
     };
-    bytes(html, before, after, most);
+    write_diff(html, before, after, most);
 }
 
 /// Writes the diff of two texts.
-pub fn bytes(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
+pub fn write_diff(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
     let large = |text: &[u8]| text.len() > LARGEST || text.iter().filter(|byte| **byte == b'\n').count() > LINES;
     if before != after && (large(before) || large(after)) {
         let lengths = format!(
@@ -26,14 +26,14 @@ pub fn bytes(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
             size(before.len() as u64),
             size(after.len() as u64)
         );
-        return html.line("p", &[("class", "note")], &lengths);
+        return html.write_line("p", &[("class", "note")], &lengths);
     }
     let lines = match unified(Some(before), Some(after), "before", "after") {
-        Ok(lines) if lines.is_empty() => return html.line("p", &[("class", "note")], "They are the same."),
+        Ok(lines) if lines.is_empty() => return html.write_line("p", &[("class", "note")], "They are the same."),
         Ok(lines) => lines,
         Err(_) => {
             let lengths = format!("Not text: {} → {}.", size(before.len() as u64), size(after.len() as u64));
-            return html.line("p", &[("class", "note")], &lengths);
+            return html.write_line("p", &[("class", "note")], &lengths);
         }
     };
     // The first two lines name the sides.
@@ -48,13 +48,13 @@ pub fn bytes(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
                 _ => "same",
             };
             html.element("span", &[("class", class)], |html| {
-                html.lines(line);
+                html.write_lines(line);
                 html.newline();
             });
         }
     });
     if shown.len() > most {
         let more = (shown.len() - most) as u64;
-        html.line("p", &[("class", "note")], &format!("{} more lines.", count(more)));
+        html.write_line("p", &[("class", "note")], &format!("{} more lines.", format_count(more)));
     }
 }

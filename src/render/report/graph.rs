@@ -4,7 +4,7 @@ use super::html::Html;
 use super::layout::{HEIGHT, WIDTH, layout};
 use super::{state, state_name, titled, write_label};
 use crate::render::explanation::how;
-use crate::render::{count, duration, moment, size};
+use crate::render::{duration, format_count, moment, size};
 use engine::build::chain::Step;
 use engine::build::explain::Explanation;
 use engine::build::moves::Move;
@@ -26,14 +26,14 @@ pub fn section(html: &mut Html, report: &Report) {
             Some(_) => "What is asked about is not in the graph any more. Its versions are below.",
             None => "There is no graph yet near which anything could be drawn.",
         };
-        return titled(html, "near", "Graph", "", |html| html.line("p", &[("class", "empty")], why));
+        return titled(html, "near", "Graph", "", |html| html.write_line("p", &[("class", "empty")], why));
     };
     let note =
         "What it is made of stands to its left, what is made of it to its right. `cortex report OUT.html --near LABEL` draws another.";
     titled(html, "near", "Graph", note, |html| {
         html.element("p", &[("class", "focus")], |html| {
             write_label(html, &report.targets[near.nodes[0].target].label);
-            html.text(" ");
+            html.write_text(" ");
             state(html, report.targets[near.nodes[0].target].state);
         });
         let area = [
@@ -46,7 +46,7 @@ pub fn section(html: &mut Html, report: &Report) {
         legend(html, near, report);
         html.element("div", &[("class", "columns")], |html| {
             html.element("div", &[("class", "why")], |html| {
-                html.line("h3", &[], "Why this state");
+                html.write_line("h3", &[], "Why this state");
                 why(html, &near.explanation);
             });
             html.element(
@@ -67,7 +67,7 @@ fn legend(html: &mut Html, near: &Near, report: &Report) {
         }
         if near.way.len() > 1 {
             html.element("li", &[], |html| {
-                html.line("span", &[("class", "key k-way")], "the way to what moved")
+                html.write_line("span", &[("class", "key k-way")], "the way to what moved")
             });
         }
     });
@@ -158,7 +158,7 @@ fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &Ne
         &format!("node-{at}"),
         &[("class", &class), ("data-node", &number), ("aria-label", &name)],
         |html| {
-            html.line("title", &[], &name);
+            html.write_line("title", &[], &name);
             let text = |value: i32| value.to_string();
             let (left, top) = (text(x), text(y));
             html.void(
@@ -184,23 +184,23 @@ fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &Ne
                 ],
             );
             let (package, name) = target.label.rsplit_once(':').unwrap_or(("", &target.label));
-            html.line(
+            html.write_line(
                 "text",
                 &[("class", "what"), ("x", &text(x + 12)), ("y", &text(y + 16))],
                 &ending(name),
             );
-            html.line(
+            html.write_line(
                 "text",
                 &[("class", "of"), ("x", &text(x + 12)), ("y", &text(y + 31))],
                 &ending(package),
             );
             if node.more_inputs > 0 {
                 let place = [("class", "more"), ("x", &text(x - 5)), ("y", &text(y + 36)), ("text-anchor", "end")];
-                html.line("text", &place, &format!("+{}", count(node.more_inputs as u64)));
+                html.write_line("text", &place, &format!("+{}", format_count(node.more_inputs as u64)));
             }
             if node.more_readers > 0 {
                 let place = [("class", "more"), ("x", &text(x + WIDTH + 5)), ("y", &text(y + 36))];
-                html.line("text", &place, &format!("+{}", count(node.more_readers as u64)));
+                html.write_line("text", &place, &format!("+{}", format_count(node.more_readers as u64)));
             }
         },
     );
@@ -210,7 +210,9 @@ fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &Ne
 fn why(html: &mut Html, explanation: &Explanation) {
     html.element("dl", &[("class", "facts")], |html| {
         if let Some(failure) = &explanation.failure {
-            fact(html, "Failed", |html| html.text(&format!("{}: {}", failure.code, failure.message)));
+            fact(html, "Failed", |html| {
+                html.write_text(&format!("{}: {}", failure.code, failure.message))
+            });
         }
         moves(html, "Moved", &explanation.moves);
         if !explanation.chain.is_empty() {
@@ -218,7 +220,7 @@ fn why(html: &mut Html, explanation: &Explanation) {
         }
         if let Some(record) = &explanation.record {
             fact(html, "Made", |html| {
-                html.text(&format!(
+                html.write_text(&format!(
                     "{} by {} in {}, {}",
                     moment(record.made_at),
                     record.producer,
@@ -231,7 +233,7 @@ fn why(html: &mut Html, explanation: &Explanation) {
         if !explanation.last_redefined.is_empty() {
             fact(html, "Last ran", |html| {
                 for redefined in explanation.last_redefined.iter().take(SHOWN) {
-                    html.line("p", &[], &format!("with the same inputs: {redefined}"));
+                    html.write_line("p", &[], &format!("with the same inputs: {redefined}"));
                 }
             });
         }
@@ -245,23 +247,23 @@ fn why(html: &mut Html, explanation: &Explanation) {
             });
         }
         if let Some(before) = &explanation.producer_before {
-            fact(html, "And", |html| html.text(&format!("{before} became another version")));
+            fact(html, "And", |html| html.write_text(&format!("{before} became another version")));
         }
         if explanation.leaf {
             fact(html, "It is", |html| {
-                html.text("a source: a fact of the workspace that no producer makes")
+                html.write_text("a source: a fact of the workspace that no producer makes")
             });
         } else if explanation.versions <= 1 {
-            fact(html, "Last ran", |html| html.text("for the first time in this checkout"));
+            fact(html, "Last ran", |html| html.write_text("for the first time in this checkout"));
         } else {
-            fact(html, "Versions", |html| html.text(&count(explanation.versions as u64)));
+            fact(html, "Versions", |html| html.write_text(&format_count(explanation.versions as u64)));
         }
     });
 }
 
 fn fact(html: &mut Html, name: &str, inner: impl FnOnce(&mut Html)) {
     html.element("div", &[], |html| {
-        html.line("dt", &[], name);
+        html.write_line("dt", &[], name);
         html.element("dd", &[], inner);
     });
 }
@@ -277,14 +279,14 @@ fn moves(html: &mut Html, name: &str, moves: &[Move]) {
             }
         });
         if moves.len() > SHOWN {
-            html.line("p", &[("class", "note")], &format!("{} in all", count(moves.len() as u64)));
+            html.write_line("p", &[("class", "note")], &format!("{} in all", format_count(moves.len() as u64)));
         }
     });
 }
 
 fn write_move(html: &mut Html, one: &Move) {
     write_label(html, &one.label);
-    html.line("span", &[("class", "note")], &format!(" {}, {}", one.role, how(&one.how)));
+    html.write_line("span", &[("class", "note")], &format!(" {}, {}", one.role, how(&one.how)));
 }
 
 fn steps(html: &mut Html, chain: &[Step]) {
@@ -293,17 +295,21 @@ fn steps(html: &mut Html, chain: &[Step]) {
             html.element("li", &[], |html| {
                 write_label(html, &step.label);
                 for redefined in step.redefined.iter().take(SHOWN) {
-                    html.line("p", &[("class", "note")], &redefined.to_string());
+                    html.write_line("p", &[("class", "note")], &redefined.to_string());
                 }
                 match (&step.input, &step.reason) {
-                    (Some(input), _) => html.line("span", &[("class", "note")], &format!(" {}, {}", input.role, how(&input.how))),
-                    (None, Some(reason)) if step.redefined.is_empty() => html.line("p", &[("class", "reason")], &reason.to_string()),
+                    (Some(input), _) => html.write_line("span", &[("class", "note")], &format!(" {}, {}", input.role, how(&input.how))),
+                    (None, Some(reason)) if step.redefined.is_empty() => html.write_line("p", &[("class", "reason")], &reason.to_string()),
                     _ => {}
                 }
             });
         }
         if chain.len() > SHOWN {
-            html.line("li", &[("class", "note")], &format!("{} steps in all", count(chain.len() as u64)));
+            html.write_line(
+                "li",
+                &[("class", "note")],
+                &format!("{} steps in all", format_count(chain.len() as u64)),
+            );
         }
     });
 }
@@ -311,7 +317,7 @@ fn steps(html: &mut Html, chain: &[Step]) {
 /// Writes the list of drawn nodes, with details that do not fit in the drawing.
 fn listing(html: &mut Html, near: &Near, report: &Report) {
     html.element("details", &[("class", "listing")], |html| {
-        html.line("summary", &[], &format!("The {} nodes drawn", near.nodes.len()));
+        html.write_line("summary", &[], &format!("The {} nodes drawn", near.nodes.len()));
         html.element("ul", &[("class", "plain"), ("id", "nodes")], |html| {
             for (at, node) in near.nodes.iter().enumerate() {
                 html.newline();
@@ -325,24 +331,24 @@ fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
     let target = &report.targets[node.target];
     html.element("p", &[], |html| {
         write_label(html, &target.label);
-        html.text(" ");
+        html.write_text(" ");
         state(html, target.state);
     });
     let mut facts = vec![
-        format!("reads {}", count(target.inputs as u64)),
-        format!("read by {}", count(target.readers as u64)),
+        format!("reads {}", format_count(target.inputs as u64)),
+        format!("read by {}", format_count(target.readers as u64)),
     ];
     if target.versions > 0 {
         facts.push(format!(
             "{} version{}",
-            count(target.versions as u64),
+            format_count(target.versions as u64),
             if target.versions == 1 { "" } else { "s" }
         ));
     }
     facts.extend(target.producer.as_ref().map(|producer| format!("made by {producer}")));
     facts.extend(target.took_us.map(|took| format!("in {}", duration(took))));
     facts.extend(target.len.map(size));
-    html.line("p", &[("class", "note")], &facts.join(", "));
+    html.write_line("p", &[("class", "note")], &facts.join(", "));
     if !node.because.is_empty() {
         because(html, &node.because);
     }
@@ -355,7 +361,7 @@ fn because(html: &mut Html, way: &[Because]) {
             // The end of a long chain says most.
             if at >= STEPS - 1 && at != end {
                 if at + 1 == end {
-                    html.line("li", &[("class", "note")], &format!("{} steps more", end + 1 - STEPS));
+                    html.write_line("li", &[("class", "note")], &format!("{} steps more", end + 1 - STEPS));
                 }
                 continue;
             }
@@ -369,7 +375,7 @@ fn because(html: &mut Html, way: &[Because]) {
                     None => String::new(),
                 };
                 if !words.is_empty() {
-                    html.line("p", &[("class", "reason")], &words);
+                    html.write_line("p", &[("class", "reason")], &words);
                 }
             });
         }

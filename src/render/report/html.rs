@@ -18,7 +18,7 @@ pub type Attribute<'a> = (&'static str, &'a str);
 
 impl Html {
     /// Returns the written HTML.
-    pub fn finish(self) -> String {
+    pub fn into_html(self) -> String {
         self.text
     }
 
@@ -33,8 +33,8 @@ impl Html {
     }
 
     /// Writes an element with one line of text.
-    pub fn line(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: &str) {
-        self.element(name, attributes, |html| html.text(text));
+    pub fn write_line(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: &str) {
+        self.element(name, attributes, |html| html.write_text(text));
     }
 
     /// Writes an element without contents.
@@ -56,12 +56,12 @@ impl Html {
     }
 
     /// Writes text within a line; line breaks and tabs become visible.
-    pub fn text(&mut self, text: &str) {
+    pub fn write_text(&mut self, text: &str) {
         escape(text, false, &mut self.text);
     }
 
     /// Writes text of many lines, for elements that keep line breaks.
-    pub fn lines(&mut self, text: &str) {
+    pub fn write_lines(&mut self, text: &str) {
         escape(text, true, &mut self.text);
     }
 
@@ -175,12 +175,12 @@ mod tests {
     fn texts_and_values_stay_texts_and_values() {
         let mut html = Html::default();
         html.element("p", &[("title", "\" onclick=\"x\n'<&>"), ("hidden", "")], |html| {
-            html.text("</p><script>alert(1)</script>\u{0}\u{202e}é\t'\"");
-            html.lines("a\n\tb\r");
+            html.write_text("</p><script>alert(1)</script>\u{0}\u{202e}é\t'\"");
+            html.write_lines("a\n\tb\r");
         });
         html.data("d", &serde_json::json!({"a": "</script><!--\u{2028}&"}));
         assert_eq!(
-            html.finish(),
+            html.into_html(),
             "<p title=\"&quot; onclick=&quot;x\\n&#39;&lt;&amp;&gt;\" hidden>&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u{0}\\u{202e}é\\t&#39;&quot;a\n\tb\\r</p>\
              <script type=\"application/json\" id=\"d\">{\"a\":\"\\u003c/script\\u003e\\u003c!--\\u2028\\u0026\"}</script>"
         );

@@ -69,7 +69,7 @@ pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
         order[place.layer].push(at);
     }
     sort(&mut order, &places);
-    settle(&order, &mut places);
+    assign_heights(&order, &mut places);
     let top = places.iter().map(|place| place.y).min().unwrap_or(0);
     for place in &mut places {
         place.y += MARGIN - top;
@@ -206,7 +206,7 @@ fn crossings(order: &[Vec<usize>], places: &[Place]) -> usize {
 }
 
 /// Assigns heights: stacks each layer, then pulls it towards its neighbours without changing its order.
-fn settle(order: &[Vec<usize>], places: &mut [Place]) {
+fn assign_heights(order: &[Vec<usize>], places: &mut [Place]) {
     for layer in order {
         let mut y = 0;
         for &id in layer {

@@ -5,7 +5,7 @@ use super::{diff, titled, write_label};
 use crate::render::builds::revision;
 use crate::render::money::{notes, spent};
 use crate::render::versions::confined;
-use crate::render::{count, duration, moment};
+use crate::render::{duration, format_count, moment};
 use workbench::report::Report;
 use workbench::report::lineage::{Change, Lineage};
 use workbench::versions::Version;
@@ -22,7 +22,7 @@ pub fn section(html: &mut Html, report: &Report) {
     let note = "What became of an output, beside what became of what it is made of. The target of the graph first, then those that moved most often.";
     titled(html, "versions", "Versions", note, |html| {
         if report.lineages.is_empty() {
-            return html.line("p", &[("class", "empty")], "There are no versions yet.");
+            return html.write_line("p", &[("class", "empty")], "There are no versions yet.");
         }
         for (at, lineage) in report.lineages.iter().enumerate() {
             html.newline();
@@ -36,7 +36,11 @@ pub fn section(html: &mut Html, report: &Report) {
                     write_label(html, &lineage.label);
                     let all = lineage.versions.len() + lineage.older;
                     let plural = if all == 1 { "" } else { "s" };
-                    html.line("span", &[("class", "note")], &format!(" {} version{plural}", count(all as u64)));
+                    html.write_line(
+                        "span",
+                        &[("class", "note")],
+                        &format!(" {} version{plural}", format_count(all as u64)),
+                    );
                 });
                 write_target(html, lineage);
             });
@@ -52,26 +56,26 @@ fn write_target(html: &mut Html, lineage: &Lineage) {
                 heading(html, version);
                 match lineage.changes.get(at) {
                     Some(change) => sides(html, change, at == 0),
-                    None if version.number == 1 => html.line("p", &[("class", "note")], "The first."),
-                    None => html.line("p", &[("class", "note")], "What was before it is no longer kept."),
+                    None if version.number == 1 => html.write_line("p", &[("class", "note")], "The first."),
+                    None => html.write_line("p", &[("class", "note")], "What was before it is no longer kept."),
                 }
             });
         }
     });
     if lineage.older > 0 {
-        html.line(
+        html.write_line(
             "p",
             &[("class", "note")],
-            &format!("{} older ones are in `cortex history`.", count(lineage.older as u64)),
+            &format!("{} older ones are in `cortex history`.", format_count(lineage.older as u64)),
         );
     }
 }
 
 fn heading(html: &mut Html, version: &Version) {
     html.element("h3", &[], |html| {
-        html.line("span", &[("class", "version")], &format!("Version {}", version.number));
+        html.write_line("span", &[("class", "version")], &format!("Version {}", version.number));
         if version.present {
-            html.line("span", &[("class", "state s-current")], "present");
+            html.write_line("span", &[("class", "state s-current")], "present");
         }
     });
     let mut facts = vec![moment(version.at)];
@@ -89,20 +93,20 @@ fn heading(html: &mut Html, version: &Version) {
         facts.extend(record.spent.as_ref().map(spent));
         facts.push(duration(record.took_us));
     }
-    html.line("p", &[("class", "note")], &facts.join(", "));
+    html.write_line("p", &[("class", "note")], &facts.join(", "));
 }
 
 fn sides(html: &mut Html, change: &Change, open: bool) {
     let attributes: &[(&'static str, &str)] = if open { &[("open", "")] } else { &[] };
     html.element("details", attributes, |html| {
-        html.line("summary", &[], &format!("What moved since version {}", change.numbers.0));
+        html.write_line("summary", &[], &format!("What moved since version {}", change.numbers.0));
         html.element("div", &[("class", "sides")], |html| {
             html.element("div", &[], |html| {
-                html.line("h4", &[], "Output");
+                html.write_line("h4", &[], "Output");
                 diff::difference(html, &change.outputs.0, &change.outputs.1, OUTPUT_LINES);
             });
             html.element("div", &[], |html| {
-                html.line("h4", &[], "What it is made of");
+                html.write_line("h4", &[], "What it is made of");
                 made_of(html, change);
             });
         });
@@ -111,43 +115,45 @@ fn sides(html: &mut Html, change: &Change, open: bool) {
 
 fn made_of(html: &mut Html, change: &Change) {
     let Some(inputs) = &change.inputs else {
-        return html.line("p", &[("class", "note")], "What one of them was made of is no longer recorded.");
+        return html.write_line("p", &[("class", "note")], "What one of them was made of is no longer recorded.");
     };
     if inputs.is_empty() {
-        return html.line("p", &[("class", "note")], "Both were made of the same inputs.");
+        return html.write_line("p", &[("class", "note")], "Both were made of the same inputs.");
     }
     for file in &change.files {
         html.element("p", &[("class", "input")], |html| {
-            html.line("code", &[], &file.path);
+            html.write_line("code", &[], &file.path);
             let what = match (file.before, file.after) {
                 (false, _) => " read for the first time",
                 (_, false) => " read no more",
                 _ => "",
             };
-            html.line("span", &[("class", "note")], what);
+            html.write_line("span", &[("class", "note")], what);
         });
         match &file.bytes {
-            Some((before, after)) => diff::bytes(html, before, after, FILE_LINES),
-            None if file.before && file.after => html.line("p", &[("class", "note")], "It changed; what it was is not at hand any more."),
+            Some((before, after)) => diff::write_diff(html, before, after, FILE_LINES),
+            None if file.before && file.after => {
+                html.write_line("p", &[("class", "note")], "It changed; what it was is not at hand any more.")
+            }
             None => {}
         }
     }
     if change.more_files > 0 {
-        html.line(
+        html.write_line(
             "p",
             &[("class", "note")],
-            &format!("{} source files more.", count(change.more_files as u64)),
+            &format!("{} source files more.", format_count(change.more_files as u64)),
         );
     }
     html.element("details", if change.files.is_empty() { &[("open", "")] } else { &[] }, |html| {
         let all = inputs.len() + change.more_inputs;
-        html.line(
+        html.write_line(
             "summary",
             &[],
             &if all == 1 {
                 "The input that moved".to_owned()
             } else {
-                format!("The {} inputs that moved", count(all as u64))
+                format!("The {} inputs that moved", format_count(all as u64))
             },
         );
         for (input, before, after) in inputs {
@@ -158,14 +164,18 @@ fn made_of(html: &mut Html, change: &Change) {
                     (None, _) => format!(" {}, new", input.role),
                     (_, None) => format!(" {}, gone", input.role),
                 };
-                html.line("span", &[("class", "note")], &what);
+                html.write_line("span", &[("class", "note")], &what);
             });
             if before.is_some() && after.is_some() {
                 diff::difference(html, before, after, INPUT_LINES);
             }
         }
         if change.more_inputs > 0 {
-            html.line("p", &[("class", "note")], &format!("{} more.", count(change.more_inputs as u64)));
+            html.write_line(
+                "p",
+                &[("class", "note")],
+                &format!("{} more.", format_count(change.more_inputs as u64)),
+            );
         }
     });
 }

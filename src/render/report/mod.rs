@@ -29,15 +29,15 @@ const SCRIPT: &str = concat!(
 );
 
 /// Returns the page.
-pub fn page(report: &Report) -> String {
+pub fn report_page(report: &Report) -> String {
     let mut html = Html::default();
     html.doctype();
     html.element("html", &[("lang", "en")], |html| {
         html.element("head", &[], |html| head(html, report));
-        html.element("body", &[], |html| body(html, report));
+        html.element("body", &[], |html| write_report(html, report));
     });
     html.newline();
-    html.finish()
+    html.into_html()
 }
 
 /// Returns the page's policy: its own style and script, by digest. It fetches and sends nothing, and no frame may show it.
@@ -60,12 +60,12 @@ fn head(html: &mut Html, report: &Report) {
     html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
     html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
     html.void("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-    html.line("title", &[], &format!("{} – cortex report", report.name));
+    html.write_line("title", &[], &format!("{} – cortex report", report.name));
     html.style(STYLE);
 }
 
-fn body(html: &mut Html, report: &Report) {
-    html.link("main", &[("class", "skip")], |html| html.text("To the report"));
+fn write_report(html: &mut Html, report: &Report) {
+    html.link("main", &[("class", "skip")], |html| html.write_text("To the report"));
     overview::header(html, report);
     html.element("main", &[("id", "main")], |html| {
         overview::overview(html, report);
@@ -76,7 +76,7 @@ fn body(html: &mut Html, report: &Report) {
         targets::table(html, report);
     });
     html.element("footer", &[], |html| {
-        html.text("Made by cortex. Times are UTC. The page holds everything it shows and asks nothing of any network.");
+        html.write_text("Made by cortex. Times are UTC. The page holds everything it shows and asks nothing of any network.");
     });
     html.data("targets-data", &targets::data(report));
     html.script(SCRIPT);
@@ -88,7 +88,7 @@ fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: imp
     let heading = format!("{id}-heading");
     html.element("section", &[("id", id), ("aria-labelledby", &heading)], |html| {
         html.element("div", &[("class", "title")], |html| {
-            html.line("h2", &[("id", &heading)], title);
+            html.write_line("h2", &[("id", &heading)], title);
             if !note.is_empty() {
                 html.element("p", &[("class", "note")], |html| prose(html, note));
             }
@@ -101,9 +101,9 @@ fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: imp
 fn prose(html: &mut Html, words: &str) {
     for (at, part) in words.split('`').enumerate() {
         if at % 2 == 1 {
-            html.line("code", &[], part);
+            html.write_line("code", &[], part);
         } else {
-            html.text(part);
+            html.write_text(part);
         }
     }
 }
@@ -112,11 +112,11 @@ fn prose(html: &mut Html, words: &str) {
 fn write_label(html: &mut Html, label: &str) {
     html.element("code", &[("class", "label")], |html| match label.rsplit_once(':') {
         Some((package, target)) => {
-            html.text(package);
+            html.write_text(package);
             html.void("wbr", &[]);
-            html.line("b", &[], &format!(":{target}"));
+            html.write_line("b", &[], &format!(":{target}"));
         }
-        None => html.text(label),
+        None => html.write_text(label),
     });
 }
 
@@ -136,7 +136,7 @@ fn state_name(state: State) -> (&'static str, &'static str) {
 /// Writes the state of a node as a mark with its word.
 fn state(html: &mut Html, state: State) {
     let (word, class) = state_name(state);
-    html.line("span", &[("class", &format!("state s-{class}"))], word);
+    html.write_line("span", &[("class", &format!("state s-{class}"))], word);
 }
 
 #[cfg(test)]

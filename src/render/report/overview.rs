@@ -3,7 +3,7 @@
 use super::html::Html;
 use super::{prose, state_name, write_label};
 use crate::render::money::amount;
-use crate::render::{count, duration, moment};
+use crate::render::{duration, format_count, moment};
 use workbench::report::{Report, State};
 
 /// Limit of failures listed; the table has all.
@@ -15,12 +15,12 @@ const CHANGED: usize = 8;
 pub fn header(html: &mut Html, report: &Report) {
     html.element("header", &[], |html| {
         html.element("div", &[("class", "name")], |html| {
-            html.line("h1", &[], &report.name);
+            html.write_line("h1", &[], &report.name);
             let last = report.builds.last().map_or_else(
                 || "never built here".to_owned(),
-                |build| format!("as of build {}, {}", count(build.number), moment(build.at)),
+                |build| format!("as of build {}, {}", format_count(build.number), moment(build.at)),
             );
-            html.line("p", &[], &format!("cortex report, {last}"));
+            html.write_line("p", &[], &format!("cortex report, {last}"));
         });
         html.element("nav", &[("aria-label", "Sections")], |html| {
             for (place, name) in [
@@ -30,7 +30,7 @@ pub fn header(html: &mut Html, report: &Report) {
                 ("tops", "Largest"),
                 ("targets", "Targets"),
             ] {
-                html.link(place, &[], |html| html.text(name));
+                html.link(place, &[], |html| html.write_text(name));
             }
         });
     });
@@ -43,10 +43,10 @@ pub fn overview(html: &mut Html, report: &Report) {
         html.element("dl", &[("class", "figures")], |html| {
             for (name, value, note) in &figures {
                 html.element("div", &[], |html| {
-                    html.line("dt", &[], name);
-                    html.line("dd", &[], value);
+                    html.write_line("dt", &[], name);
+                    html.write_line("dd", &[], value);
                     if !note.is_empty() {
-                        html.line("dd", &[("class", "note")], note);
+                        html.write_line("dd", &[("class", "note")], note);
                     }
                 });
             }
@@ -67,8 +67,8 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         .sum();
     let mut figures = vec![(
         "Targets",
-        count(targets as u64),
-        format!("of {} source files", count(report.files as u64)),
+        format_count(targets as u64),
+        format!("of {} source files", format_count(report.files as u64)),
     )];
     // The first build of a checkout runs everything, so it says nothing about hits.
     let later: Vec<_> = report.builds.iter().filter(|build| build.number > 1).collect();
@@ -78,7 +78,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         let rate = format!("{}.{} %", rate / 10, rate % 10);
         let note = match later.len() {
             1 => "looked at and not made anew, in one build".to_owned(),
-            number => format!("looked at and not made anew, last {} builds", count(number as u64)),
+            number => format!("looked at and not made anew, last {} builds", format_count(number as u64)),
         };
         figures.push(("Hits", rate, note));
     }
@@ -95,9 +95,9 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
             .map_or_else(|| "no price".to_owned(), |micros| format!("{} {currency}", amount(micros)));
         let tokens = format!(
             "{} calls, {} tokens in, {} out",
-            count(u64::from(spent.spent.calls)),
-            count(spent.spent.input_tokens),
-            count(spent.spent.output_tokens)
+            format_count(u64::from(spent.spent.calls)),
+            format_count(spent.spent.input_tokens),
+            format_count(spent.spent.output_tokens)
         );
         figures.push(("Spent on models", cost, tokens));
     }
@@ -150,17 +150,17 @@ fn states(html: &mut Html, report: &Report) {
         },
     );
     html.element("p", &[("class", "scale-of"), ("aria-hidden", "true")], |html| {
-        html.line("span", &[], "0");
-        html.line("span", &[], &format!("{} targets", count(all)));
+        html.write_line("span", &[], "0");
+        html.write_line("span", &[], &format!("{} targets", format_count(all)));
     });
     html.element("ul", &[("class", "legend")], |html| {
         for (state, number) in &shown {
             html.element("li", &[], |html| {
                 super::state(html, *state);
-                html.text(" ");
-                html.line("b", &[], &count(*number));
+                html.write_text(" ");
+                html.write_line("b", &[], &format_count(*number));
                 let tenths = number * 1_000 / all;
-                html.line("span", &[("class", "note")], &format!(" {}.{} %", tenths / 10, tenths % 10));
+                html.write_line("span", &[("class", "note")], &format!(" {}.{} %", tenths / 10, tenths % 10));
             });
         }
     });
@@ -168,7 +168,7 @@ fn states(html: &mut Html, report: &Report) {
 
 fn changed(html: &mut Html, report: &Report) {
     if report.redefined {
-        html.line(
+        html.write_line(
             "p",
             &[("class", "note")],
             "The manifest, a ruleset or a producer's version changed since the last build.",
@@ -180,12 +180,15 @@ fn changed(html: &mut Html, report: &Report) {
     html.element("p", &[("class", "changed")], |html| {
         let number = report.changed.len();
         let files = if number == 1 { "file" } else { "files" };
-        html.text(&format!("{} source {files} changed since the last build: ", count(number as u64)));
+        html.write_text(&format!(
+            "{} source {files} changed since the last build: ",
+            format_count(number as u64)
+        ));
         for (at, path) in report.changed.iter().take(CHANGED).enumerate() {
-            html.text(if at == 0 { "" } else { ", " });
-            html.line("code", &[], path);
+            html.write_text(if at == 0 { "" } else { ", " });
+            html.write_line("code", &[], path);
         }
-        html.text(if number > CHANGED { " …" } else { "" });
+        html.write_text(if number > CHANGED { " …" } else { "" });
     });
 }
 
@@ -195,13 +198,13 @@ fn failures(html: &mut Html, report: &Report) {
     }
     html.element("div", &[("class", "failures")], |html| {
         let number = report.failures.len();
-        html.line(
+        html.write_line(
             "h3",
             &[],
             &if number == 1 {
                 "One target failed".to_owned()
             } else {
-                format!("{} targets failed", count(number as u64))
+                format!("{} targets failed", format_count(number as u64))
             },
         );
         html.element("ul", &[], |html| {
@@ -210,18 +213,18 @@ fn failures(html: &mut Html, report: &Report) {
                     if let Some(of) = &failure.label {
                         write_label(html, of);
                     }
-                    html.line("p", &[], &format!("{}: {}", failure.code, failure.message));
+                    html.write_line("p", &[], &format!("{}: {}", failure.code, failure.message));
                     if let Some(found) = &failure.found {
-                        html.element("pre", &[], |html| html.lines(found));
+                        html.element("pre", &[], |html| html.write_lines(found));
                     }
                 });
             }
         });
         if number > FAILURES {
-            html.line(
+            html.write_line(
                 "p",
                 &[("class", "note")],
-                &format!("{} more in the table below.", count((number - FAILURES) as u64)),
+                &format!("{} more in the table below.", format_count((number - FAILURES) as u64)),
             );
         }
     });

@@ -3,7 +3,7 @@
 use super::html::{Html, visible};
 use super::{prose, state, state_name, titled, write_label};
 use crate::render::money::amount;
-use crate::render::{count, duration, size};
+use crate::render::{duration, format_count, size};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use workbench::report::{Report, State, Target};
@@ -34,7 +34,7 @@ pub fn tops(html: &mut Html, report: &Report) {
             write_ranking(html, report, "Slowest", &|target| target.took_us, &duration);
             write_ranking(html, report, "Biggest", &|target| target.len, &size);
             write_ranking(html, report, "Moved most often", &|target| Some(target.moved as u64), &|times| {
-                format!("{} ×", count(times))
+                format!("{} ×", format_count(times))
             });
             let dearest: BTreeMap<&str, u64> = report
                 .spending
@@ -59,12 +59,12 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
     all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.label.cmp(&b.1.label)));
     let Some(&(most, _)) = all.first() else { return };
     html.element("div", &[], |html| {
-        html.line("h3", &[], title);
+        html.write_line("h3", &[], title);
         html.element("ol", &[("class", "bars")], |html| {
             for (value, target) in all.iter().take(TOP) {
                 html.element("li", &[], |html| {
                     write_label(html, &target.label);
-                    html.line("span", &[("class", "value")], &format_value(*value));
+                    html.write_line("span", &[("class", "value")], &format_value(*value));
                     let width = (u128::from(*value) * 1_000 / u128::from(most)).max(4).to_string();
                     html.element(
                         "svg",
@@ -78,8 +78,8 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
             }
         });
         html.element("p", &[("class", "scale-of"), ("aria-hidden", "true")], |html| {
-            html.line("span", &[], "0");
-            html.line("span", &[], &format_value(most));
+            html.write_line("span", &[], "0");
+            html.write_line("span", &[], &format_value(most));
         });
     });
 }
@@ -98,7 +98,7 @@ fn ordered(report: &Report) -> Vec<&Target> {
 pub fn table(html: &mut Html, report: &Report) {
     titled(html, "targets", "Targets", "", |html| {
         html.element("div", &[("class", "find"), ("id", "find"), ("hidden", "")], |html| {
-            html.element("label", &[("for", "search")], |html| html.text("Search"));
+            html.element("label", &[("for", "search")], |html| html.write_text("Search"));
             html.void(
                 "input",
                 &[
@@ -124,9 +124,9 @@ pub fn table(html: &mut Html, report: &Report) {
                                 ("data-state", class),
                             ],
                             |html| {
-                                html.line("span", &[("class", &format!("state s-{class}"))], word);
-                                html.text(" ");
-                                html.text(&count(number as u64));
+                                html.write_line("span", &[("class", &format!("state s-{class}"))], word);
+                                html.write_text(" ");
+                                html.write_text(&format_count(number as u64));
                             },
                         );
                     }
@@ -136,26 +136,26 @@ pub fn table(html: &mut Html, report: &Report) {
         let ordered = ordered(report);
         let shown = format!(
             "{} of {} nodes, what presses most first.",
-            count(ordered.len().min(ROWS) as u64),
-            count(ordered.len() as u64)
+            format_count(ordered.len().min(ROWS) as u64),
+            format_count(ordered.len() as u64)
         );
-        html.line("p", &[("class", "note"), ("id", "shown"), ("role", "status")], &shown);
+        html.write_line("p", &[("class", "note"), ("id", "shown"), ("role", "status")], &shown);
         if let Some(left_out) = ordered.get(DATA..).filter(|left_out| !left_out.is_empty()) {
             let words = format!(
                 "The page knows the {} nodes that press most; {} others are left out of it: `cortex query` and `cortex explain` tell about them.",
-                count(DATA as u64),
-                count(left_out.len() as u64)
+                format_count(DATA as u64),
+                format_count(left_out.len() as u64)
             );
             html.element("p", &[("class", "note"), ("id", "left-out")], |html| prose(html, &words));
         }
         let says = COLUMNS.map(|(name, _, hint)| format!("{name}: {hint}"));
-        html.line("p", &[("class", "note")], &format!("{}.", says[2..].join(". ")));
+        html.write_line("p", &[("class", "note")], &format!("{}.", says[2..].join(". ")));
         html.element("div", &[("class", "scroll")], |html| {
             html.element("table", &[("class", "targets")], |html| {
                 html.element("thead", &[], |html| {
                     html.element("tr", &[], |html| {
                         for (name, class, hint) in COLUMNS {
-                            html.line("th", &[("scope", "col"), ("class", class), ("title", hint)], name);
+                            html.write_line("th", &[("scope", "col"), ("class", class), ("title", hint)], name);
                         }
                     });
                 });
@@ -167,24 +167,24 @@ pub fn table(html: &mut Html, report: &Report) {
                 });
             });
         });
-        html.line("button", &[("type", "button"), ("id", "more"), ("hidden", "")], "Show more");
+        html.write_line("button", &[("type", "button"), ("id", "more"), ("hidden", "")], "Show more");
     });
 }
 
 fn target_row(html: &mut Html, target: &Target) {
     html.element("td", &[], |html| state(html, target.state));
     html.element("td", &[("class", "of")], |html| write_label(html, &target.label));
-    html.line("td", &[("class", "by")], target.producer.as_deref().unwrap_or("·"));
+    html.write_line("td", &[("class", "by")], target.producer.as_deref().unwrap_or("·"));
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "·".to_owned());
-    html.line(
+    html.write_line(
         "td",
         &[("class", "number")],
-        &or_none(Some(target.versions as u64).filter(|versions| *versions > 0).map(count)),
+        &or_none(Some(target.versions as u64).filter(|versions| *versions > 0).map(format_count)),
     );
-    html.line("td", &[("class", "number")], &or_none(target.took_us.map(duration)));
-    html.line("td", &[("class", "number size")], &or_none(target.len.map(size)));
-    html.line("td", &[("class", "number reads")], &count(target.inputs as u64));
-    html.line("td", &[("class", "number reads")], &count(target.readers as u64));
+    html.write_line("td", &[("class", "number")], &or_none(target.took_us.map(duration)));
+    html.write_line("td", &[("class", "number size")], &or_none(target.len.map(size)));
+    html.write_line("td", &[("class", "number reads")], &format_count(target.inputs as u64));
+    html.write_line("td", &[("class", "number reads")], &format_count(target.readers as u64));
 }
 
 /// Returns the most urgent targets as data, sorted by label. A label is the number of UTF-16 units shared with the one before, and the rest.
@@ -267,7 +267,7 @@ mod tests {
     fn section(report: &Report) -> String {
         let mut html = Html::default();
         table(&mut html, report);
-        html.finish()
+        html.into_html()
     }
 
     #[test]

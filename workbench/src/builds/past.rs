@@ -63,15 +63,15 @@ impl<'a> Past<'a> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn change(&self, path: &str, from: &Digest, to: &Digest) -> Result<Option<FileChange>, StoreError> {
-        let (Some(to), Some(from)) = (self.bytes(path, to)?, self.bytes(path, from)?) else {
+    pub fn change_of_file(&self, path: &str, from: &Digest, to: &Digest) -> Result<Option<FileChange>, StoreError> {
+        let (Some(to), Some(from)) = (self.bytes_of_version(path, to)?, self.bytes_of_version(path, from)?) else {
             return Ok(None);
         };
         let path = path.to_owned();
         Ok(Some(FileChange { path, from, to }))
     }
 
-    fn bytes(&self, path: &str, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+    fn bytes_of_version(&self, path: &str, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         if let Some(blob) = self.store.blob(digest)? {
             return Ok(Some(blob));
         }

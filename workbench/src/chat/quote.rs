@@ -4,7 +4,7 @@
 use super::references::{Kind, references};
 use crate::context::forms::fenced;
 use crate::symbols::index::simple_name;
-use producers::investigate::relevance::{lines, question_words};
+use producers::investigate::relevance::{best_lines, question_words};
 
 /// Limit of quoted parts of a context.
 const PARTS: usize = 5;
@@ -25,7 +25,7 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
     let mut quoted = quote_named(question, context);
     let parts = parts(context).filter_map(|(head, body)| {
         let (place, code) = body.split_once('\n').unwrap_or((body, ""));
-        let found: Vec<&str> = lines(&words, code, LINES * 2)
+        let found: Vec<&str> = best_lines(&words, code, LINES * 2)
             .into_iter()
             .filter(|line| !is_frame(line))
             .take(LINES)

@@ -89,14 +89,13 @@ impl Transcript {
             .strip_prefix('c')
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
         let bytes = match is_handle {
-            true => checkout::read(root, &file(id), MOST_BYTES)?,
+            true => checkout::read(root, &transcript_file(id), MOST_BYTES)?,
             false => None,
         };
         let mut transcript = match bytes {
             None => Self::default(),
-            Some(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{} cannot be read: {error}", file(id))))?
-            }
+            Some(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", transcript_file(id))))?,
         };
         id.clone_into(&mut transcript.id);
         Ok(transcript)
@@ -115,12 +114,12 @@ impl Transcript {
     ///
     /// # Errors
     /// When it cannot be written; then the file is unchanged.
-    pub fn write(&self, root: &Path) -> io::Result<()> {
+    pub fn write_transcript(&self, root: &Path) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
         // Only the owner may read a person's questions.
         drop(checkout::hold_private(root, FOLDER)?);
-        checkout::write(root, &file(&self.id), &bytes)
+        checkout::write(root, &transcript_file(&self.id), &bytes)
     }
 
     /// Begins an exchange. Of earlier ones only question and answer stay.
@@ -146,7 +145,7 @@ fn lock(id: &str) -> String {
     format!("{FOLDER}/.{id}.lock")
 }
 
-fn file(id: &str) -> String {
+fn transcript_file(id: &str) -> String {
     format!("{FOLDER}/{id}.json")
 }
 
@@ -162,7 +161,9 @@ pub fn latest(root: &Path) -> io::Result<Option<String>> {
         match conversations.find(id) {
             Ok(found) => latest = latest.max(Some((found.used, id.to_owned()))),
             // A file that cannot be removed is left behind.
-            Err(_) => [file(id), lock(id)].iter().for_each(|name| drop(checkout::remove(root, name))),
+            Err(_) => [transcript_file(id), lock(id)]
+                .iter()
+                .for_each(|name| drop(checkout::remove(root, name))),
         }
     }
     Ok(latest.map(|(_, id)| id))
@@ -205,7 +206,7 @@ mod tests {
             transcript.start_exchange(exchange("one?", "context one"));
             transcript.last_mut().expect("begun").answer = "one.".to_owned();
             transcript.start_exchange(exchange("two?", "context two"));
-            transcript.write(root).expect("written");
+            transcript.write_transcript(root).expect("written");
         }
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
         Conversations::change(root, |all| all.go_on("c1").expect("open").add(Round::default())).expect("written");

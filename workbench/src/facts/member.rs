@@ -1,7 +1,7 @@
 //! One member in comparable form: its key and everything a caller can see of it.
 
 use super::written::{
-    Aliases, canonical_tokens, is_name, mate, mate_back, path_start, simple, simple_text, spaced, split, without_at_sign,
+    Aliases, canonical_tokens, is_name, mate, mate_back, path_start, simple, simple_text, spaced, split_at_commas, without_at_sign,
 };
 use producers::csharp::hashes::member_access;
 use producers::csharp::model::{Member, MemberKind, TypeKind};
@@ -62,14 +62,14 @@ pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Al
         key.push_str(&shape.result);
     }
     Canonical {
-        text: text(member, owner, &access, &name, &shape),
+        text: declaration_text(member, owner, &access, &name, &shape),
         id: identifier(member.kind, of, &key),
         key,
         access,
     }
 }
 
-fn text(member: &Member, owner: TypeKind, access: &str, name: &str, shape: &Shape) -> String {
+fn declaration_text(member: &Member, owner: TypeKind, access: &str, name: &str, shape: &Shape) -> String {
     let mut parts: Vec<String> = vec![access.to_owned()];
     parts.extend(modifiers(member, owner));
     if member.kind == MemberKind::EnumMember {
@@ -238,7 +238,7 @@ fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
                 && tokens[open - 1] == ">"
                 && let Some(angle) = mate_back(tokens, open - 1)
             {
-                let generics = split(&tokens[angle + 1..open - 1]);
+                let generics = split_at_commas(&tokens[angle + 1..open - 1]);
                 shape.generics = generics
                     .iter()
                     .filter_map(|one| one.last())
@@ -283,7 +283,7 @@ fn parameter_list_start(kind: MemberKind, tokens: &[&str], from: usize) -> Optio
 
 /// Returns the parameters of a list: passing mode and type.
 pub(super) fn parameters(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
-    split(tokens).into_iter().map(|one| parameter(one, aliases)).collect()
+    split_at_commas(tokens).into_iter().map(|one| parameter(one, aliases)).collect()
 }
 
 fn parameter(tokens: &[&str], aliases: &Aliases) -> String {
@@ -316,7 +316,7 @@ pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
         .enumerate()
         .map(|(index, start)| {
             let end = starts.get(index + 1).copied().unwrap_or(tokens.len());
-            let list: Vec<String> = split(&tokens[start + 3..end])
+            let list: Vec<String> = split_at_commas(&tokens[start + 3..end])
                 .into_iter()
                 .filter(|one| *one != ["default"])
                 .map(|one| {

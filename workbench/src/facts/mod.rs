@@ -65,7 +65,7 @@ struct Outputs {
 ///
 /// # Errors
 /// When an output is malformed.
-pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<String, FactsError> {
+pub fn fact_lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<String, FactsError> {
     let mut read = Outputs::default();
     for (label, bytes) in outputs {
         let failed = |reason: String| FactsError {

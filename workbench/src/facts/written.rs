@@ -132,7 +132,7 @@ pub(super) fn mate(words: &[&str], open: usize) -> Option<usize> {
 }
 
 /// Returns the parts between commas outside of brackets.
-pub(super) fn split<'w, 't>(words: &'w [&'t str]) -> Vec<&'w [&'t str]> {
+pub(super) fn split_at_commas<'w, 't>(words: &'w [&'t str]) -> Vec<&'w [&'t str]> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0_i32);
     for (at, word) in words.iter().enumerate() {

@@ -83,8 +83,10 @@ impl World<'_> {
         let held = kept::lock_journal(self.root).expect("held");
         edits::take_over(&self.files, self.root, &held, FILE).expect("taken over");
         let text = self.files.text(FILE);
-        kept::change(self.root, &held, FILE, &[&text], |journal| {
-            let before = journal.current().and_then(|current| kept::text(self.root, FILE, &current.digest));
+        kept::change_journal(self.root, &held, FILE, &[&text], |journal| {
+            let before = journal
+                .current()
+                .and_then(|current| kept::stored_text(self.root, FILE, &current.digest));
             let said = Said {
                 author: PERSON.to_owned(),
                 ..Said::default()

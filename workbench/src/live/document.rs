@@ -3,7 +3,7 @@
 //! A window consists of whole blocks, and the end of a block depends only on the text and the room: a cursor that moves within its block leaves the
 //! window unchanged, byte by byte.
 
-use super::budget::{Budget, bytes, tokens};
+use super::budget::{Budget, estimate_bytes, tokens};
 use super::render::{Live, RenderedDocument};
 use super::skeleton::skeleton;
 use super::words::beginning;
@@ -93,7 +93,7 @@ impl Live<'_> {
     fn window(&self, room: usize) -> Body {
         let title = self.title(self.made);
         let outline = self.outline(room / OUTLINE_PART);
-        let room = bytes(room.saturating_sub(tokens(self.path) + tokens(&outline) + AROUND));
+        let room = estimate_bytes(room.saturating_sub(tokens(self.path) + tokens(&outline) + AROUND));
         let at = byte_at(self.text, self.focus());
         let shown = match room < LEAST {
             true => 0..0,

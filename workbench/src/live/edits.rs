@@ -39,7 +39,7 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
     if kept::read_journal(root, path)?.has_ended(&lasting) {
-        kept::change(root, held, path, &[], |journal| journal.forget(&lasting))?;
+        kept::change_journal(root, held, path, &[], |journal| journal.forget(&lasting))?;
     }
     let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
@@ -74,7 +74,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);
-        journal = kept::change(root, held, path, &[], |journal| {
+        journal = kept::change_journal(root, held, path, &[], |journal| {
             earlier.iter().for_each(|step| journal.know(Some(&step.id)));
         })?;
     }
@@ -91,7 +91,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
                 saved(root, held, path, texts.each_ref().map(Option::as_deref), step.at, &said)?
             }
             // A failed try left the document unchanged.
-            Did::Failed(why) => match journal.current().and_then(|current| kept::text(root, path, &current.digest)) {
+            Did::Failed(why) => match journal.current().and_then(|current| kept::stored_text(root, path, &current.digest)) {
                 Some(text) => {
                     let failed = Some(why);
                     record_found_text(root, held, path, &text, step.at, &Said { failed, ..said })?
@@ -104,8 +104,8 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
 }
 
 fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
-    kept::change(root, held, path, &[text], |journal| {
-        let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
+    kept::change_journal(root, held, path, &[text], |journal| {
+        let before = journal.current().and_then(|current| kept::stored_text(root, path, &current.digest));
         journal.record_found(text, before.as_deref(), at, said);
     })
 }
@@ -115,7 +115,7 @@ fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2
     let journal = kept::read_journal(root, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
-        return kept::change(root, held, path, &[after], |journal| journal.claim(said));
+        return kept::change_journal(root, held, path, &[after], |journal| journal.claim(said));
     }
     if let Some(before) = before {
         let person = Said {

@@ -28,7 +28,7 @@ fn folder(path: &str) -> String {
 /// # Errors
 /// When the file is not a valid journal.
 pub fn read_journal(root: &Path, path: &str) -> io::Result<Journal> {
-    parse(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
+    decode_journal(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
 }
 
 /// Returns the paths of all documents with a journal. Skips files that are not valid journals.
@@ -47,7 +47,7 @@ pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 /// Returns the text of a digest; `None` when it is no longer stored or is damaged.
-pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
+pub fn stored_text(root: &Path, path: &str, digest: &str) -> Option<String> {
     let is_digest = !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     let bytes = checkout::read(root, &format!("{}/{digest}", folder(path)), LONGEST)
         .ok()
@@ -68,7 +68,7 @@ pub fn lock_journal(root: &Path) -> io::Result<Held> {
 ///
 /// # Errors
 /// When it cannot be written; then it is unchanged.
-pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
+pub fn change_journal(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
     let folder = folder(path);
     let before = read_journal(root, path)?;
     for now in texts {
@@ -80,7 +80,7 @@ pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl Fn
     let mut changed = Journal::default();
     let mut gone: BTreeSet<String> = BTreeSet::new();
     checkout::change(root, &format!("{folder}/journal.json"), JOURNAL, |bytes| {
-        let before = parse(path, bytes)?;
+        let before = decode_journal(path, bytes)?;
         changed = before.clone();
         change(&mut changed);
         if changed == before {
@@ -97,7 +97,7 @@ pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl Fn
     Ok(changed)
 }
 
-fn parse(path: &str, bytes: Option<Vec<u8>>) -> io::Result<Journal> {
+fn decode_journal(path: &str, bytes: Option<Vec<u8>>) -> io::Result<Journal> {
     let Some(bytes) = bytes else {
         return Ok(Journal {
             path: path.to_owned(),
@@ -114,9 +114,9 @@ mod tests {
 
     fn journal_of_text(root: &Path, text: &str, at: u64) -> Journal {
         let last = read_journal(root, "a.cs").expect("readable");
-        let before = last.current().and_then(|current| super::text(root, "a.cs", &current.digest));
+        let before = last.current().and_then(|current| super::stored_text(root, "a.cs", &current.digest));
         let held = lock_journal(root).expect("held");
-        change(root, &held, "a.cs", &[text], |journal| {
+        change_journal(root, &held, "a.cs", &[text], |journal| {
             journal.record_found(text, before.as_deref(), at, &Said::default());
         })
         .expect("written")
@@ -132,7 +132,7 @@ mod tests {
         }
         let journal = read_journal(root, "a.cs").expect("readable");
         for digest in journal.digests() {
-            assert!(text(root, "a.cs", digest).is_some(), "{digest}");
+            assert!(stored_text(root, "a.cs", digest).is_some(), "{digest}");
         }
         let place = root.join(super::folder("a.cs"));
         let files = std::fs::read_dir(&place).expect("folder").count();
@@ -141,7 +141,7 @@ mod tests {
         // A damaged file is not returned as the text.
         let digest = journal.current().expect("a version").digest.clone();
         std::fs::write(place.join(&digest), "other").expect("file");
-        assert_eq!(text(root, "a.cs", &digest), None);
-        assert_eq!(text(root, "a.cs", "../journal.json"), None);
+        assert_eq!(stored_text(root, "a.cs", &digest), None);
+        assert_eq!(stored_text(root, "a.cs", "../journal.json"), None);
     }
 }

@@ -11,7 +11,7 @@ use super::difference::Difference;
 use super::document::Body;
 use super::editor::Editor;
 use super::journal::{Plan, Version};
-use super::words::line;
+use super::words::in_one_line;
 use crate::context::forms::fenced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,15 +128,19 @@ impl Live<'_> {
         let mut recent = String::from("## Recent Diffs (new→old)\n\n");
         for version in &self.recent {
             let when = (self.moment)(version.at);
-            let what = version.what.as_ref().map(|what| format!(", {}", line(what))).unwrap_or_default();
+            let what = version
+                .what
+                .as_ref()
+                .map(|what| format!(", {}", in_one_line(what)))
+                .unwrap_or_default();
             recent.push_str(&format!(
                 "- Version {}: {} by {}{what}\n",
                 version.number,
                 when,
-                line(&version.author)
+                in_one_line(&version.author)
             ));
             match &version.failed {
-                Some(why) => recent.push_str(&format!("  FAILED, nothing was changed: {}\n", line(why))),
+                Some(why) => recent.push_str(&format!("  FAILED, nothing was changed: {}\n", in_one_line(why))),
                 None if version.same => recent.push_str("  saved, the text is as before\n"),
                 None if version.change.patch.is_empty() => recent.push_str("  first seen\n"),
                 // The document's section shows all changes since the reader's version.
@@ -147,29 +151,35 @@ impl Live<'_> {
         let anchor = match &self.anchor {
             None => String::new(),
             Some((name, number, change)) if change.patch.is_empty() => {
-                format!("## Anchor Diff\n\nNothing differs from {} (version {number}).\n\n", line(name))
+                format!(
+                    "## Anchor Diff\n\nNothing differs from {} (version {number}).\n\n",
+                    in_one_line(name)
+                )
             }
             Some((name, number, change)) => format!(
                 "## Anchor Diff\n\nSince {} (version {number}):\n{}\n",
-                line(name),
+                in_one_line(name),
                 fenced("diff", &change.patch)
             ),
         };
-        let mut editor = format!("## Editor State\n\n- File: {}\n", line(self.path));
+        let mut editor = format!("## Editor State\n\n- File: {}\n", in_one_line(self.path));
         if let Some(at) = self.editor.line {
             let column = self.editor.column.map(|column| format!(", column {column}")).unwrap_or_default();
             editor.push_str(&format!("- Cursor: line {at}{column}\n"));
         }
         if let Some(selection) = &self.editor.selection {
-            editor.push_str(&format!("- Selection: {}\n", line(selection)));
+            editor.push_str(&format!("- Selection: {}\n", in_one_line(selection)));
         }
         let mut plans = String::new();
         for plan in &self.plans {
-            let result = plan.result.as_ref().map_or("not known yet".to_owned(), |result| line(result));
+            let result = plan
+                .result
+                .as_ref()
+                .map_or("not known yet".to_owned(), |result| in_one_line(result));
             plans.push_str(&format!(
                 "- At version {}: {}\n  Result: {result}\n",
                 plan.version,
-                line(&plan.plan)
+                in_one_line(&plan.plan)
             ));
         }
         let plans = if plans.is_empty() {

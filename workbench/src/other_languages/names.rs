@@ -141,7 +141,7 @@ impl OtherNames {
     }
 
     /// Resolves a path to a known file.
-    pub fn file(&self, path: &str) -> Option<&str> {
+    pub fn known_file(&self, path: &str) -> Option<&str> {
         let path = path.replace('\\', "/");
         let path = path.trim_start_matches("./");
         let defines = self.targets.get_key_value(path).map(|(file, _)| file);

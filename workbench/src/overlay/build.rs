@@ -106,7 +106,7 @@ pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
 /// it needs.
 /// # Errors
 /// When they cannot be read or removed.
-pub fn settle(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {
+pub fn release_merged_results(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {
     let files = Disk::new(root);
     if texts::merged(&files)?.is_none() || !is_current() {
         return Ok(());

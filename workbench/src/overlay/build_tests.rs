@@ -3,7 +3,7 @@
 
 use super::merge::merge;
 use super::put::{Put, put_document, put_over};
-use super::record::{find, open_or_continue};
+use super::record::{open_or_continue, unexpired_overlay};
 use crate::edit::disk::Disk;
 use crate::location::{MANIFEST, StoreChoice};
 use crate::trust::Trusting;
@@ -238,7 +238,7 @@ proptest! {
                     let moved = files.clone();
                     place.build(Some(name));
                     let merged = merge(&disk, name, NOW).expect("answered");
-                    prop_assert_eq!(merged.conflicts.is_empty(), find(&disk, name, NOW).is_err());
+                    prop_assert_eq!(merged.conflicts.is_empty(), unexpired_overlay(&disk, name, NOW).is_err());
                     files = PATHS
                         .iter()
                         .filter_map(|path| Some(((*path).to_owned(), fs::read(place.root.join(path)).ok()?)))

@@ -90,7 +90,7 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn text<F: Files>(files: &F, digest: &Digest) -> Result<Option<Vec<u8>>, OverlayError> {
+pub(super) fn session_text<F: Files>(files: &F, digest: &Digest) -> Result<Option<Vec<u8>>, OverlayError> {
     Ok(session::read_kept_content(files, &digest.to_string())?)
 }
 

@@ -4,7 +4,7 @@
 //! Files to be written are recorded first, so that the next merge completes one that was interrupted.
 
 use super::OverlayError;
-use super::record::{Document, LIFETIME, Overlay, find, remove_record, store};
+use super::record::{Document, LIFETIME, Overlay, remove_record, store, unexpired_overlay};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
@@ -93,11 +93,11 @@ pub(super) enum Outcome {
 /// # Errors
 /// When there is no such overlay, its texts are missing, or files cannot be written; then no file is written.
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
-    find(files, name, now)?;
+    unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;
     let mut tries = TRIES;
     loop {
-        let mut overlay = find(files, name, now)?;
+        let mut overlay = unexpired_overlay(files, name, now)?;
         // An interrupted merge may have written some files already: only its recorded documents are left to merge.
         let documents = match overlay.merging.is_empty() {
             true => overlay.documents.clone(),
@@ -108,7 +108,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             return Ok(merged);
         }
         if !saves.is_empty() {
-            note(files, name, &mut overlay, &saves)?;
+            record_planned_files(files, name, &mut overlay, &saves)?;
             match files.save(&saves.iter().map(|planned| planned.save.clone()).collect::<Vec<_>>()) {
                 Ok(()) => {}
                 Err(error) => {
@@ -205,7 +205,7 @@ pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<FileWit
 }
 
 /// Records the files that a merge is about to write, with their present contents.
-fn note<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned]) -> Result<(), OverlayError> {
+fn record_planned_files<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned]) -> Result<(), OverlayError> {
     let mut merging = BTreeMap::new();
     for planned in saves {
         let save = &planned.save;

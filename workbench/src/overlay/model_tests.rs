@@ -226,7 +226,7 @@ fn seen(files: &Real, now: u64) -> Model {
         let opened = overlay.opened_on.expect("noted");
         let was = PATHS
             .iter()
-            .filter_map(|path| Some(((*path).to_owned(), opened.file(&files.disk, path).expect("a list")?)));
+            .filter_map(|path| Some(((*path).to_owned(), opened.digest_at_opening(&files.disk, path).expect("a list")?)));
         model.opened.insert(listed.name, was.collect());
     }
     model

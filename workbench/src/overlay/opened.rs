@@ -50,7 +50,7 @@ impl OpenedOn {
     }
 
     /// Returns the digest of a file at the opening; `None`: there was none, or it is not recorded.
-    pub(super) fn file<F: Files>(&self, files: &F, path: &str) -> Result<Option<Digest>, OverlayError> {
+    pub(super) fn digest_at_opening<F: Files>(&self, files: &F, path: &str) -> Result<Option<Digest>, OverlayError> {
         if let Some(other) = self.but.get(path) {
             return Ok(*other);
         }
@@ -67,11 +67,11 @@ impl OpenedOn {
             other => other,
         });
         let text = text?.unwrap_or_default();
-        Ok(lines(&text).find(|(listed, _)| *listed == path).map(|(_, digest)| digest))
+        Ok(digest_lines(&text).find(|(listed, _)| *listed == path).map(|(_, digest)| digest))
     }
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = (&str, Digest)> {
+fn digest_lines(text: &[u8]) -> impl Iterator<Item = (&str, Digest)> {
     let lines = str::from_utf8(text).unwrap_or_default().lines();
     lines
         .filter_map(|line| line.split_once(' '))
@@ -79,7 +79,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = (&str, Digest)> {
 }
 
 fn differences(text: &[u8], now: &Tree) -> BTreeMap<String, Option<Digest>> {
-    let then: BTreeMap<&str, Digest> = lines(text).collect();
+    let then: BTreeMap<&str, Digest> = digest_lines(text).collect();
     let mut but: BTreeMap<String, Option<Digest>> = BTreeMap::new();
     for (path, digest) in now {
         if then.get(path.as_str()) != Some(digest) {

@@ -1,10 +1,10 @@
 //! Tests of the files that an overlay was opened on, and of what stays after a merge.
 
-use super::build::{held, leave, settle};
+use super::build::{held, leave, release_merged_results};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
 use super::put::{Became, Put, put_document, put_over};
-use super::record::{LIFETIME, discard, find, open_or_continue};
+use super::record::{LIFETIME, discard, open_or_continue, unexpired_overlay};
 use super::tests::{NOW, Place, why};
 use super::texts;
 use crate::edit::files::Files;
@@ -90,7 +90,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     }
     assert!(refusal("src/new.cs", &Put::Delete).contains("was added since"));
     assert_eq!(refusal("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
-    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
     assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
     assert_eq!(place.put_document("o", "src/fresh.cs", "x").expect("put"), Became::Added);
@@ -198,9 +198,9 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     let mut sorted = results.clone();
     sorted.sort_unstable();
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
-    settle(&place.root, || false).expect("looked");
+    release_merged_results(&place.root, || false).expect("looked");
     assert_eq!(held(NOW), sorted);
-    settle(&place.root, || true).expect("let go of");
+    release_merged_results(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
     // A session also leaves its results to the workspace when it is closed.
     let session = Session::new("s1".to_owned(), Mode::Manual, NOW);
@@ -210,7 +210,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     session.end_session(&place.disk).expect("ended");
     place.open("beside");
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
-    settle(&place.root, || true).expect("let go of");
+    release_merged_results(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
     // A discarded overlay is garbage at once; unused results are dropped when the next overlay is opened.
     place.open("three");

@@ -2,7 +2,7 @@
 
 use super::OverlayError;
 use super::put::{MadeOf, Putting, put_all};
-use super::record::{Overlay, find};
+use super::record::{Overlay, unexpired_overlay};
 use super::texts;
 use crate::edit::diagnostics::Category;
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError, Stamp};
@@ -59,7 +59,7 @@ pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<P
 /// # Errors
 /// As [`apply`].
 pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, now: u64) -> Result<Patched, OverlayError> {
-    find(files, name, now)?;
+    unexpired_overlay(files, name, now)?;
     let unsaid = if onto_now { BTreeSet::new() } else { unsaid(files, patch) };
     let within = Within {
         files,
@@ -130,7 +130,7 @@ impl<F: Files> Files for Within<'_, F> {
     fn lock_for_editing(&self) -> io::Result<F::Alone> {
         let alone = self.files.lock_for_editing()?;
         // The state from now on.
-        *self.overlay.borrow_mut() = Some(find(self.files, self.name, self.now).map_err(|error| other(&error))?);
+        *self.overlay.borrow_mut() = Some(unexpired_overlay(self.files, self.name, self.now).map_err(|error| other(&error))?);
         Ok(alone)
     }
 

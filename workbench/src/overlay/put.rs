@@ -2,7 +2,7 @@
 //! opened, unless the caller declares that the document is based on the present file.
 
 use super::OverlayError;
-use super::record::{Document, Overlay, collect, find, store};
+use super::record::{Document, Overlay, collect, store, unexpired_overlay};
 use super::texts;
 use crate::edit::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
@@ -64,14 +64,14 @@ pub fn put_over<F: Files>(
     onto_now: bool,
     now: u64,
 ) -> Result<(String, Became, Overlay), OverlayError> {
-    find(files, name, now)?;
+    unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;
-    let overlay = find(files, name, now)?;
+    let overlay = unexpired_overlay(files, name, now)?;
     // An entry that replaced the file may prevent a merge, but must not prevent dropping the document.
     let recorded = recorded(path);
     if *what == Put::Drop && overlay.documents.contains_key(&recorded) {
         let became = drop_one(files, name, overlay, &recorded, now)?;
-        return Ok((recorded, became, find(files, name, now)?));
+        return Ok((recorded, became, unexpired_overlay(files, name, now)?));
     }
     let real = files.resolve(path).map_err(|why| OverlayError::path(path, &why))?;
     if *what == Put::Delete && files.is_link(path) {
@@ -89,7 +89,7 @@ pub fn put_over<F: Files>(
         Put::Delete => None,
         Put::Drop => {
             let became = drop_one(files, name, overlay, &real, now)?;
-            return Ok((real, became, find(files, name, now)?));
+            return Ok((real, became, unexpired_overlay(files, name, now)?));
         }
     };
     let one = Putting {
@@ -99,7 +99,7 @@ pub fn put_over<F: Files>(
         of: if onto_now { MadeOf::Now } else { MadeOf::Opening },
     };
     let became = put_all(files, name, &[one], now)?;
-    Ok((real, became[0], find(files, name, now)?))
+    Ok((real, became[0], unexpired_overlay(files, name, now)?))
 }
 
 /// Returns a path in the form of the records, without following links.
@@ -115,7 +115,7 @@ fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, w
         None => {
             let bytes = match overlay.documents.get(path) {
                 Some(document) => texts::read_overlay_text(files, document.now.as_ref())?,
-                None => file(files, path)?,
+                None => read_workspace_file(files, path)?,
             };
             bytes.and_then(|bytes| decode(&bytes).ok()).map_or(PLAIN, |(_, encoding)| encoding)
         }
@@ -138,7 +138,7 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
 }
 
 /// Reads a file of the workspace.
-fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
+fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
         let hint = "an overlay stands over text files; check what lies there";
         OverlayError::refused(ErrorCode::E_READ, format!("{path} cannot be read: {error}"), "", hint)
@@ -153,7 +153,7 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
         true => "look at what is there now, and say with --onto-now (ontoNow) that it is to go all the same",
         false => "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`",
     };
-    let (done, harm, hint) = match (opened.file(files, path)?, is) {
+    let (done, harm, hint) = match (opened.digest_at_opening(files, path)?, is) {
         (was, is) if was == is => return Ok(()),
         // The earlier state of files that are not recorded is unknown.
         (None, Some(_)) if !files.is_in_tree(path)? => return Ok(()),
@@ -215,7 +215,7 @@ pub(super) enum MadeOf {
 
 /// Puts documents of real files, all or none. The caller holds the editing lock.
 pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
-    let mut overlay = find(files, name, now)?;
+    let mut overlay = unexpired_overlay(files, name, now)?;
     unmerged(name, &overlay)?;
     let mut became = Vec::with_capacity(puts.len());
     let mut kept: Vec<Vec<u8>> = Vec::new();
@@ -232,7 +232,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
                 document.base
             }
             _ => {
-                let base = file(files, path)?;
+                let base = read_workspace_file(files, path)?;
                 if base.as_ref().is_some_and(|base| base.len() > MOST_BYTES) {
                     return Err(huge(path));
                 }

@@ -88,7 +88,7 @@ impl Overlay {
     }
 }
 
-pub(super) fn note(name: &str) -> String {
+pub(super) fn overlay_note_name(name: &str) -> String {
     format!("{FOLDER}/{name}.json")
 }
 
@@ -141,7 +141,7 @@ fn over(name: &str, overlay: &Overlay) -> OverlayError {
 }
 
 fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
-    let bytes = files.note(&note(name))?;
+    let bytes = files.note(&overlay_note_name(name))?;
     let sound = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok().filter(Overlay::is_sound);
     Ok(bytes.map(sound))
 }
@@ -150,7 +150,7 @@ fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result<Option<Opt
 ///
 /// # Errors
 /// When there is none, or it has expired, or it cannot be read.
-pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
+pub fn unexpired_overlay<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     check_name(name)?;
     match read_overlay_record(files, name)? {
         None => Err(no_such_overlay(files, name, now)),
@@ -169,7 +169,7 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
 /// # Errors
 /// When the record cannot be read.
 pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
-    Ok(files.note(&note(name))?.is_none())
+    Ok(files.note(&overlay_note_name(name))?.is_none())
 }
 
 /// Returns the documents that replace files under a name: an overlay, or the unsaved documents of an edit session.
@@ -177,7 +177,7 @@ pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError>
 /// # Errors
 /// When there is none of that name, or it has expired, or it cannot be read.
 pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
-    match find(files, name, now) {
+    match unexpired_overlay(files, name, now) {
         Err(why) if is_session(files, name).is_ok_and(|is| is) => edited::overlay(files, name, now)?.ok_or(why),
         found => found,
     }
@@ -196,7 +196,10 @@ pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, O
 
 /// Writes a record.
 pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
-    Ok(files.write_note(&note(name), &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?)?)
+    Ok(files.write_note(
+        &overlay_note_name(name),
+        &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?,
+    )?)
 }
 
 /// Opens an overlay, or continues the one of that name; `lifetime` in seconds. Returns whether it is new. Removes expired overlays.
@@ -221,7 +224,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
     collect(files, now)?;
     let known = match read_overlay_record(files, name)? {
         None => None,
-        Some(_) => Some(find(files, name, now)?),
+        Some(_) => Some(unexpired_overlay(files, name, now)?),
     };
     let is_new = known.is_none();
     let mut overlay = match known {
@@ -263,7 +266,7 @@ pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayErro
 
 fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let _alone = files.lock_for_editing()?;
-    let mut overlay = find(files, name, now)?;
+    let mut overlay = unexpired_overlay(files, name, now)?;
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)
 }
@@ -306,7 +309,7 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
 
 /// Removes a record, and the texts that only it needed. The caller holds the editing lock.
 pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
-    files.drop_note(&note(name))?;
+    files.drop_note(&overlay_note_name(name))?;
     collect(files, now)
 }
 
@@ -315,7 +318,7 @@ pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError>
     let (mut needed, mut damaged) = (BTreeSet::new(), false);
     for Listed { name, overlay } in list_overlays(files)? {
         match overlay {
-            Some(overlay) if overlay.is_over(now) => files.drop_note(&note(&name))?,
+            Some(overlay) if overlay.is_over(now) => files.drop_note(&overlay_note_name(&name))?,
             Some(overlay) => needed.extend(overlay.texts()),
             None => damaged = true,
         }

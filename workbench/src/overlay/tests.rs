@@ -6,7 +6,7 @@ use super::compare::{Kind, Since, compare};
 use super::merge::{How, merge};
 use super::patch::{Patched, apply};
 use super::put::{Became, Put, put_document, put_over};
-use super::record::{LIFETIME, discard, find, list_overlays, open_or_continue};
+use super::record::{LIFETIME, discard, list_overlays, open_or_continue, unexpired_overlay};
 use crate::edit::disk::Disk;
 use crate::edit::encoding::{Encoding, Form};
 use crate::edit::files::Files;
@@ -67,7 +67,7 @@ pub(super) fn why(error: OverlayError) -> Diagnostic {
 fn names_that_are_none_are_told_the_nearest() {
     let place = Place::new();
     place.open("fix-store");
-    let unknown = why(find(&place.disk, "fix-sture", NOW).expect_err("unknown"));
+    let unknown = why(unexpired_overlay(&place.disk, "fix-sture", NOW).expect_err("unknown"));
     assert_eq!(
         (unknown.code.as_str(), unknown.candidates.as_slice()),
         ("E_NO_OVERLAY", &["fix-store".to_owned()][..])
@@ -82,7 +82,7 @@ fn names_that_are_none_are_told_the_nearest() {
     }
     assert!(discard(&place.disk, "fix", NOW).is_err());
     assert_eq!(discard(&place.disk, "fix-store", NOW).expect("discarded"), 0);
-    assert!(find(&place.disk, "fix-store", NOW).is_err());
+    assert!(unexpired_overlay(&place.disk, "fix-store", NOW).is_err());
 }
 
 #[test]
@@ -100,10 +100,13 @@ fn an_overlay_ends_when_its_time_is_over() {
     // Building in it counts as use; listing does not.
     documents(&place.disk, "two", NOW + 3_000).expect("documents");
     list_overlays(&place.disk).expect("a list");
-    assert_eq!(find(&place.disk, "two", NOW + 3_600).expect("it lives").expires_at(), NOW + 6_600);
-    let over = why(find(&place.disk, "two", NOW + 6_600).expect_err("over"));
+    assert_eq!(
+        unexpired_overlay(&place.disk, "two", NOW + 3_600).expect("it lives").expires_at(),
+        NOW + 6_600
+    );
+    let over = why(unexpired_overlay(&place.disk, "two", NOW + 6_600).expect_err("over"));
     assert_eq!(over.message, "the overlay two has ended: it was not used for 1 hour");
-    assert!(find(&place.disk, "one", NOW + LIFETIME - 1).is_ok());
+    assert!(unexpired_overlay(&place.disk, "one", NOW + LIFETIME - 1).is_ok());
     // Opening an overlay removes expired ones and their texts.
     open_or_continue(&place.disk, "three", None, NOW + LIFETIME).expect("open");
     let names: Vec<String> = list_overlays(&place.disk)
@@ -111,7 +114,7 @@ fn an_overlay_ends_when_its_time_is_over() {
         .into_iter()
         .map(|one| one.name)
         .collect();
-    let tree = find(&place.disk, "three", NOW + LIFETIME)
+    let tree = unexpired_overlay(&place.disk, "three", NOW + LIFETIME)
         .expect("it lives")
         .opened_on
         .expect("noted")
@@ -167,7 +170,7 @@ fn only_texts_of_the_workspace_are_put() {
     assert_eq!(refused(vec![b'x'; super::put::MOST_BYTES + 1]), "E_TOO_LARGE");
     let gone = put_document(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
     assert_eq!(why(gone).code, "E_READ");
-    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     // A link within the workspace refers to its target file.
     let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Changed));
@@ -212,7 +215,7 @@ fn what_edits_would_refuse_is_not_put_over() {
         put_over(&place.disk, "o", "a.cs", &Put::Delete, true, NOW).expect("put");
         refused();
         put_document(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
-        assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+        assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     }
 }
 
@@ -228,7 +231,7 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
         "src/own.cs is a link to src/a.cs, and would lead nowhere without it"
     );
     assert_eq!(refused.hint.as_deref(), Some("nothing was changed: name src/a.cs itself"));
-    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     put_document(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
     // A document that a link now covers can still be dropped.
     let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
@@ -429,7 +432,7 @@ fn a_merge_keeps_what_it_does_not_change() {
         0o755
     );
     assert!(!place.root.join("gone.cs").exists() && place.read("new/n.cs") == b"n");
-    assert!(find(&place.disk, "o", NOW).is_err(), "it has ended");
+    assert!(unexpired_overlay(&place.disk, "o", NOW).is_err(), "it has ended");
     assert_eq!(place.disk.notes("texts").expect("texts"), []);
 }
 
@@ -536,7 +539,7 @@ fn what_others_made_of_the_records_is_not_followed() {
     let record = place.root.join(".cortex/edit/overlays/o.json");
     let text = fs::read_to_string(&record).expect("record");
     fs::write(&record, text.replace("a.cs", "../a.cs")).expect("written");
-    let damaged = why(find(&place.disk, "o", NOW).expect_err("damaged"));
+    let damaged = why(unexpired_overlay(&place.disk, "o", NOW).expect_err("damaged"));
     assert_eq!(damaged.message, "the record of the overlay o is damaged");
     assert!(list_overlays(&place.disk).expect("a list")[0].overlay.is_none());
     fs::write(&record, text.replace("a.cs", ".git/hooks/pre-commit")).expect("written");

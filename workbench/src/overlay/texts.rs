@@ -16,7 +16,7 @@ pub(super) const RESULTS: &str = "results";
 /// The list of results of merged overlays and closed sessions, after the time of their expiry.
 const MERGED: &str = "merged/results";
 
-fn note(digest: &Digest) -> String {
+fn text_note_name(digest: &Digest) -> String {
     format!("{TEXTS}/{digest}")
 }
 
@@ -28,7 +28,7 @@ pub(super) fn results(name: &str) -> String {
 pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<Digest>, OverlayError> {
     let Some(bytes) = bytes else { return Ok(None) };
     let digest = Digest::of(bytes);
-    files.write_note(&note(&digest), bytes)?;
+    files.write_note(&text_note_name(&digest), bytes)?;
     Ok(Some(digest))
 }
 
@@ -38,8 +38,8 @@ pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Op
 /// When it is missing, or its bytes do not match the digest.
 pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
-    let bytes = files.note(&note(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
-    let bytes = bytes.map_or_else(|| edited::text(files, digest), |bytes| Ok(Some(bytes)))?;
+    let bytes = files.note(&text_note_name(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
+    let bytes = bytes.map_or_else(|| edited::session_text(files, digest), |bytes| Ok(Some(bytes)))?;
     bytes.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay or the edits of the session";
         OverlayError::refused(
@@ -80,7 +80,7 @@ fn keys(bytes: &[u8]) -> BTreeSet<ActionKey> {
     keys.iter().map(|key| ActionKey(Digest(*key))).collect()
 }
 
-fn bytes(keys: &BTreeSet<ActionKey>) -> Vec<u8> {
+fn encode_keys(keys: &BTreeSet<ActionKey>) -> Vec<u8> {
     keys.iter().flat_map(|key| key.0.0).collect()
 }
 
@@ -90,7 +90,7 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
     let before = all.len();
     all.extend(keys);
     if all.len() > before {
-        files.write_note(&results(name), &bytes(&all))?;
+        files.write_note(&results(name), &encode_keys(&all))?;
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Resul
         return Ok(());
     }
     left.extend(merged(files)?.map(|merged| merged.keys).unwrap_or_default());
-    Ok(files.write_note(MERGED, &[&until.to_le_bytes()[..], &bytes(&left)].concat())?)
+    Ok(files.write_note(MERGED, &[&until.to_le_bytes()[..], &encode_keys(&left)].concat())?)
 }
 
 /// Drops these results: the workspace does not need them, or its graph refers to them.

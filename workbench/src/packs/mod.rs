@@ -77,10 +77,10 @@ impl From<io::Error> for PackError {
 /// When it is a link, too large, not UTF-8 or cannot be read.
 pub(crate) fn read_packs(root: &Path) -> Result<String, WorkbenchError> {
     let bytes = checkout::read(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
-    text(bytes)
+    decode_packs(bytes)
 }
 
-fn text(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
+fn decode_packs(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
         pack_file_error(
             ErrorCode::E_ENCODING,
@@ -119,7 +119,7 @@ fn unusable(error: &io::Error) -> WorkbenchError {
 pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let own = workspace.manifest_with("")?;
-    let packs = rows(&manifest).map(|(name, row)| Pack {
+    let packs = pack_rows(&manifest).map(|(name, row)| Pack {
         made: !is_declared(&own, &name),
         name,
         row,
@@ -140,7 +140,7 @@ pub fn tags(workspace: &Workspace) -> Result<BTreeMap<String, Vec<String>>, Work
         .collect())
 }
 
-fn rows(manifest: &Manifest) -> impl Iterator<Item = (String, PackRow)> {
+fn pack_rows(manifest: &Manifest) -> impl Iterator<Item = (String, PackRow)> {
     let rows = manifest.table(TABLE).into_iter().flatten();
     // The manifest has checked the rows against its table, which another ruleset may have declared differently.
     rows.filter_map(|(name, row)| Some((name.clone(), serde_json::from_value(row.clone()).ok()?)))
@@ -157,7 +157,7 @@ fn is_declared(manifest: &Manifest, name: &str) -> bool {
 pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
     let manifest = workspace.manifest()?;
     let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
-    filter::parse(&row.filter)
+    filter::parse_filter(&row.filter)
         .and_then(|filter| names_exist(&filter, &tags))
         .map_err(|error| PackError::Refused(Box::new(error.diagnostic(&row.filter))))?;
     let value = Value::try_from(row).map_err(|error| {
@@ -168,7 +168,7 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
         )
     })?;
     let mut put = Put::AlreadyPresent;
-    change(workspace, name, |packs| {
+    change_packs(workspace, name, |packs| {
         put = match packs.insert(name.to_owned(), value.clone()) {
             None => Put::Added,
             Some(old) if old == value => Put::AlreadyPresent,
@@ -183,12 +183,12 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
 ///
 /// # Errors
 /// When the pack is in `cortex.toml`, or the file cannot be written.
-pub fn remove(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> {
-    change(workspace, name, |packs| packs.remove(name).is_some())
+pub fn remove_pack(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> {
+    change_packs(workspace, name, |packs| packs.remove(name).is_some())
 }
 
 /// Changes the packs of the file under its lock, if `edit` returns that there is a change to write.
-fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
+fn change_packs(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
     if is_declared(&workspace.manifest_with("")?, name) {
         let message = format!("the pack '{name}' stands in {MANIFEST}, where only a person changes it");
         return Err(pack_refused(
@@ -199,7 +199,7 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
     }
     let mut now = None;
     let written = checkout::change(&workspace.root, FILE, MOST_BYTES, |bytes| {
-        let before = text(bytes)?;
+        let before = decode_packs(bytes)?;
         // Reports faults of the present file with their positions.
         workspace.manifest_with(&before)?;
         let mut tables: Table = before
@@ -324,8 +324,8 @@ mod tests {
         assert_eq!(write_pack(&mut workspace, "mine", &larger).expect("replaced"), Put::Replaced);
         assert_eq!(list_packs(&open(folder.path())).expect("packs")[1].row, larger);
         assert_eq!(open(folder.path()).digest, workspace.digest);
-        assert!(remove(&mut workspace, "mine").expect("removed"));
-        assert!(!remove(&mut workspace, "mine").expect("nothing to remove"));
+        assert!(remove_pack(&mut workspace, "mine").expect("removed"));
+        assert!(!remove_pack(&mut workspace, "mine").expect("nothing to remove"));
         assert_eq!(names(&workspace), [("fixed".to_owned(), false)]);
     }
 
@@ -352,7 +352,7 @@ mod tests {
                 other => panic!("{name}: {other:?}"),
             }
         }
-        assert!(matches!(remove(&mut workspace, "fixed"), Err(PackError::Refused(found)) if found.code == "E_PACK"));
+        assert!(matches!(remove_pack(&mut workspace, "fixed"), Err(PackError::Refused(found)) if found.code == "E_PACK"));
         assert_eq!((made_packs_text(folder.path()), workspace.digest), (before, digest));
         std::fs::write(folder.path().join(".cortex/packs.toml"), "[pack.mine]\nfilter = 1\n").expect("file");
         let found = write_pack(&mut workspace, "more", &row("type:C"));

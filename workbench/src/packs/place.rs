@@ -19,7 +19,7 @@ const LONGEST_LINE: usize = 400;
 pub fn placed(root: &Path, mut why: Diagnostic) -> Diagnostic {
     let Some(pack) = pack_of(&why) else { return why };
     let made = || checkout::read(root, FILE, MOST_BYTES).ok().flatten();
-    let found = find(MANIFEST, manifest_bytes(root), &pack, &why).or_else(|| find(FILE, made(), &pack, &why));
+    let found = place_of_pack(MANIFEST, manifest_bytes(root), &pack, &why).or_else(|| place_of_pack(FILE, made(), &pack, &why));
     if let Some((place, excerpt)) = found {
         why.place = Some(place);
         why.excerpt = excerpt.or(why.excerpt);
@@ -34,7 +34,7 @@ fn pack_of(why: &Diagnostic) -> Option<String> {
     Some(unescape(name))
 }
 
-fn find(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Option<(Place, Option<Excerpt>)> {
+fn place_of_pack(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Option<(Place, Option<Excerpt>)> {
     let text = String::from_utf8(bytes?).ok()?;
     let document = DeTable::parse(&text).ok()?;
     let below = |value: &DeValue<'_>, key: &str| value.as_table().and_then(|table| Some(table.get(key)?.span()));
@@ -135,7 +135,7 @@ mod tests {
         std::fs::write(folder.path().join(MANIFEST), manifest).expect("written");
         std::fs::create_dir(folder.path().join(".cortex")).expect("folder");
         std::fs::write(folder.path().join(FILE), made).expect("written");
-        let wrong = filter::parse(text).expect_err("it is wrong").diagnostic(text);
+        let wrong = filter::parse_filter(text).expect_err("it is wrong").diagnostic(text);
         placed(folder.path(), wrong.label("//packs/p/q:selection"))
     }
 

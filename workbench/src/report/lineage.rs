@@ -96,13 +96,13 @@ impl<'s> Sources<'s> {
         Ok(Self { past, left: LOOKUPS })
     }
 
-    fn change(&mut self, path: String, from: Option<Digest>, to: Option<Digest>) -> Result<SourceChange, StoreError> {
+    fn change_of_source(&mut self, path: String, from: Option<Digest>, to: Option<Digest>) -> Result<SourceChange, StoreError> {
         let mut bytes = None;
         if let (Some(from), Some(to)) = (&from, &to)
             && self.left > 0
         {
             self.left -= 1;
-            bytes = self.past.change(&path, from, to)?.map(|change| (change.from, change.to));
+            bytes = self.past.change_of_file(&path, from, to)?.map(|change| (change.from, change.to));
         }
         Ok(SourceChange {
             path,
@@ -151,7 +151,9 @@ pub fn lineage(
             let files = files_behind(session, before, after).map_err(EngineError::from)?;
             change.more_files = files.len().saturating_sub(FILES);
             for (path, (from, to)) in files.into_iter().take(FILES) {
-                change.files.push(sources.change(path, from, to).map_err(EngineError::from)?);
+                change
+                    .files
+                    .push(sources.change_of_source(path, from, to).map_err(EngineError::from)?);
             }
         }
         changes.push(change);

@@ -77,7 +77,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
         external_symbols: Vec::new(),
     };
     Ok(Exported {
-        bytes: index.bytes(),
+        bytes: index.to_bytes(),
         documents: index.documents.len(),
         symbols: index.documents.iter().map(|one| one.symbols.len()).sum(),
         occurrences: index.documents.iter().map(|one| one.occurrences.len()).sum(),
@@ -168,7 +168,7 @@ fn describe(key: &str, named: &NamedType, names: &Names, world: &World<'_>) -> V
             symbol: symbol.to_string(),
             documentation: Some(described.doc.clone()).filter(|doc| !doc.is_empty()).into_iter().collect(),
             relationships,
-            kind: kind::number(kind),
+            kind: kind::kind_number(kind),
             display_name: name.to_owned(),
             signature_documentation: Some(Signature {
                 language: CSHARP.to_owned(),

@@ -41,7 +41,7 @@ impl Card {
     }
 
     /// Returns the text with the `kept` most important sections.
-    fn text(&self, kept: usize) -> String {
+    fn shortened_text(&self, kept: usize) -> String {
         let mut text = format!("{}\n", self.outline);
         if kept > 0
             && let Some(remark) = &self.remark
@@ -70,7 +70,7 @@ impl Card {
     fn fitting(&self, room: usize) -> Option<(String, usize)> {
         let all = self.sections.len();
         (0..=all).rev().find_map(|kept| {
-            let text = self.text(kept);
+            let text = self.shortened_text(kept);
             (length(&text) <= room).then_some((text, all - kept))
         })
     }
@@ -168,7 +168,7 @@ impl Composing<'_> {
                 self.made.cut.push(format!("{} is not known any more", pin.path));
                 continue;
             };
-            let outline = length(&card.text(0));
+            let outline = length(&card.shortened_text(0));
             full |= used + outline > room;
             if full {
                 let why = "unpin something, or raise the budget";
@@ -186,7 +186,7 @@ impl Composing<'_> {
             }
             for (_, card, kept) in &mut chosen {
                 while card.next(*kept).is_some_and(|next| next <= important) {
-                    let more = length(&card.text(*kept + 1)) - length(&card.text(*kept));
+                    let more = length(&card.shortened_text(*kept + 1)) - length(&card.shortened_text(*kept));
                     if used + more > room {
                         all_fit = false;
                         break;
@@ -197,7 +197,7 @@ impl Composing<'_> {
             }
         }
         for (path, card, kept) in chosen {
-            self.append_file(path, &card.text(kept), card.sections.len() - kept);
+            self.append_file(path, &card.shortened_text(kept), card.sections.len() - kept);
         }
         self.made.pinned_chars = used;
     }
@@ -340,7 +340,7 @@ mod tests {
             whole.0,
             "oooooooooo\nROLE:\n- role\nLIFECYCLE:\n- life\nLIMITATIONS:\n- limits\nRECOMMENDATIONS:\n- advice\nEDGE_CASES:\n- edge\n\n"
         );
-        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(10).text(kept))).collect();
+        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(10).shortened_text(kept))).collect();
         for room in 0..200 {
             let kept = lengths.iter().rposition(|length| *length <= room);
             assert_eq!(card(10).fitting(room).map(|(_, left_out)| 5 - left_out), kept, "{room}");
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn sections_of_all_pins_go_before_an_outline_of_one() {
         let (window, cards) = (window(&["A", "B", "C"], &[]), cards(&[("A", 100), ("B", 100), ("C", 100)]));
-        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(100).text(kept))).collect();
+        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(100).shortened_text(kept))).collect();
         let count = |text: &str, word: &str| text.matches(word).count();
         let names = ["ROLE:", "LIFECYCLE:", "LIMITATIONS:", "RECOMMENDATIONS:", "EDGE_CASES:"];
         for budget in 200..1000 {

@@ -58,17 +58,17 @@ impl Window {
     /// # Errors
     /// When the file is invalid: it may contain a person's pins, so it is not replaced.
     pub fn read(root: &Path) -> io::Result<Self> {
-        parse(checkout::read(root, FILE, MOST_BYTES)?)
+        decode_window(checkout::read(root, FILE, MOST_BYTES)?)
     }
 
     /// Changes the window of a workspace; concurrent changes run one after the other.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
+    pub fn change_window<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
         let mut changed = None;
         checkout::change(root, FILE, MOST_BYTES, |bytes| {
-            let before = parse(bytes)?;
+            let before = decode_window(bytes)?;
             let mut window = before.clone();
             changed = Some(change(&mut window));
             if window == before {
@@ -135,7 +135,7 @@ impl Window {
     }
 }
 
-fn parse(bytes: Option<Vec<u8>>) -> io::Result<Window> {
+fn decode_window(bytes: Option<Vec<u8>>) -> io::Result<Window> {
     let Some(bytes) = bytes else { return Ok(Window::default()) };
     serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{FILE} cannot be read: {error}")))
 }
@@ -184,13 +184,13 @@ mod tests {
         std::thread::scope(|scope| {
             for number in 0..8 {
                 let root = folder.path();
-                scope.spawn(move || Window::change(root, |window| window.pin(&number.to_string())).expect("written"));
+                scope.spawn(move || Window::change_window(root, |window| window.pin(&number.to_string())).expect("written"));
             }
         });
         assert_eq!(Window::read(folder.path()).expect("readable").pinned.len(), 8);
         std::fs::write(folder.path().join(FILE), "[").expect("file");
         assert!(Window::read(folder.path()).is_err());
-        assert!(Window::change(folder.path(), |window| window.pin("A")).is_err());
+        assert!(Window::change_window(folder.path(), |window| window.pin("A")).is_err());
         assert_eq!(std::fs::read(folder.path().join(FILE)).expect("file"), b"[", "it stays");
     }
 }

@@ -150,7 +150,7 @@ fn nothing_is_written_elsewhere() {
     assert_eq!(bench.verify(&[1]), [1]);
     assert!(bench.try_write(1, "a/x", "x").is_err());
     fs::write(outside.path().join("x"), "x").unwrap();
-    bench.exports.remove(bench.dir.path(), 1).unwrap();
+    bench.exports.remove_export(bench.dir.path(), 1).unwrap();
     assert!(outside.path().join("x").exists(), "nor removed");
 
     let other = Bench::new();
@@ -175,8 +175,8 @@ fn a_path_has_one_owner() {
     bench.write(300, "b", "x");
     assert!(!bench.out("a").exists(), "a node has one file");
     bench.write(2, "a", "y");
-    bench.exports.remove(bench.dir.path(), 300).unwrap();
-    bench.exports.remove(bench.dir.path(), 300).unwrap();
+    bench.exports.remove_export(bench.dir.path(), 300).unwrap();
+    bench.exports.remove_export(bench.dir.path(), 300).unwrap();
     assert!(!bench.out("b").exists());
     assert_eq!((bench.exports.path(300), bench.exports.path(2)), (None, Some("a".into())));
     let rows = bench.exports.take_dirty_rows();

@@ -97,13 +97,13 @@ proptest! {
         let mut seen: BTreeMap<String, Option<Digest>> = BTreeMap::new();
         for (edits, settled, reload) in rounds {
             edits.iter().for_each(|edit| apply(&bench, edit));
-            let old_sets = [bench.tree.set(0), bench.tree.set(1)];
+            let old_sets = [bench.tree.set_paths(0), bench.tree.set_paths(1)];
             let refresh = bench.at(if settled { later() } else { now() });
 
             let cs = naive(&bench, true, |path| path.ends_with(".cs") && !path.starts_with("b/"));
             let md = naive(&bench, false, |path| path.ends_with(".md") && (path.starts_with("a/") || !path.contains('/')));
-            prop_assert_eq!(bench.tree.set(0), cs.keys().cloned().collect::<Vec<_>>());
-            prop_assert_eq!(bench.tree.set(1), md.keys().cloned().collect::<Vec<_>>());
+            prop_assert_eq!(bench.tree.set_paths(0), cs.keys().cloned().collect::<Vec<_>>());
+            prop_assert_eq!(bench.tree.set_paths(1), md.keys().cloned().collect::<Vec<_>>());
             let all: BTreeMap<_, _> = cs.into_iter().chain(md).collect();
             prop_assert_eq!(bench.tree.files().into_iter().collect::<BTreeMap<_, _>>(), all.clone());
 
@@ -114,7 +114,7 @@ proptest! {
             seen.retain(|_, digest| digest.is_some());
             prop_assert_eq!(&seen, &all, "the changes lead from what was seen to what is there");
             for (index, old) in old_sets.iter().enumerate() {
-                if *old != bench.tree.set(index) {
+                if *old != bench.tree.set_paths(index) {
                     prop_assert!(refresh.sets_changed.contains(&index));
                 }
             }

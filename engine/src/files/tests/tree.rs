@@ -46,7 +46,7 @@ fn files_come_change_and_go() {
     );
     bench.write("x/new/deep/c.cs", "c");
     assert_eq!(bench.changes(), "+x/new/deep/c.cs");
-    assert_eq!(bench.tree.set(0), ["a.cs", "x/new/deep/c.cs", "x/y/b.cs"]);
+    assert_eq!(bench.tree.set_paths(0), ["a.cs", "x/new/deep/c.cs", "x/y/b.cs"]);
     fs::remove_file(bench.path("a.cs")).unwrap();
     assert_eq!(bench.changes(), "-a.cs");
     fs::rename(bench.path("x/y/b.cs"), bench.path("x/y/z.cs")).unwrap();
@@ -128,7 +128,7 @@ fn ignore_files_take_away_and_give_back() {
         bench.write(path, path);
     }
     bench.changes();
-    assert_eq!(bench.tree.set(0).len(), 5);
+    assert_eq!(bench.tree.set_paths(0).len(), 5);
     bench.write(".gitignore", "obj/\n");
     let refresh = bench.at(later());
     assert_eq!(
@@ -136,25 +136,25 @@ fn ignore_files_take_away_and_give_back() {
         ("", &[0][..], 0),
         "the other set still has them"
     );
-    assert_eq!((bench.tree.set(0).len(), bench.tree.set(1).len()), (3, 5));
+    assert_eq!((bench.tree.set_paths(0).len(), bench.tree.set_paths(1).len()), (3, 5));
     bench.write("x/.gitignore", "*.g.cs\n!obj/\n");
     bench.changes();
-    assert_eq!(bench.tree.set(0), ["a.cs", "x/c.cs", "x/obj/d.cs"]);
+    assert_eq!(bench.tree.set_paths(0), ["a.cs", "x/c.cs", "x/obj/d.cs"]);
     bench.write(".gitignore", "x/\n");
     bench.changes();
-    assert_eq!(bench.tree.set(0), ["a.cs", "obj/b.cs"]);
+    assert_eq!(bench.tree.set_paths(0), ["a.cs", "obj/b.cs"]);
     fs::remove_file(bench.path(".gitignore")).unwrap();
     bench.changes();
-    assert_eq!(bench.tree.set(0), ["a.cs", "obj/b.cs", "x/c.cs", "x/obj/d.cs"]);
+    assert_eq!(bench.tree.set_paths(0), ["a.cs", "obj/b.cs", "x/c.cs", "x/obj/d.cs"]);
     bench.write("x/.ignore", "!k.g.cs\n");
     bench.changes();
-    assert_eq!(bench.tree.set(0).len(), 5);
+    assert_eq!(bench.tree.set_paths(0).len(), 5);
     bench.write(".git/info/exclude", "/a.cs\n");
     bench.changes();
-    assert_eq!(bench.tree.set(0)[0], "obj/b.cs");
+    assert_eq!(bench.tree.set_paths(0)[0], "obj/b.cs");
     fs::remove_dir_all(bench.path(".git")).unwrap();
     bench.changes();
-    assert_eq!(bench.tree.set(0)[0], "a.cs");
+    assert_eq!(bench.tree.set_paths(0)[0], "a.cs");
     assert_rest(&mut bench);
 }
 
@@ -185,7 +185,7 @@ fn other_sets_list_anew_and_hash_nothing_again() {
         ("+d/b.md", &[0, 1][..], 1)
     );
     assert_eq!(
-        (bench.tree.set(0), bench.tree.set(1), bench.tree.set(70)),
+        (bench.tree.set_paths(0), bench.tree.set_paths(1), bench.tree.set_paths(70)),
         (vec!["d/b.md".into()], vec!["a.cs".into()], vec![])
     );
     assert_rest(&mut bench);
@@ -290,7 +290,7 @@ fn unreadable_files_and_directories_are_named_and_tried_again() {
     } else {
         assert_eq!(bench.changes(), "-a.cs -d/b.cs");
         assert_eq!(bench.codes(), ["W_SOURCE_UNREADABLE a.cs", "W_SOURCE_UNREADABLE d"]);
-        assert_eq!(bench.tree.set(0), Vec::<String>::new(), "an unreadable file is in no set");
+        assert_eq!(bench.tree.set_paths(0), Vec::<String>::new(), "an unreadable file is in no set");
     }
     mode(&dir, 0o755);
     mode(&file, 0o644);
@@ -345,6 +345,6 @@ fn a_refresh_that_fails_changes_nothing() {
         bench.tree.refresh(&bench.root, &many, later()),
         Err(WorldError::TooManySets { count: 65 })
     ));
-    assert_eq!(bench.tree.set(0), ["a.cs"]);
+    assert_eq!(bench.tree.set_paths(0), ["a.cs"]);
     assert_eq!(bench.changes(), "+b.cs");
 }

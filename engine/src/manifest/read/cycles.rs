@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 const MAX_SHOWN: usize = 8;
 
 /// Reports one cycle of every group of rules that depend on each other.
-pub(super) fn check(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
+pub(super) fn report_cycles(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
     let mut graph: DiGraph<(), Span> = DiGraph::with_capacity(rules.len(), rules.len());
     for _ in rules {
         graph.add_node(());

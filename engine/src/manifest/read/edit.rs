@@ -12,7 +12,7 @@ const REPLIES: [&str; 2] = ["brief", "full"];
 const ON_LOST: [&str; 2] = ["warn", "refuse"];
 
 /// Reports errors in the table.
-pub(super) fn check(report: &mut Report<'_>, fields: Fields<'_, '_>) {
+pub(super) fn check_edit_table(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     fields.only(report, &["on_lost", "replies"]);
     if let Some(replies) = fields.text(report, "replies").filter(|replies| !REPLIES.contains(&replies.text)) {
         let why = Diagnostic::error(ErrorCode::E_VALUE, "'replies' is none of the forms of answers");

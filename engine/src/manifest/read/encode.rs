@@ -15,36 +15,36 @@ const KEYED: &str = "cortex keyed 1";
 /// Computes the digest of everything in `rule`, except its own digest and its producer's number, and of the producer.
 pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
     let mut fields = Encoder(Vec::with_capacity(512));
-    fields.text(b'D', DOMAIN);
+    fields.hash_text(b'D', DOMAIN);
     fields.template(&rule.target);
-    fields.count(rule.each.iter().len());
+    fields.hash_count(rule.each.iter().len());
     if let Some((variable, set)) = &rule.each {
-        fields.text(b'v', variable);
-        fields.set(set);
+        fields.hash_text(b'v', variable);
+        fields.hash_set(set);
     }
     if let Some((variable, set)) = &rule.inner {
-        fields.text(b'j', variable);
-        fields.set(set);
+        fields.hash_text(b'j', variable);
+        fields.hash_set(set);
     }
-    fields.text(b'n', &producer.name);
-    fields.text(b'u', &producer.uses);
-    fields.count(producer.params.len());
+    fields.hash_text(b'n', &producer.name);
+    fields.hash_text(b'u', &producer.uses);
+    fields.hash_count(producer.params.len());
     fields.object(&producer.params);
-    fields.text(b'k', if producer.keep { "1" } else { "0" });
-    fields.count(rule.inputs.len());
+    fields.hash_text(b'k', if producer.keep { "1" } else { "0" });
+    fields.hash_count(rule.inputs.len());
     for input in &rule.inputs {
-        fields.text(b'r', &input.role);
-        fields.text(b'd', if input.digest_only { "1" } else { "0" });
+        fields.hash_text(b'r', &input.role);
+        fields.hash_text(b'd', if input.digest_only { "1" } else { "0" });
         fields.input(&input.from);
     }
-    fields.count(rule.out.iter().len());
+    fields.hash_count(rule.out.iter().len());
     if let Some(OutSpec { path, vars, with_readers }) = &rule.out {
         fields.template(path);
-        fields.text(b'w', if *with_readers { "1" } else { "0" });
-        fields.count(vars.len());
+        fields.hash_text(b'w', if *with_readers { "1" } else { "0" });
+        fields.hash_count(vars.len());
         for (variable, set) in vars {
-            fields.text(b'v', variable);
-            fields.set(set);
+            fields.hash_text(b'v', variable);
+            fields.hash_set(set);
         }
     }
     Digest::of(&fields.0)
@@ -54,16 +54,16 @@ pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
 /// comments, the order of tables, and settings of stores, caches, limits and laid-out files.
 pub fn keyed(manifest: &Manifest) -> Digest {
     let mut fields = Encoder(Vec::new());
-    fields.text(b'D', KEYED);
-    fields.count(manifest.sources.len());
+    fields.hash_text(b'D', KEYED);
+    fields.hash_count(manifest.sources.len());
     for (name, set) in &manifest.sources {
-        fields.text(b's', name);
+        fields.hash_text(b's', name);
         for globs in [&set.include, &set.exclude] {
             let globs: BTreeSet<&String> = globs.iter().collect();
-            fields.count(globs.len());
-            globs.into_iter().for_each(|glob| fields.text(b'g', glob));
+            fields.hash_count(globs.len());
+            globs.into_iter().for_each(|glob| fields.hash_text(b'g', glob));
         }
-        fields.text(b'i', if set.gitignore { "1" } else { "0" });
+        fields.hash_text(b'i', if set.gitignore { "1" } else { "0" });
     }
     let mut rules: Vec<Digest> = manifest
         .rules
@@ -71,7 +71,7 @@ pub fn keyed(manifest: &Manifest) -> Digest {
         .map(|rule| made(rule, &manifest.producers[rule.producer as usize]))
         .collect();
     rules.sort_unstable();
-    fields.count(rules.len());
+    fields.hash_count(rules.len());
     rules.iter().for_each(|rule| fields.0.extend_from_slice(&rule.0));
     Digest::of(&fields.0)
 }
@@ -81,19 +81,19 @@ fn made(rule: &Rule, producer: &ProducerDef) -> Digest {
     let mut fields = Encoder(Vec::with_capacity(512));
     fields.template(&rule.target);
     for bound in [&rule.each, &rule.inner] {
-        fields.count(bound.iter().len());
+        fields.hash_count(bound.iter().len());
         if let Some((variable, set)) = bound {
-            fields.text(b'v', variable);
-            fields.set(set);
+            fields.hash_text(b'v', variable);
+            fields.hash_set(set);
         }
     }
-    fields.text(b'u', &producer.uses);
-    fields.count(producer.params.len());
+    fields.hash_text(b'u', &producer.uses);
+    fields.hash_count(producer.params.len());
     fields.object(&producer.params);
-    fields.count(rule.inputs.len());
+    fields.hash_count(rule.inputs.len());
     for input in &rule.inputs {
-        fields.text(b'r', &input.role);
-        fields.text(b'd', if input.digest_only { "1" } else { "0" });
+        fields.hash_text(b'r', &input.role);
+        fields.hash_text(b'd', if input.digest_only { "1" } else { "0" });
         fields.input(&input.from);
     }
     Digest::of(&fields.0)
@@ -102,69 +102,69 @@ fn made(rule: &Rule, producer: &ProducerDef) -> Digest {
 struct Encoder(Vec<u8>);
 
 impl Encoder {
-    fn text(&mut self, tag: u8, text: &str) {
+    fn hash_text(&mut self, tag: u8, text: &str) {
         self.0.push(tag);
         self.0.extend_from_slice(&(text.len() as u64).to_le_bytes());
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    fn count(&mut self, count: usize) {
+    fn hash_count(&mut self, count: usize) {
         self.0.push(b'#');
         self.0.extend_from_slice(&(count as u64).to_le_bytes());
     }
 
     fn template(&mut self, template: &Template) {
-        self.count(template.pieces.len());
+        self.hash_count(template.pieces.len());
         for piece in &template.pieces {
             match piece {
-                Piece::Text(text) => self.text(b't', text),
-                Piece::Var(name) => self.text(b'v', name),
+                Piece::Text(text) => self.hash_text(b't', text),
+                Piece::Var(name) => self.hash_text(b'v', name),
             }
         }
     }
 
-    fn set(&mut self, set: &SetSpec) {
+    fn hash_set(&mut self, set: &SetSpec) {
         match set {
-            SetSpec::Sources(name) => self.text(b'S', name),
-            SetSpec::Glob(glob) => self.text(b'G', glob),
+            SetSpec::Sources(name) => self.hash_text(b'S', name),
+            SetSpec::Glob(glob) => self.hash_text(b'G', glob),
             SetSpec::Node { label, row, field } => {
-                self.text(b'N', "");
+                self.hash_text(b'N', "");
                 self.template(label);
-                self.count(row.iter().len());
+                self.hash_count(row.iter().len());
                 row.iter().for_each(|row| self.template(row));
-                self.count(field.iter().len());
-                field.iter().for_each(|field| self.text(b'f', field));
+                self.hash_count(field.iter().len());
+                field.iter().for_each(|field| self.hash_text(b'f', field));
             }
             SetSpec::List(items) => {
-                self.text(b'L', "");
-                self.count(items.len());
+                self.hash_text(b'L', "");
+                self.hash_count(items.len());
                 items.iter().for_each(|item| self.template(item));
             }
-            SetSpec::Asked => self.text(b'A', ""),
+            SetSpec::Asked => self.hash_text(b'A', ""),
         }
     }
 
     fn input(&mut self, from: &InputFrom) {
         match from {
             InputFrom::One(label) => {
-                self.text(b'1', "");
+                self.hash_text(b'1', "");
                 self.template(label);
             }
             InputFrom::Many { each, target } => {
-                self.text(b'M', "");
-                self.set(each);
+                self.hash_text(b'M', "");
+                self.hash_set(each);
                 self.template(target);
             }
             InputFrom::Slice { node, keys } => {
-                self.text(b'W', "");
+                self.hash_text(b'W', "");
                 self.template(node);
-                self.set(keys);
+                self.hash_set(keys);
             }
             InputFrom::Rows { each, table, keys } => {
-                self.text(b'R', "");
-                self.set(each);
+                self.hash_text(b'R', "");
+                self.hash_set(each);
                 self.template(table);
-                self.set(keys);
+                self.hash_set(keys);
             }
         }
     }
@@ -174,25 +174,25 @@ impl Encoder {
         let mut entries: Vec<_> = map.iter().collect();
         entries.sort_by_key(|(key, _)| *key);
         for (key, value) in entries {
-            self.text(b'p', key);
+            self.hash_text(b'p', key);
             self.value(value);
         }
     }
 
     fn value(&mut self, value: &Value) {
         match value {
-            Value::Null => self.text(b'0', ""),
-            Value::Bool(value) => self.text(b'b', if *value { "1" } else { "0" }),
-            Value::Number(number) => self.text(b'i', &number.to_string()),
-            Value::String(text) => self.text(b's', text),
+            Value::Null => self.hash_text(b'0', ""),
+            Value::Bool(value) => self.hash_text(b'b', if *value { "1" } else { "0" }),
+            Value::Number(number) => self.hash_text(b'i', &number.to_string()),
+            Value::String(text) => self.hash_text(b's', text),
             Value::Array(items) => {
-                self.text(b'[', "");
-                self.count(items.len());
+                self.hash_text(b'[', "");
+                self.hash_count(items.len());
                 items.iter().for_each(|item| self.value(item));
             }
             Value::Object(map) => {
-                self.text(b'{', "");
-                self.count(map.len());
+                self.hash_text(b'{', "");
+                self.hash_count(map.len());
                 self.object(map);
             }
         }

@@ -13,7 +13,7 @@ const MAX_LEN: usize = 1000;
 
 /// Parses a template whose variables are among `bound`; `None` after an error.
 pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) -> Option<Template> {
-    let template = parse(report, text)?;
+    let template = parse_label_template(report, text)?;
     let mut good = true;
     for name in template.variables().filter(|name| !bound.contains(name)) {
         unbound(report, text, name, bound);
@@ -23,7 +23,7 @@ pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) 
 }
 
 /// Parses a template with any variables.
-pub(super) fn parse(report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
+pub(super) fn parse_label_template(report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
     if text.text.len() > MAX_LEN {
         let diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, format!("this has more than {MAX_LEN} bytes")).hint("shorten it");
         report.error(report.span_in_value(text.span, text.text, 0, 1), diagnostic);

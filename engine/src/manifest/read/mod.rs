@@ -122,7 +122,7 @@ pub fn load(
     // Rulesets first: the manifest is merged over them.
     documents.rotate_left(1);
     let manifest = merge_documents(&mut report, &documents, data.as_ref(), registry);
-    report.finish().map(|warnings| Loaded { manifest, warnings })
+    report.errors_or_warnings().map(|warnings| Loaded { manifest, warnings })
 }
 
 /// Parses the manifest, which comes first, with its rulesets, and the rows of data.
@@ -134,7 +134,7 @@ fn parse_all<'a>(
     ruleset_names: &[&str],
 ) -> (Vec<Document<'a>>, Option<Document<'a>>) {
     let mut syntax = Vec::new();
-    let mut documents = vec![parse(report, &main.name, main.text, &mut syntax)];
+    let mut documents = vec![parse_document(report, &main.name, main.text, &mut syntax)];
     let mut unknown = Vec::new();
     let (mut named, mut seen) = (HashSet::new(), HashSet::new());
     let mut names: VecDeque<(Span, String)> = named_rulesets(&documents[0]).into();
@@ -144,7 +144,7 @@ fn parse_all<'a>(
         } else if let Some(text) = rulesets(&name) {
             // A ruleset that several build on is read once.
             if seen.insert(name.clone()) {
-                let document = parse(report, &format!("ruleset {name}"), text, &mut syntax);
+                let document = parse_document(report, &format!("ruleset {name}"), text, &mut syntax);
                 names.extend(named_rulesets(&document));
                 documents.push(document);
             }
@@ -152,7 +152,7 @@ fn parse_all<'a>(
             unknown.push((span, name, false));
         }
     }
-    let data = data.map(|data| parse(report, &data.name, data.text, &mut syntax));
+    let data = data.map(|data| parse_document(report, &data.name, data.text, &mut syntax));
     for document in &documents {
         if let Some(models) = document.root().get("model").and_then(|item| item.value.as_table()) {
             models::hide_secrets(report, Fields::root(document.file, models));
@@ -195,7 +195,7 @@ fn named_rulesets(document: &Document<'_>) -> Vec<(Span, String)> {
         .collect()
 }
 
-fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Vec<(Span, Diagnostic)>) -> Document<'a> {
+fn parse_document<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Vec<(Span, Diagnostic)>) -> Document<'a> {
     let file = report.add_source(name, text);
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -224,7 +224,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     let (mut store, mut remote) = (StoreLimits::default(), None);
     for document in documents {
         top_level(report, document, &tables);
-        tables.rows(report, document, true);
+        tables.read_rows(report, document, true);
         about = workspace::read_about(report, document).over(about);
         if let Some(fields) = document.table(report, "sources", "'sources'") {
             sources::read_sources(report, fields, &mut sources);
@@ -236,10 +236,10 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
             models::read_models(report, fields, &mut models);
         }
         if let Some(fields) = document.table(report, "edit", "'edit'") {
-            edit::check(report, fields);
+            edit::check_edit_table(report, fields);
         }
         if let Some(fields) = document.table(report, "prompt_window", "'prompt_window'") {
-            prompt_window::check(report, fields);
+            prompt_window::check_window_table(report, fields);
         }
         if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::from_item(report, table, "'store'")
@@ -254,11 +254,11 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     }
     if let Some(data) = data {
         only_rows(report, data, &tables);
-        tables.rows(report, data, false);
+        tables.read_rows(report, data, false);
     }
-    let tables = tables.finish(&mut producers);
-    let sources = sources::finish(report, sources);
-    let mut producers = producers::finish(report, producers, &models, registry);
+    let tables = tables.finish_tables(&mut producers);
+    let sources = sources::finish_sources(report, sources);
+    let mut producers = producers::finish_producers(report, producers, &models, registry);
     let reader = rules::RuleReader {
         sources: &sources,
         producers: &producers,
@@ -271,12 +271,12 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     let targets = check::targets(report, &drafts);
     check::references(report, &drafts, &targets);
     check::outputs(report, &drafts);
-    cycles::check(report, &drafts, &targets);
+    cycles::report_cycles(report, &drafts, &targets);
     drop(targets);
     if !report.has_errors() {
         unused(report, &drafts, &producers, documents.last().map_or(0, |main| main.file));
     }
-    let rules = drafts.into_iter().filter_map(|draft| finish(draft, &producers)).collect();
+    let rules = drafts.into_iter().filter_map(|draft| finish_rule(draft, &producers)).collect();
     Manifest {
         name: about.name.unwrap_or_else(|| "workspace".to_owned()),
         default: about.default.unwrap_or_else(|| vec!["//...".to_owned()]),
@@ -307,7 +307,7 @@ fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::
 }
 
 /// Returns `None` for a rule with a reported error or one that is switched off.
-fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule> {
+fn finish_rule(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule> {
     if draft.off {
         return None;
     }
@@ -328,7 +328,7 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
 }
 
 fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
-    let names: Vec<&str> = TABLES.into_iter().chain(tables.names()).collect();
+    let names: Vec<&str> = TABLES.into_iter().chain(tables.table_names()).collect();
     // `store` and `remote` are allowed only as tables (limits, the team's cache); any other value would be a person's own location.
     let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
     let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && is_table(key, item);
@@ -345,7 +345,7 @@ fn only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
         what: "a file of rows",
         ..data.root()
     };
-    root.only(report, &tables.names().collect::<Vec<_>>());
+    root.only(report, &tables.table_names().collect::<Vec<_>>());
 }
 
 fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {

@@ -148,7 +148,7 @@ fn param(report: &mut Report<'_>, draft: &mut Draft, given: &mut Params, key: Te
 }
 
 /// Checks every producer against the registry and the models.
-pub(super) fn finish(
+pub(super) fn finish_producers(
     report: &mut Report<'_>,
     drafts: BTreeMap<String, Draft>,
     models: &BTreeMap<String, Params>,

@@ -62,7 +62,7 @@ impl<'a> Report<'a> {
 
     /// Adds a syntax error.
     pub(super) fn syntax(&mut self, span: Span, diagnostic: Diagnostic) {
-        let line = self.sources[span.file as usize].line(span.start).0;
+        let line = self.sources[span.file as usize].line_at(span.start).0;
         if self.broken.insert((span.file, line)) {
             self.push(span, diagnostic);
         }
@@ -75,7 +75,7 @@ impl<'a> Report<'a> {
         if placeholder
             || self
                 .broken
-                .contains(&(span.file, self.sources[span.file as usize].line(span.start).0))
+                .contains(&(span.file, self.sources[span.file as usize].line_at(span.start).0))
         {
             return;
         }
@@ -150,7 +150,7 @@ impl<'a> Report<'a> {
     }
 
     /// Returns everything, in order of place: errors if any, otherwise warnings.
-    pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    pub(super) fn errors_or_warnings(mut self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let sorted = |mut found: Vec<(Span, Diagnostic)>| {
             found.sort();
             found.dedup();

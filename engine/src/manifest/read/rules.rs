@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Item, Text};
 use super::inputs::{InputReader, is_role};
-use super::labels::{check_label, check_path, is_variable, parse, template};
+use super::labels::{check_label, check_path, is_variable, parse_label_template, template};
 use super::producers::Producers;
 use super::report::Report;
 use super::sets::{Need, Reference, SetReader};
@@ -284,7 +284,7 @@ fn target_template(
     second: Option<&str>,
     unreadable: bool,
 ) -> Option<Template> {
-    let target = parse(report, text)?;
+    let target = parse_label_template(report, text)?;
     let used: Vec<&str> = target.variables().collect();
     if let (Some(first), Some(second)) = (variable, second) {
         let joined = matches!(target.pieces.as_slice(),

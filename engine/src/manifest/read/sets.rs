@@ -100,7 +100,7 @@ impl SetReader<'_> {
                 let items: Vec<_> = texts.iter().filter_map(|text| template(report, *text, self.bound)).collect();
                 (items.len() == texts.len()).then_some(SetSpec::List(items))
             }
-            DeValue::String(text) => self.text(report, Text { span: item.span, text }, references),
+            DeValue::String(text) => self.read_set(report, Text { span: item.span, text }, references),
             _ => {
                 item.not(report, "a set", "a string or an array");
                 None
@@ -108,7 +108,7 @@ impl SetReader<'_> {
         }
     }
 
-    fn text(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
+    fn read_set(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
         if let Some(name) = text.text.strip_prefix("sources:") {
             if !self.sources.contains_key(name) {
                 let span = report.span_in_value(text.span, text.text, "sources:".len(), name.len());

@@ -65,7 +65,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the line number from 0, and the byte range of its text.
-    pub(super) fn line(&self, at: u32) -> (usize, Range<usize>) {
+    pub(super) fn line_at(&self, at: u32) -> (usize, Range<usize>) {
         let line = self.lines.partition_point(|start| *start <= at).saturating_sub(1);
         let start = self.lines[line] as usize;
         let end = self.lines.get(line + 1).map_or(self.text.len(), |next| *next as usize);
@@ -74,7 +74,7 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn place_of(&self, span: Span) -> Place {
-        let (line, range) = self.line(span.start);
+        let (line, range) = self.line_at(span.start);
         let column = self.chars_before(range.start, span.start as usize) + 1;
         Place {
             file: self.name.clone(),
@@ -94,7 +94,7 @@ impl<'a> Source<'a> {
 
     /// Returns the line of a span, cut around it, with control characters as spaces and secrets as stars.
     pub(super) fn excerpt(&self, span: Span) -> Excerpt {
-        let (_, range) = self.line(span.start);
+        let (_, range) = self.line_at(span.start);
         let shown = self.masked(range.clone());
         let start = self.chars_before(range.start, span.start as usize);
         let end = self.chars_before(range.start, (span.end as usize).min(range.end)).max(start + 1);
@@ -127,7 +127,7 @@ impl<'a> Source<'a> {
 
     /// Returns the first line of a span's text: escaped, cut, with secrets as stars.
     pub(super) fn excerpt_of(&self, span: Span) -> String {
-        let (_, range) = self.line(span.start);
+        let (_, range) = self.line_at(span.start);
         let shown = self.masked(range.clone());
         let start = self.chars_before(range.start, span.start as usize);
         let end = self.chars_before(range.start, (span.end as usize).min(range.end)).max(start);

@@ -47,7 +47,7 @@ pub(super) fn read_sources(report: &mut Report<'_>, sets: Fields<'_, '_>, drafts
 }
 
 /// Returns the finished sets.
-pub(super) fn finish(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -> BTreeMap<String, SourceSet> {
+pub(super) fn finish_sources(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -> BTreeMap<String, SourceSet> {
     let mut sets = BTreeMap::new();
     for (name, draft) in drafts {
         if draft.include.is_none() && !report.has_syntax_errors() {

@@ -17,7 +17,7 @@ const PERSONAL: [&str; 7] = ["path", "dir", "folder", "url", "remote", "token", 
 pub(super) fn read_store_limits(report: &mut Report<'_>, fields: Fields<'_, '_>, store: &mut StoreLimits) {
     for (key, item) in fields.entries() {
         match key.text {
-            "max_size" => store.max_size = quantity(report, item, "max_size", quantity::bytes).or(store.max_size),
+            "max_size" => store.max_size = quantity(report, item, "max_size", quantity::parse_bytes).or(store.max_size),
             "older_than" => store.older_than = quantity(report, item, "older_than", quantity::seconds).or(store.older_than),
             "keep_versions" => store.keep_versions = versions(report, item).or(store.keep_versions),
             name if PERSONAL.contains(&name) => personal(report, key),

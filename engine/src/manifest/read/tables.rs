@@ -140,12 +140,12 @@ impl Tables {
     }
 
     /// Returns their names, sorted.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn table_names(&self) -> impl Iterator<Item = &str> {
         self.declared.keys().map(String::as_str)
     }
 
     /// Reads the rows of one file over those of earlier files; `over`: whether it may replace them.
-    pub(super) fn rows(&mut self, report: &mut Report<'_>, document: &Document<'_>, over: bool) {
+    pub(super) fn read_rows(&mut self, report: &mut Report<'_>, document: &Document<'_>, over: bool) {
         for (table, declared) in &mut self.declared {
             let Some(item) = document.root().get(table) else { continue };
             let Some(rows) = Fields::from_item(report, item, "a table of rows") else {
@@ -169,7 +169,7 @@ impl Tables {
     }
 
     /// Adds a producer and a rule for every table.
-    pub(super) fn finish(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<TableProducer> {
+    pub(super) fn finish_tables(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<TableProducer> {
         let make = |(name, Declared { rows, span, .. }): (String, Declared)| {
             // No producer in a manifest can have this name.
             let producer = format!("table {name}");

@@ -156,7 +156,7 @@ impl BlockUse {
         })
     }
 
-    fn write(self) -> Vec<u8> {
+    fn to_row(self) -> Vec<u8> {
         [self.blobs, self.live, self.stored]
             .iter()
             .flat_map(|word| word.to_be_bytes())
@@ -238,7 +238,7 @@ impl<'t> BlobTables<'t> {
     fn put_use(&mut self, seq: u64, block: BlockUse) -> Result<(), redb::Error> {
         let key = seq.to_be_bytes();
         self.blocks
-            .insert(&key[..], &frame::framed(BLOCKS.name, &key, &block.write())[..])?;
+            .insert(&key[..], &frame::framed(BLOCKS.name, &key, &block.to_row())[..])?;
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl<'t> BlobTables<'t> {
     }
 
     /// Removes the row of a blob and returns its record, if sound; the bytes must then be [released](Self::release).
-    pub(super) fn remove(&mut self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
+    pub(super) fn remove_blob(&mut self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
         let value = self.blobs.remove(&digest.0[..])?;
         Ok(value.and_then(|value| codec::decode_blob(frame::verified_body(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
     }

@@ -161,7 +161,7 @@ impl DiskStore {
     /// # Errors
     /// When the store cannot be written.
     pub fn migrate(&self) -> Result<(u32, Vec<String>), StoreError> {
-        let made = self.change(|database| {
+        let made = self.run_writing(|database| {
             let mut txn = database.begin_write()?;
             txn.set_quick_repair(true);
             let there: BTreeSet<String> = txn.list_tables()?.map(|table| table.name().to_owned()).collect();

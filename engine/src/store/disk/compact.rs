@@ -116,7 +116,7 @@ impl DiskStore {
         if matches!(done, Err(StoreError::NoSpace { .. })) && self.handle.medium().give_up_reserve() {
             done = self.handle.replace(whole, &mut notices);
         }
-        self.note(notices);
+        self.add_notices(notices);
         done
     }
 }

@@ -148,7 +148,7 @@ fn create_locked(path: &Path, purpose: &str) -> io::Result<Option<File>> {
         return Ok(None);
     }
     // Only waiting processes read the text. On a full disk it cannot be written; the lock is valid without it.
-    let _ = lock::note(&mut file, purpose);
+    let _ = lock::write_lock_holder(&mut file, purpose);
     Ok(Some(file))
 }
 

@@ -99,7 +99,7 @@ impl Folder {
         self.sharing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    fn path_of_file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
@@ -112,12 +112,12 @@ impl Folder {
         modes::create_folders(&self.path, 0o700).map_err(|error| self.unopened(error))?;
         let folder = FileInfo::of_target(&self.path).map_err(|error| self.unopened(error.into()))?;
         let mut owners = vec![folder.owner];
-        owners.extend(FileInfo::of_target(&self.file(DATABASE)).ok().map(|file| file.owner));
+        owners.extend(FileInfo::of_target(&self.path_of_file(DATABASE)).ok().map(|file| file.owner));
         if owners.iter().any(|owner| *owner != processes::own_user()) {
             return Err(StoreError::Foreign { path: self.path.clone() });
         }
         // Restrict permissions only of an existing store: the user may have named a folder with other contents.
-        if folder.mode & 0o077 != 0 && self.file(ID).exists() {
+        if folder.mode & 0o077 != 0 && self.path_of_file(ID).exists() {
             match modes::set_mode(&self.path, 0o700) {
                 // On read-only media the mode stays as it is.
                 Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
@@ -133,7 +133,7 @@ impl Folder {
             let mut sharing = self.sharing();
             (sharing.gave_way.take(), sharing.held)
         };
-        let waiting = self.file(WAITING);
+        let waiting = self.path_of_file(WAITING);
         if let Some(gave_way) = gave_way {
             match lock::leave_turn(&waiting, gave_way) {
                 Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
@@ -157,10 +157,10 @@ impl Folder {
             on_wait: on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
             looks: access == Access::Read,
         };
-        let lock = match lock::acquire_lock(&self.file(LOCK), &terms) {
+        let lock = match lock::acquire_lock(&self.path_of_file(LOCK), &terms) {
             Ok(lock) => Some(lock),
             Err(Refusal::Busy(holder)) => return Err(StoreError::Busy { holder }),
-            Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound && self.file(DATABASE).exists() => None,
+            Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound && self.path_of_file(DATABASE).exists() => None,
             Err(Refusal::Io(error)) => return Err(self.unopened(error)),
         };
         self.sharing().held = true;
@@ -175,7 +175,7 @@ impl Folder {
 
     /// Creates an empty database under another name.
     fn make(&self) -> Result<(), Fault> {
-        let new = self.file(NEW_DATABASE);
+        let new = self.path_of_file(NEW_DATABASE);
         remove_if_there(&new)?;
         let file = OpenOptions::new()
             .read(true)
@@ -191,19 +191,19 @@ impl Folder {
     }
 
     fn move_into_place(&self) -> Result<(), Fault> {
-        let new = self.file(NEW_DATABASE);
+        let new = self.path_of_file(NEW_DATABASE);
         File::open(&new)?.sync_all()?;
-        fs::rename(&new, self.file(DATABASE))?;
+        fs::rename(&new, self.path_of_file(DATABASE))?;
         File::open(&self.path)?.sync_all()?;
         Ok(())
     }
 
     /// Opens the existing file and checks whether it is a cortex store.
     fn open_existing(&self, access: Access) -> Result<Opening, StoreError> {
-        let path = self.file(DATABASE);
+        let path = self.path_of_file(DATABASE);
         plain_files::require(&path).map_err(|error| self.unopened(error))?;
-        if self.file(CONDEMNED).exists() {
-            let reason = plain_files::read_text(&self.file(CONDEMNED), MOST_REASON);
+        if self.path_of_file(CONDEMNED).exists() {
+            let reason = plain_files::read_text(&self.path_of_file(CONDEMNED), MOST_REASON);
             return Ok(Opening::Unfit(reason.unwrap_or_else(|| "damage was met".to_owned())));
         }
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
@@ -259,8 +259,10 @@ impl Folder {
     /// Pads a file that ends within a page with zeros: its end was lost, but often nothing there was in use. Returns the opened store, or
     /// `None` (and restores the length) if the file is still none.
     fn pad(&self, access: Access) -> Result<Option<Opening>, StoreError> {
-        let length = fs::metadata(self.file(DATABASE)).map_err(|error| self.unopened(error))?.len();
-        if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
+        let length = fs::metadata(self.path_of_file(DATABASE))
+            .map_err(|error| self.unopened(error))?
+            .len();
+        if length == 0 || length.is_multiple_of(PAGE) || self.path_of_file(CONDEMNED).exists() {
             return Ok(None);
         }
         self.resize(length.next_multiple_of(PAGE))?;
@@ -273,20 +275,20 @@ impl Folder {
     }
 
     fn resize(&self, length: u64) -> Result<(), StoreError> {
-        let file = OpenOptions::new().write(true).open(self.file(DATABASE));
+        let file = OpenOptions::new().write(true).open(self.path_of_file(DATABASE));
         file.and_then(|file| file.set_len(length)).map_err(|error| self.unopened(error))
     }
 
     /// Replaces the damaged database by a new one with every readable row, and reports it. The damaged file stays in place until the new one
     /// is complete: a kill or a full disk in between loses nothing.
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
-        let (new, damaged) = (self.file(NEW_DATABASE), self.file(DATABASE));
+        let (new, damaged) = (self.path_of_file(NEW_DATABASE), self.path_of_file(DATABASE));
         let taken = self
             .make()
             .and_then(|()| salvage::take_over(&damaged, &new, self.options.cache_bytes));
         let aside = taken.and_then(|taken| {
             let name = self.second_name(&damaged)?;
-            remove_if_there(&self.file(CONDEMNED))?;
+            remove_if_there(&self.path_of_file(CONDEMNED))?;
             self.move_into_place()?;
             Ok((taken, name))
         });
@@ -295,7 +297,7 @@ impl Folder {
             let _ = remove_if_there(&new);
             fault.at(&self.path, "written")
         })?;
-        let message = format!("the store's file {} is damaged: {reason}", self.file(DATABASE).display());
+        let message = format!("the store's file {} is damaged: {reason}", self.path_of_file(DATABASE).display());
         let became = match taken {
             0 => "with it went History, the log of builds, pins and what was paid for or corrected by hand; an empty store was begun, which fills \
                   again as things are needed"
@@ -314,12 +316,12 @@ impl Folder {
         let is = FileInfo::of_target(damaged).map_err(io::Error::from)?.number;
         for number in 1_u32.. {
             let name = format!("{DATABASE}{DAMAGED}{number}");
-            match FileInfo::of_path(&self.file(&name)) {
+            match FileInfo::of_path(&self.path_of_file(&name)) {
                 Ok(there) if there.number == is => return Ok(name),
                 Ok(_) => {}
                 Err(_) => {
                     // A file system without hard links needs a rename, which leaves a moment without a database.
-                    fs::hard_link(damaged, self.file(&name)).or_else(|_| fs::rename(damaged, self.file(&name)))?;
+                    fs::hard_link(damaged, self.path_of_file(&name)).or_else(|_| fs::rename(damaged, self.path_of_file(&name)))?;
                     return Ok(name);
                 }
             }
@@ -329,12 +331,12 @@ impl Folder {
 
     /// Updates the readable copy of the store's name.
     fn note_id(&self, id: &str) -> io::Result<()> {
-        if plain_files::read_text(&self.file(ID), MOST_ID).is_some_and(|noted| noted.trim_end() == id) {
+        if plain_files::read_text(&self.path_of_file(ID), MOST_ID).is_some_and(|noted| noted.trim_end() == id) {
             return Ok(());
         }
         let mut file = tempfile::Builder::new().prefix(ID).tempfile_in(&self.path)?;
         writeln!(file, "{id}")?;
-        file.persist(self.file(ID))?;
+        file.persist(self.path_of_file(ID))?;
         Ok(())
     }
 }
@@ -346,13 +348,13 @@ impl Medium for Folder {
             Some(lock) => Some(lock),
             None => self.lock(access)?,
         };
-        if fs::symlink_metadata(self.file(DATABASE)).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-            remove_if_there(&self.file(CONDEMNED)).map_err(|error| self.unopened(error))?;
+        if fs::symlink_metadata(self.path_of_file(DATABASE)).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            remove_if_there(&self.path_of_file(CONDEMNED)).map_err(|error| self.unopened(error))?;
             self.create()?;
         }
         if access == Access::Write {
             // A killed compaction may leave a file as large as the store. If it cannot be removed, later writes fail and report it.
-            let _ = remove_if_there(&self.file(NEW_DATABASE));
+            let _ = remove_if_there(&self.path_of_file(NEW_DATABASE));
         }
         let mut found = self.open_existing(access)?;
         if matches!(found, Opening::Unfit(_))
@@ -390,7 +392,7 @@ impl Medium for Folder {
 
     fn condemn(&self, reason: &str) {
         // If even this cannot be written, the next opening detects the damage itself or works around it.
-        let _ = fs::write(self.file(CONDEMNED), reason);
+        let _ = fs::write(self.path_of_file(CONDEMNED), reason);
     }
 
     fn collector(&self) -> Result<Option<Lock>, StoreError> {
@@ -402,7 +404,7 @@ impl Medium for Folder {
             on_wait: None,
             looks: false,
         };
-        let lock = lock::acquire_lock(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
+        let lock = lock::acquire_lock(&self.path_of_file(COLLECTOR), &terms).map_err(|refusal| match refusal {
             Refusal::Busy(holder) => StoreError::Collecting { holder },
             Refusal::Io(error) => self.unopened(error),
         })?;
@@ -411,7 +413,7 @@ impl Medium for Folder {
 
     fn collecting(&self) -> bool {
         // A file that cannot be opened was never locked. One whose lock cannot be tried counts as held, which costs a few rows.
-        plain_files::open_to_read(&self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+        plain_files::open_to_read(&self.path_of_file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
     }
 
     fn building_since(&self) -> Option<u64> {
@@ -424,12 +426,12 @@ impl Medium for Folder {
     }
 
     fn collected_at(&self) -> Option<u64> {
-        let written = fs::metadata(self.file(COLLECTOR)).ok()?.modified().ok()?;
+        let written = fs::metadata(self.path_of_file(COLLECTOR)).ok()?.modified().ok()?;
         Some(written.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
     }
 
     fn copy(&self, from: &dyn ReadableDatabase, whole: Whole) -> Result<bool, Fault> {
-        let new = self.file(NEW_DATABASE);
+        let new = self.path_of_file(NEW_DATABASE);
         remove_if_there(&new)?;
         let file = OpenOptions::new()
             .read(true)
@@ -472,7 +474,7 @@ impl Medium for Folder {
     }
 
     fn file_bytes(&self) -> u64 {
-        fs::metadata(self.file(DATABASE)).map_or(0, |file| file.len())
+        fs::metadata(self.path_of_file(DATABASE)).map_or(0, |file| file.len())
     }
 
     fn set_aside(&self) -> (u64, u64) {
@@ -489,7 +491,7 @@ impl Medium for Folder {
         }
         let mut sharing = self.sharing();
         if sharing.waiting.is_none() {
-            sharing.waiting = lock::open_lock_file(&self.file(WAITING)).ok();
+            sharing.waiting = lock::open_lock_file(&self.path_of_file(WAITING)).ok();
         }
         // If the file cannot be read, assume that no process waits: others acquire the lock when this process ends.
         sharing

@@ -128,7 +128,7 @@ pub(super) fn acquire_lock(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refus
     let written = |file: &File| file.metadata().and_then(|found| found.modified()).ok();
     let before = written(&file);
     // Only waiting processes read the text. On a full disk it cannot be written; the lock is valid without it.
-    let _ = note(&mut file, terms.purpose);
+    let _ = write_lock_holder(&mut file, terms.purpose);
     Ok(Lock {
         times: [before, written(&file)],
         _file: file,
@@ -157,7 +157,7 @@ pub(super) fn is_waited_for(file: &File) -> io::Result<bool> {
 }
 
 /// Writes this process, its purpose and the time into the lock file.
-pub(super) fn note(file: &mut File, purpose: &str) -> io::Result<()> {
+pub(super) fn write_lock_holder(file: &mut File, purpose: &str) -> io::Result<()> {
     let mut purpose = purpose.to_owned();
     purpose.truncate(purpose.floor_char_boundary(PURPOSE_LEN));
     let text = format!("pid {} ({purpose}) since {}", std::process::id(), now());

@@ -179,15 +179,15 @@ impl DiskStore {
     fn read<T>(&self, run: impl FnOnce(&dyn ReadableDatabase) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut notices = Vec::new();
         let result = self.handle.read(&mut notices, run);
-        self.note(notices);
+        self.add_notices(notices);
         result
     }
 
     /// As [`Self::read`], for writing.
-    fn change<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+    fn run_writing<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut notices = Vec::new();
         let result = self.handle.write(&mut notices, run);
-        self.note(notices);
+        self.add_notices(notices);
         result
     }
 
@@ -196,7 +196,7 @@ impl DiskStore {
         self.give_way();
     }
 
-    fn note(&self, notices: Vec<Diagnostic>) {
+    fn add_notices(&self, notices: Vec<Diagnostic>) {
         if !notices.is_empty() {
             let mut notes = self.notes();
             for notice in notices {
@@ -259,7 +259,7 @@ impl Store for DiskStore {
     }
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
-        let rows = self.read(|database| read::rows(database, view, part))?;
+        let rows = self.read(|database| read::read_rows_of_part(database, view, part))?;
         Ok(self.sound_rows(rows))
     }
 
@@ -285,7 +285,7 @@ impl Store for DiskStore {
         if prepared.is_empty() {
             return Ok(());
         }
-        self.change(|database| {
+        self.run_writing(|database| {
             let collecting = self.handle.medium().collecting();
             write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
         })?;

@@ -89,7 +89,7 @@ pub(super) fn record_body(record: &[u8]) -> Vec<u8> {
     let packed = RECORD_COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(record).ok());
     match (packed, u32::try_from(record.len())) {
         (Some(packed), Ok(len)) if packed.len() + 4 < record.len() => framed(RECORD, len, &packed),
-        _ => body(record, true),
+        _ => pack_body(record, true),
     }
 }
 
@@ -102,7 +102,7 @@ fn framed(codec: u8, len: u32, packed: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a self-describing body: `[0][bytes]` or `[1][length u32, big-endian][zstd frame]`.
-pub(super) fn body(bytes: &[u8], may_compress: bool) -> Vec<u8> {
+pub(super) fn pack_body(bytes: &[u8], may_compress: bool) -> Vec<u8> {
     let packed = if may_compress { compressed(bytes) } else { None };
     match (packed, u32::try_from(bytes.len())) {
         (Some(packed), Ok(len)) => framed(ZSTD, len, &packed),
@@ -150,7 +150,7 @@ mod tests {
         #[test]
         fn bodies_round_trip(seed in proptest::collection::vec(any::<u8>(), 1..40), times in 0_usize..200, may_compress: bool) {
             let bytes = seed.repeat(times);
-            let body = body(&bytes, may_compress);
+            let body = pack_body(&bytes, may_compress);
             prop_assert!(body.len() <= bytes.len() + 1);
             let opened = open_body(&body);
             prop_assert_eq!(opened.as_deref(), Some(&bytes[..]));

@@ -88,7 +88,7 @@ pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest, fram
         Value::Absent => return Ok(Value::Absent),
         Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
     };
-    Ok(match bytes(data, &record, frames)? {
+    Ok(match read_blob(data, &record, frames)? {
         Value::Sound(bytes) if Digest::of(&bytes) == *digest => Value::Sound(bytes),
         Value::Sound(_) => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes have another digest")),
         Value::Absent => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes are missing")),
@@ -100,11 +100,11 @@ pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest, fram
 /// [`blob_of`] on which blobs are sound, but mostly avoids a copy and hashes only once.
 pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Digest, frames: &Frames) -> Result<Option<u64>, redb::Error> {
     if record.shared.is_some() {
-        let is_its = matches!(bytes(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
+        let is_its = matches!(read_blob(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
         return Ok(is_its.then_some(0));
     }
     if record.codec != pack::RAW || record.stored_len == 0 || record.stored_len > super::write::CHUNK as u64 {
-        let is_its = matches!(bytes(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
+        let is_its = matches!(read_blob(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
         return Ok(is_its.then(|| record.stored_len.div_ceil(super::write::CHUNK as u64)));
     }
     let key = schema::chunk_key(record.seq, 0);
@@ -116,7 +116,7 @@ pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Diges
 }
 
 /// Reads the bytes of a blob record. Memory grows only with chunks that exist, and with a length that matches them.
-fn bytes(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
+fn read_blob(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     if let Some(shared) = &record.shared {
         let key = schema::chunk_key(record.seq, 0);
         let Some(row) = data.get(&key[..])? else { return Ok(Value::Absent) };
@@ -179,7 +179,7 @@ pub(super) fn row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key
 pub(super) type Rows<K, T> = (Vec<(K, T)>, Vec<String>);
 
 /// Reads all rows of a part of a view. Cannot detect rows that damage hides from the walk: a caller that needs completeness must count.
-pub(super) fn rows(database: &dyn ReadableDatabase, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
+pub(super) fn read_rows_of_part(database: &dyn ReadableDatabase, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
     let (table, view) = (schema::table_of(part), part.owner(view));
     let from = view.0.to_be_bytes();
     let to = view.0.checked_add(1).map(u64::to_be_bytes);

@@ -266,7 +266,7 @@ impl DiskStore {
         mut run: impl FnMut(&redb::Database, usize) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
         loop {
-            match self.change(|database| run(database, *most)) {
+            match self.run_writing(|database| run(database, *most)) {
                 Err(StoreError::NoSpace { .. }) if self.handle.medium().give_up_reserve() || *most > FEW => *most = FEW,
                 Err(error) => return Err(error),
                 Ok(done) => {
@@ -517,7 +517,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
             if fence.guards(digest)? {
                 continue;
             }
-            if let Some(record) = tables.remove(digest)? {
+            if let Some(record) = tables.remove_blob(digest)? {
                 tally.blobs += 1;
                 tally.bytes += record.stored_len;
                 removed.push(record);

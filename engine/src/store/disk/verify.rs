@@ -115,7 +115,7 @@ impl DiskStore {
         add_labels(&mut verified.harm, &results.damaged);
         verified.actions = results.keys.len() as u64;
         self.read(|database| {
-            verify_blobs::count(database, &blobs, &mut verified)?;
+            verify_blobs::count_blob_rows(database, &blobs, &mut verified)?;
             count_actions(database, results.rows, &mut verified)?;
             verify_versions(database, &results, &mut verified)?;
             for table in SCHEMA {
@@ -137,7 +137,7 @@ impl DiskStore {
         cures.sort_unstable();
         cures.dedup();
         for some in cures.chunks(super::sweep::STEP) {
-            self.change(|database| apply(database, some))?;
+            self.run_writing(|database| apply(database, some))?;
             self.let_others();
         }
         Ok(cures.len())
@@ -156,7 +156,7 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
             }
             Cure::Blob(digest) => {
                 let mut tables = BlobTables::open_tables(&txn)?;
-                if let Some(record) = tables.remove(digest)? {
+                if let Some(record) = tables.remove_blob(digest)? {
                     tables.release(&record)?;
                 }
             }
@@ -212,7 +212,7 @@ pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result
 
 /// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage. Other
 /// processes may have changed rows meanwhile, so only a walk in one transaction proves it.
-pub(super) fn count(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
+pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let claimed = open.len()?;
     let mut walked = met;
     if claimed != met {
@@ -385,7 +385,7 @@ fn add_labels(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
 fn count_actions(database: &dyn ReadableDatabase, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     match schema::table(&txn, ACTIONS)? {
-        Some(open) => count(ACTIONS, &open, met, verified),
+        Some(open) => count_rows(ACTIONS, &open, met, verified),
         None => Ok(()),
     }
 }
@@ -441,7 +441,7 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
         before = Some((key.to_vec(), at));
     }
     verified.versions = met;
-    count(HISTORY, &open, met, verified)
+    count_rows(HISTORY, &open, met, verified)
 }
 
 /// Opens all rows of a table.
@@ -466,7 +466,7 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
         };
         verified.harm.push(harm(read::damaged(table, key.value(), why), cure));
     }
-    count(table, &open, met, verified)
+    count_rows(table, &open, met, verified)
 }
 
 /// Returns the hash of a label as in the keys of its versions.

@@ -205,18 +205,18 @@ fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Par
 }
 
 /// Counts the rows of blobs and their chunks, and finds chunks without a blob: these only waste space.
-pub(super) fn count(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
+pub(super) fn count_blob_rows(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let (Some(rows), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(());
     };
-    verify::count(BLOBS, &rows, blobs.rows, verified)?;
+    verify::count_rows(BLOBS, &rows, blobs.rows, verified)?;
     // Every chunk and block of a sound blob was found: if there are no others, none is stray.
     let chunks = blobs.chunks + blobs.blocks.len() as u64;
     if data.len()? != chunks {
         stray(&rows, &data, verified)?;
     }
-    verify::count(BLOB_DATA, &data, chunks, verified)
+    verify::count_rows(BLOB_DATA, &data, chunks, verified)
 }
 
 fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<(), redb::Error> {

@@ -75,9 +75,13 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
     keep_last(&mut actions, |(key, _)| *key);
     let framed = pack::map_all(&commit.rows, |(part, key, body)| {
         let key = schema::row_key(part.owner(view), key);
-        let framed = body
-            .as_ref()
-            .map(|body| frame::framed(schema::table_of(*part).name, &key, &pack::body(body, schema::compresses(*part))));
+        let framed = body.as_ref().map(|body| {
+            frame::framed(
+                schema::table_of(*part).name,
+                &key,
+                &pack::pack_body(body, schema::compresses(*part)),
+            )
+        });
         (*part, key, framed)
     });
     let mut rows: BTreeMap<Part, Vec<FramedRow>> = BTreeMap::new();

@@ -61,7 +61,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
             .iter()
             .map(|(key, child, read)| (key.as_str(), child.as_slice(), read.rows, read.bytes as usize));
         let pages = chunk(level, of, &mut made);
-        entries = pages.into_iter().map(|(key, child)| (key, child.write().to_vec())).collect();
+        entries = pages.into_iter().map(|(key, child)| (key, child.to_bytes().to_vec())).collect();
     }
     let Some(root) = entries.first().and_then(|(_, child)| Child::read(child)) else {
         return Ok(divided(&TableWriter::default().finish()));
@@ -128,7 +128,7 @@ fn digests<E: From<PageError>>(root: &Page, fetch: &mut impl Fetch<E>) -> Result
         if page.level == 0 {
             continue;
         }
-        for (at, child) in page.branch().all().enumerate() {
+        for (at, child) in page.branch().children().enumerate() {
             found.insert(child.ok_or_else(|| PageError::Malformed(Digest::of(&page.blob)))?.digest);
             if page.level > 1 {
                 open.push(page.child(at, fetch)?);
@@ -235,7 +235,7 @@ impl Run {
             rows: run.rows,
             bytes: run.bytes,
         };
-        new.push((run.last, Some(child.write().to_vec())));
+        new.push((run.last, Some(child.to_bytes().to_vec())));
     }
 }
 

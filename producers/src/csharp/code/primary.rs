@@ -12,7 +12,7 @@ impl Cursor<'_> {
             None => return Expression::Unknown,
             Some(Kind::Text | Kind::Unterminated) => return self.text_literal(),
             Some(Kind::Number) => {
-                let literal = Expression::Literal(number(self.peek()), self.present_place());
+                let literal = Expression::Literal(literal_number(self.peek()), self.present_place());
                 self.at += 1;
                 return literal;
             }
@@ -360,7 +360,7 @@ fn last_name(value: &Expression) -> String {
 }
 
 /// The type of a number as it is written: by its suffix, else the first of `int`, `uint`, `long` and `ulong` that holds it.
-fn number(text: &str) -> Literal {
+fn literal_number(text: &str) -> Literal {
     let plain = text.replace('_', "").to_ascii_lowercase();
     let (digits, radix) = match plain.get(..2) {
         Some("0x") => (&plain[2..], 16),

@@ -115,19 +115,19 @@ impl<'i> Binder<'i> {
         let path = Path { segments, arity, certain };
         if from_root {
             return self
-                .settle(around, self.in_namespace(around, "", &path), &path)
+                .follow_path(around, self.in_namespace(around, "", &path), &path)
                 .unwrap_or(Bound::External);
         }
         // Bases are bound outside the body: the declaring type's own nested types are not in scope there.
         let inner = around.enclosing.len().saturating_sub(usize::from(place == Place::Base));
         for around_type in around.enclosing[..inner].iter().rev() {
-            if let Some(bound) = self.settle(around, self.in_type(around, around_type, &path), &path) {
+            if let Some(bound) = self.follow_path(around, self.in_type(around, around_type, &path), &path) {
                 return bound;
             }
         }
         for level in levels(around.namespace) {
             for reading in [self.in_namespace(around, level, &path), self.by_alias(around, level, &path)] {
-                if let Some(bound) = self.settle(around, reading, &path) {
+                if let Some(bound) = self.follow_path(around, reading, &path) {
                     return bound;
                 }
             }
@@ -135,7 +135,7 @@ impl<'i> Binder<'i> {
             if has_alias(around, level, path.segments[0]) {
                 return Bound::External;
             }
-            if let Some(bound) = self.settle(around, self.by_using(around, level, &path), &path) {
+            if let Some(bound) = self.follow_path(around, self.by_using(around, level, &path), &path) {
                 return bound;
             }
         }
@@ -410,7 +410,7 @@ impl<'i> Binder<'i> {
     }
 
     /// Follows the rest of the path into nested types and binds it; `None` if the reading has no types and lookup goes on.
-    fn settle<'a>(&self, around: &Surroundings<'a>, reading: Reading<'a>, path: &Path<'_>) -> Option<Bound<'a>>
+    fn follow_path<'a>(&self, around: &Surroundings<'a>, reading: Reading<'a>, path: &Path<'_>) -> Option<Bound<'a>>
     where
         'i: 'a,
     {

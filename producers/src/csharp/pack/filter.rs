@@ -173,7 +173,7 @@ impl InvalidFilter {
 ///
 /// # Errors
 /// The first error, or the exceeded limit.
-pub fn parse(text: &str) -> Result<Filter, InvalidFilter> {
+pub fn parse_filter(text: &str) -> Result<Filter, InvalidFilter> {
     if text.len() > MOST_BYTES {
         let message = format!("a filter has at most {} KiB", MOST_BYTES >> 10);
         return Err(InvalidFilter::new(0, 0, message, "name what is many by a wildcard or a tag"));
@@ -427,7 +427,7 @@ mod tests {
                 }
             }
         }
-        match parse(filter) {
+        match parse_filter(filter) {
             Ok(Filter { root, primaries }) => of(&root, &primaries),
             Err(error) => {
                 let place = error.diagnostic(filter).place.expect("a place");
@@ -519,7 +519,7 @@ mod tests {
     #[test]
     fn nothing_exhausts_the_stack_or_the_time() {
         let deep = |levels: usize| format!("{}type:A{}", "(".repeat(levels), ")".repeat(levels));
-        assert!(parse(&deep(DEEPEST)).is_ok());
+        assert!(parse_filter(&deep(DEEPEST)).is_ok());
         for (filter, message) in [
             (deep(DEEPEST + 1), "inside each other"),
             ("(".repeat(10_000), "inside each other"),
@@ -529,7 +529,7 @@ mod tests {
             ("x".repeat(1 << 20), "at most 16 KiB"),
             (format!("type:{}", "*a".repeat(1_000)), "at most 256 characters"),
         ] {
-            let error = parse(&filter).expect_err("a limit");
+            let error = parse_filter(&filter).expect_err("a limit");
             assert!(error.message.contains(message), "{error:?}");
         }
     }
@@ -537,7 +537,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_filter_or_told_at_its_place(text in r"([a-z:()!&| *?\n]|type:|or|é){0,30}") {
-            if let Err(error) = parse(&text) {
+            if let Err(error) = parse_filter(&text) {
                 let diagnostic = error.diagnostic(&text);
                 let place = diagnostic.place.expect("a place");
                 prop_assert!(place.line >= 1 && place.column >= 1);

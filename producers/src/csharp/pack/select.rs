@@ -129,7 +129,7 @@ impl Producer for Select {
             .ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
         let world = World::read(inputs)?;
         let wrong = |error: InvalidFilter| Failure::Permanent(Box::new(error.diagnostic(&row.filter)));
-        let filter = filter::parse(&row.filter).map_err(wrong)?;
+        let filter = filter::parse_filter(&row.filter).map_err(wrong)?;
         let sets = world.sets(&filter).map_err(wrong)?;
         let mut matched = evaluate(&filter.root, &sets, world.types.len() + world.files.len());
         let files = world.matched_files(&filter, &sets, &matched.split_off(world.types.len()));
@@ -219,7 +219,7 @@ impl<'i> World<'i> {
             .primaries
             .iter()
             .map(|primary| {
-                let mut set = self.set(primary)?;
+                let mut set = self.select_primary(primary)?;
                 set.extend(
                     self.files
                         .keys()
@@ -239,7 +239,7 @@ impl<'i> World<'i> {
         meant.map(|(_, (path, indexed))| (path.as_str(), *indexed)).collect()
     }
 
-    fn set(&self, primary: &Primary) -> Result<Vec<bool>, InvalidFilter> {
+    fn select_primary(&self, primary: &Primary) -> Result<Vec<bool>, InvalidFilter> {
         let Primary { field, glob, .. } = primary;
         let of_rows = |means: &dyn Fn(&TypeRow) -> bool| self.types.iter().map(|(_, row, _)| means(row)).collect();
         Ok(match field {

@@ -1,7 +1,7 @@
 //! Packs of a small workspace: filters against a naive evaluation, dependencies, order, budget, and edits that leave packs unchanged.
 
 use super::budget::tokens;
-use super::filter::{Expr, Field, Filter, parse};
+use super::filter::{Expr, Field, Filter, parse_filter};
 use super::form::{CONTENTS, Contents, FACTS, PACK, PackFacts};
 use super::glob::{Glob, Name};
 use super::select::{Select, Selection, Why, read_selection};
@@ -511,7 +511,7 @@ proptest! {
     fn filters_mean_what_their_parts_mean(filter in filters()) {
         thread_local!(static BENCH: Bench = Bench::new(CODE));
         BENCH.with(|bench| {
-            let parsed = parse(&filter).expect("a filter");
+            let parsed = parse_filter(&filter).expect("a filter");
             let mut expected: Vec<String> = bench.world.keys().into_iter().filter(|key| means(bench, &parsed, &parsed.root, key)).map(|key| short(&key)).collect();
             expected.sort();
             prop_assert_eq!(bench.selected_types(&filter), expected, "{}", filter);

@@ -305,7 +305,7 @@ mod tests {
         {
             assert_eq!(tier(&text), Tier::Whole, "{name}");
             for wrong in with_a_wrong_token(&text, 3) {
-                if grammar::parse(&wrong).is_none_or(|tree| tree.root_node().has_error()) {
+                if grammar::parse_tree(&wrong).is_none_or(|tree| tree.root_node().has_error()) {
                     faulty += 1;
                     noticed += u32::from(tier(&wrong) != Tier::Whole);
                 } else {

@@ -23,7 +23,7 @@ pub(crate) fn language() -> Language {
 }
 
 /// Parses a text; `None` if it exceeds the budget for its length.
-pub(crate) fn parse(text: &str) -> Option<Tree> {
+pub(crate) fn parse_tree(text: &str) -> Option<Tree> {
     PARSER.with_borrow_mut(|slot| {
         let parser = slot.get_or_insert_with(|| {
             let mut parser = Parser::new();
@@ -54,7 +54,7 @@ pub(crate) fn parse(text: &str) -> Option<Tree> {
 
 /// Returns the number of nodes of a plain parse, as the baseline of benchmarks; 0 if the parse was aborted.
 pub fn parse_only(text: &str) -> usize {
-    parse(text).map_or(0, |tree| tree.root_node().descendant_count())
+    parse_tree(text).map_or(0, |tree| tree.root_node().descendant_count())
 }
 
 /// Kind of a node, for the walk.

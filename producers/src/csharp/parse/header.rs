@@ -233,11 +233,11 @@ pub(crate) fn is_where(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// Joins token ranges into a signature.
 pub(crate) fn signature(tokens: &Tokens<'_>, pieces: &[&[Token]]) -> String {
-    canonical::text(tokens.source, &pieces.concat())
+    canonical::canonical_text(tokens.source, &pieces.concat())
 }
 
 /// Joins texts of the implementation, one per line, without empty ones.
-pub(crate) fn body(parts: &[String]) -> String {
+pub(crate) fn join_body(parts: &[String]) -> String {
     parts
         .iter()
         .filter(|part| !part.is_empty())

@@ -3,7 +3,7 @@
 //! The grammar provides only the form of the member and the token of its name; texts come from tokens.
 
 use super::header::{
-    Opening, attributed_or_plain, body, body_text, header_end, opening, parameters, signature, type_parameters, without_at_sign,
+    Opening, attributed_or_plain, body_text, header_end, join_body, opening, parameters, signature, type_parameters, without_at_sign,
 };
 use super::tokens::Tokens;
 use crate::csharp::keywords::is_reserved;
@@ -274,7 +274,7 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     member.parameters = list.types;
     let mut parts = list.defaults;
     parts.push(body_text(tokens, readable..range.end));
-    member.body = body(&parts);
+    member.body = join_body(&parts);
     Some(member)
 }
 
@@ -434,7 +434,7 @@ fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
         member.signature = format!("{header} {}", accessors.summary);
     }
     defaults.extend(accessors.bodies);
-    member.body = body(&defaults);
+    member.body = join_body(&defaults);
     Some(member)
 }
 

@@ -42,7 +42,7 @@ impl<'t> Mentions<'t> {
     }
 
     /// Returns the names, sorted and distinct. `in_scope` are the type parameters of the declaration and of its enclosing types.
-    pub(crate) fn finish(&self, in_scope: &[&str]) -> Vec<NameUse> {
+    pub(crate) fn sorted_uses(&self, in_scope: &[&str]) -> Vec<NameUse> {
         let mut names: Vec<&Mention<'t>> = self
             .names
             .iter()

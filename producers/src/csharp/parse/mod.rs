@@ -71,7 +71,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         extensions: &extensions,
         edits,
     };
-    let Parsed { tree, tier, bodies, error } = way.parse(broken.is_some());
+    let Parsed { tree, tier, bodies, error } = way.parse_whole(broken.is_some());
     let mut message = message_of(tier, tree.is_some(), bodies, tokens.depth);
     let mut place = error.map(|byte| tokens.line_and_column(byte));
     let (mut syntax, odd) = tree.map_or_else(
@@ -200,7 +200,7 @@ struct Parsed {
 impl Way<'_, '_> {
     /// Parses the declarations, plain or repaired, and checks the bodies for errors. With broken brackets or literals, the ends of bodies are
     /// unreliable, so the result is at most partial.
-    fn parse(mut self, broken: bool) -> Parsed {
+    fn parse_whole(mut self, broken: bool) -> Parsed {
         if broken {
             tame::broken_literals(self.tokens, &mut self.edits);
         }
@@ -250,7 +250,7 @@ impl Way<'_, '_> {
     fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<(Tree, GrammarText)>, Vec<Range<usize>>) {
         let mut shown = GrammarText::new(self.tokens, hidden.iter().chain(&self.edits));
         shown.text.extend(std::iter::repeat_n('}', missing));
-        let Some(tree) = grammar::parse(&shown.text) else {
+        let Some(tree) = grammar::parse_tree(&shown.text) else {
             return (None, std::iter::once(0..self.tokens.source.len()).collect());
         };
         let errors = error_ranges(&tree).into_iter().map(|bytes| shown.original(bytes)).collect();

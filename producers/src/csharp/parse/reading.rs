@@ -32,13 +32,13 @@ pub(crate) struct Reading<'t, 'a> {
 
 impl Reading<'_, '_> {
     /// Returns the source bytes of a node.
-    pub(crate) fn bytes(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
+    pub(crate) fn bytes_of_node(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
         self.shown.original(node.byte_range())
     }
 
     /// Returns the tokens of a node.
     pub(crate) fn range(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
-        self.tokens.range(self.bytes(node))
+        self.tokens.range(self.bytes_of_node(node))
     }
 
     /// Returns the innermost `#if` section that contains a whole declaration.

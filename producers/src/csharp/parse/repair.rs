@@ -11,36 +11,36 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     for at in 0..tokens.all.len() {
         match tokens.text(at) {
             text if tokens.all[at].kind == Kind::Text => {
-                interpolated(tokens.bytes(&(at..at + 1)).start, text, edits);
+                interpolated(tokens.bytes_of_tokens(&(at..at + 1)).start, text, edits);
             }
             // `async` as an identifier: the next token cannot follow a modifier.
             "async" if !tokens.is_word(at + 1) && !matches!(tokens.text(at + 1), "(" | "[" | "<") => {
                 edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 1)),
+                    bytes: tokens.bytes_of_tokens(&(at..at + 1)),
                     with: "asynk",
                 });
             }
             // As identifiers: a pattern continues after its combinator.
             "and" | "or" | "not" if matches!(tokens.text(at + 1), "=" | "." | ")" | "," | ";" | "]" | "==" | "!=") => {
-                let bytes = tokens.bytes(&(at..at + 1));
+                let bytes = tokens.bytes_of_tokens(&(at..at + 1));
                 edits.push(Edit {
                     bytes: bytes.end - 1..bytes.end,
                     with: "_",
                 });
             }
             "required" if tokens.is(at + 1, ".") => edits.push(Edit {
-                bytes: tokens.bytes(&(at..at + 1)),
+                bytes: tokens.bytes_of_tokens(&(at..at + 1)),
                 with: "require_",
             }),
             "allows" if tokens.is(at + 1, "ref") && tokens.is(at + 2, "struct") => {
                 edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 3)),
+                    bytes: tokens.bytes_of_tokens(&(at..at + 3)),
                     with: "notnull",
                 });
             }
             "ref" if tokens.is(at + 1, "partial") && tokens.is(at + 2, "struct") => {
                 edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 2)),
+                    bytes: tokens.bytes_of_tokens(&(at..at + 2)),
                     with: "partial ref",
                 });
             }
@@ -52,7 +52,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                     && matches!(tokens.text(at - 2), "=" | "(" | "," | "=>" | "return" | "?" | ":") =>
             {
                 edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 1)),
+                    bytes: tokens.bytes_of_tokens(&(at..at + 1)),
                     with: "_",
                 });
             }
@@ -66,7 +66,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
             "(" if tokens.mate(at).is_some_and(|close| tokens.is(close + 1, "=>")) => untyped(tokens, at, edits),
             // `a?.b = c`, `a?[0] = c`.
             "?." if is_assigned(tokens, at + 1) => edits.push(Edit {
-                bytes: tokens.bytes(&(at..at + 1)),
+                bytes: tokens.bytes_of_tokens(&(at..at + 1)),
                 with: ".",
             }),
             "?" if tokens.is(at + 1, "[") && is_assigned(tokens, at + 1) => hide(tokens, at, edits),
@@ -93,7 +93,7 @@ fn compound_operator(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
         && (symbol == "=" || symbol.len() > 1 && symbol.ends_with('=') && !matches!(symbol, "==" | "!=" | "<="))
         && !(symbol == "=" && last == at + 2)
     {
-        let bytes = tokens.bytes(&(last..last + 1));
+        let bytes = tokens.bytes_of_tokens(&(last..last + 1));
         edits.push(Edit {
             bytes: bytes.end - 1..bytes.end,
             with: "",
@@ -113,7 +113,7 @@ fn closes_pointer_cast(tokens: &Tokens<'_>, close: usize) -> bool {
 
 fn hide(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
     edits.push(Edit {
-        bytes: tokens.bytes(&(at..at + 1)),
+        bytes: tokens.bytes_of_tokens(&(at..at + 1)),
         with: "",
     });
 }
@@ -179,7 +179,7 @@ fn assigned_call(tokens: &Tokens<'_>, close: usize, edits: &mut Vec<Edit>) {
             return;
         }
         edits.push(Edit {
-            bytes: tokens.bytes(&(name..open)),
+            bytes: tokens.bytes_of_tokens(&(name..open)),
             with: "",
         });
         name -= 1;
@@ -195,7 +195,7 @@ fn assigned_call(tokens: &Tokens<'_>, close: usize, edits: &mut Vec<Edit>) {
     let (left, right) = if open + 1 == close { ("", "") } else { ("[", "]") };
     for (at, with) in [(open, left), (close, right)] {
         edits.push(Edit {
-            bytes: tokens.bytes(&(at..at + 1)),
+            bytes: tokens.bytes_of_tokens(&(at..at + 1)),
             with,
         });
     }

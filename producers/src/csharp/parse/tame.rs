@@ -20,7 +20,7 @@ const MOST_ANGLES: usize = 24;
 
 impl Tokens<'_> {
     /// Returns the bytes of a token range.
-    pub(crate) fn bytes(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn bytes_of_tokens(&self, range: &Range<usize>) -> Range<usize> {
         match (
             self.all.get(range.start),
             range.end.checked_sub(1).and_then(|last| self.all.get(last)),
@@ -51,11 +51,11 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
             && found.last().is_none_or(|last| last.range.end <= at);
         if starts && let Some(extension) = extension(tokens, at) {
             edits.push(Edit {
-                bytes: tokens.bytes(&(at..extension.open + 1)),
+                bytes: tokens.bytes_of_tokens(&(at..extension.open + 1)),
                 with: "",
             });
             edits.push(Edit {
-                bytes: tokens.bytes(&(extension.range.end - 1..extension.range.end)),
+                bytes: tokens.bytes_of_tokens(&(extension.range.end - 1..extension.range.end)),
                 with: "",
             });
             found.push(extension);
@@ -120,7 +120,7 @@ pub(crate) fn angle_runs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
 fn tame_run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Edit>) {
     if open > MOST_ANGLES {
         edits.push(Edit {
-            bytes: tokens.bytes(&range),
+            bytes: tokens.bytes_of_tokens(&range),
             with: "",
         });
     }
@@ -130,7 +130,7 @@ fn tame_run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut V
 pub(crate) fn broken_literals(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     let broken = (0..tokens.all.len()).filter(|at| is_broken(tokens, *at));
     edits.extend(broken.map(|at| Edit {
-        bytes: tokens.bytes(&(at..at + 1)),
+        bytes: tokens.bytes_of_tokens(&(at..at + 1)),
         with: "0",
     }));
 }
@@ -211,7 +211,7 @@ impl SkeletonReader<'_, '_> {
                 if self.containers.pop().is_none() {
                     self.fault = self.fault.or(Some(at));
                     self.edits.push(Edit {
-                        bytes: tokens.bytes(&(at..at + 1)),
+                        bytes: tokens.bytes_of_tokens(&(at..at + 1)),
                         with: "",
                     });
                 }
@@ -387,7 +387,7 @@ fn replace_value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Ed
     if is_broken(tokens, stop.wrapping_sub(1)) && !matches!(tokens.text(stop), ";" | "," | "}" | ")" | "]") {
         // The line end closes the literal; no token closes the declaration.
         edits.push(Edit {
-            bytes: tokens.bytes(&(at..stop)),
+            bytes: tokens.bytes_of_tokens(&(at..stop)),
             with: ";",
         });
     } else if stop > at + 1 {
@@ -396,7 +396,7 @@ fn replace_value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Ed
             with: "",
         });
         edits.push(Edit {
-            bytes: tokens.bytes(&(stop - 1..stop)),
+            bytes: tokens.bytes_of_tokens(&(stop - 1..stop)),
             with: "0",
         });
     }

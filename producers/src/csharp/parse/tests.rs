@@ -338,7 +338,7 @@ fn the_grammar_takes_repaired_bodies() {
         let tokens = Tokens::new(&text, lex(&text));
         let mut edits = Vec::new();
         repairs(&tokens, &mut edits);
-        let tree = grammar::parse(&GrammarText::new(&tokens, &edits).text).expect("a tree");
+        let tree = grammar::parse_tree(&GrammarText::new(&tokens, &edits).text).expect("a tree");
         assert!(!tree.root_node().has_error(), "{body}");
     }
 }

@@ -109,13 +109,13 @@ impl<'t> Tokens<'t> {
     }
 
     /// Returns the line of a byte, from 1.
-    pub(crate) fn line(&self, byte: u32) -> u32 {
+    pub(crate) fn line_of_byte(&self, byte: u32) -> u32 {
         self.lines.partition_point(|start| *start <= byte) as u32
     }
 
     /// Returns line and column (in characters) of a byte, from 1.
     pub(crate) fn line_and_column(&self, byte: usize) -> (u32, u32) {
-        let line = self.line(byte as u32);
+        let line = self.line_of_byte(byte as u32);
         let start = self.lines[line as usize - 1] as usize;
         let column = self.source.get(start..byte).map_or(1, |before| before.chars().count() + 1);
         (line, column as u32)
@@ -134,7 +134,7 @@ impl<'t> Tokens<'t> {
         if end == last.end && last.kind == Kind::Word && !std::ptr::eq(self.source, self.written) {
             end = lexer::token_end(self.written, last.start as usize) as u32;
         }
-        let (first, last) = (self.line(start), self.line(end - 1));
+        let (first, last) = (self.line_of_byte(start), self.line_of_byte(end - 1));
         Span {
             first,
             from: start - self.lines[first as usize - 1],
@@ -147,7 +147,7 @@ impl<'t> Tokens<'t> {
     pub(crate) fn canonical(&self, range: Range<usize>) -> String {
         self.all
             .get(range)
-            .map_or_else(String::new, |tokens| canonical::text(self.source, tokens))
+            .map_or_else(String::new, |tokens| canonical::canonical_text(self.source, tokens))
     }
 
     /// Returns the token after the group or token at `index`; skips whole brackets.

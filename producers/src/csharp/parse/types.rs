@@ -1,7 +1,7 @@
 //! Parses the header of one type declaration from its tokens: type parameters, primary constructor, bases, constraints.
 
 use super::header::{
-    Opening, attributed_or_plain, body, constraints, is_where, opening, parameters, signature, type_parameters, without_at_sign,
+    Opening, attributed_or_plain, constraints, is_where, join_body, opening, parameters, signature, type_parameters, without_at_sign,
 };
 use super::tokens::Tokens;
 use crate::csharp::model::{Member, MemberKind, TypeDecl, TypeKind};
@@ -91,7 +91,7 @@ pub(crate) fn parse_type_header(
         signature,
         bases,
         constraints: constraints(tokens, clauses..end),
-        body: body(&parts),
+        body: join_body(&parts),
         doc: tokens.doc(range.start),
         span: tokens.span(range),
         names: Vec::new(),

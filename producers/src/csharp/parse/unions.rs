@@ -13,12 +13,12 @@ pub(crate) fn unions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
             && let Some(cases) = cases(tokens, at + 1)
         {
             edits.push(Edit {
-                bytes: tokens.bytes(&(at..at + 1)),
+                bytes: tokens.bytes_of_tokens(&(at..at + 1)),
                 // One byte longer than `union`: without the blank it would join the next name.
                 with: "struct ",
             });
             edits.push(Edit {
-                bytes: tokens.bytes(&(cases.start - 1..cases.end + 1)),
+                bytes: tokens.bytes_of_tokens(&(cases.start - 1..cases.end + 1)),
                 with: "",
             });
         }

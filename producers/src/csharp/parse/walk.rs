@@ -93,7 +93,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Synta
             }
             if !cursor.goto_parent() {
                 let odd = walk.odd.map(|byte| reading.shown.original(byte..byte).start);
-                return (walk.finish(tier), odd);
+                return (walk.into_syntax(tier), odd);
             }
             walk.around.pop();
             walk.leave();
@@ -127,8 +127,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
             Node::Type(kind) => return self.type_declaration(node, kind),
             Node::Member(form) => return self.member(node, form),
-            Node::AttributeList => self.change(|state| state.place = NamePlace::Attribute),
-            Node::BaseList => self.change(|state| state.place = NamePlace::Base),
+            Node::AttributeList => self.change_state(|state| state.place = NamePlace::Attribute),
+            Node::BaseList => self.change_state(|state| state.place = NamePlace::Base),
             Node::Identifier | Node::Generic | Node::Qualified => self.name(node, what, parent, field),
             _ => {}
         }
@@ -144,7 +144,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     /// Changes the state until the walk leaves the present node.
-    fn change(&mut self, change: impl FnOnce(&mut State)) {
+    fn change_state(&mut self, change: impl FnOnce(&mut State)) {
         self.saved.push((self.around.len(), self.state));
         change(&mut self.state);
     }
@@ -171,7 +171,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let name = self.namespace_name(node);
         self.namespaces.push(name);
         let namespace = self.namespaces.len() - 1;
-        self.change(|state| state.namespace = namespace);
+        self.change_state(|state| state.namespace = namespace);
     }
 
     /// `namespace A;`: in effect to the end of the file.
@@ -213,7 +213,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn top_level(&mut self, node: tree_sitter::Node<'_>) {
         if self.reading.sound {
-            let bytes = self.reading.bytes(node);
+            let bytes = self.reading.bytes_of_node(node);
             if !unions::may_be_statement(self.reading.tokens, &self.reading.range(node)) {
                 self.odd.get_or_insert(node.start_byte());
                 return;
@@ -267,7 +267,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             section,
         });
         let index = self.types.len() - 1;
-        self.change(|state| {
+        self.change_state(|state| {
             *state = State {
                 place: NamePlace::Signature,
                 owner: Some(own),
@@ -315,7 +315,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             open.decl.members.push(member);
             open.owners.push(own);
         }
-        self.change(|state| {
+        self.change_state(|state| {
             state.owner = Some(own);
             state.place = NamePlace::Signature;
         });
@@ -340,7 +340,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn parameter(&mut self, node: tree_sitter::Node<'_>) {
         if let Some(owner) = self.state.owner {
-            let name = &self.reading.tokens.source[self.reading.bytes(node)];
+            let name = &self.reading.tokens.source[self.reading.bytes_of_node(node)];
             self.mentions[owner].parameter(name);
         }
     }
@@ -360,7 +360,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             (_, Node::Qualified) => false,
             (Node::MemberAccess, _) if field == grammar.expression => what == Node::Generic,
             (Node::Argument, Node::Identifier) => {
-                let at = self.token_at(self.reading.bytes(node).start);
+                let at = self.token_at(self.reading.bytes_of_node(node).start);
                 let tokens = self.reading.tokens;
                 if !(at >= 2 && tokens.is(at - 1, "(") && tokens.is(at - 2, "nameof") && tokens.is(at + 1, ")")) {
                     return;
@@ -369,7 +369,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
             _ => return,
         };
-        let bytes = self.reading.bytes(node);
+        let bytes = self.reading.bytes_of_node(node);
         let at = self.token_at(bytes.start);
         let tokens = self.reading.tokens;
         // A type ends with its node; an expression's path continues as far as its dots.
@@ -380,7 +380,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    fn finish(mut self, tier: Tier) -> Syntax {
+    fn into_syntax(mut self, tier: Tier) -> Syntax {
         let top_level = self.program.is_some();
         let program = self.program.take().map(|bytes| self.program_type(bytes));
         let mut types: Vec<TypeDecl> = Vec::with_capacity(self.types.len() + 1);
@@ -397,11 +397,11 @@ impl<'t, 'a> Walk<'t, 'a> {
             let mut scope: Vec<String> = around.map(|around| scopes[around].clone()).unwrap_or_default();
             scope.extend(decl.type_parameters.iter().cloned());
             let in_scope: Vec<&str> = scope.iter().map(String::as_str).collect();
-            decl.names = self.mentions[own].finish(&in_scope);
+            decl.names = self.mentions[own].sorted_uses(&in_scope);
             for (member, own) in decl.members.iter_mut().zip(&owners) {
                 let parameters = member.type_parameters.iter().map(String::as_str);
                 let all: Vec<&str> = in_scope.iter().copied().chain(parameters).collect();
-                member.names = self.mentions[*own].finish(&all);
+                member.names = self.mentions[*own].sorted_uses(&all);
             }
             replace_positional(&mut decl, positional);
             scopes.push(scope);

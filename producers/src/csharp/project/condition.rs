@@ -37,7 +37,7 @@ pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {
 }
 
 /// Parses a number in a condition: decimal or `0x…`.
-pub fn number(text: &str) -> Option<f64> {
+pub fn parse_decimal(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return u32::from_str_radix(digits, 16).ok().map(f64::from);
@@ -217,14 +217,14 @@ fn quoted_end(text: &str) -> Option<usize> {
 }
 
 fn compare(left: &str, operator: &str, right: &str) -> Result<bool, String> {
-    let equal = || match (number(left), number(right)) {
+    let equal = || match (parse_decimal(left), parse_decimal(right)) {
         (Some(a), Some(b)) => a.total_cmp(&b) == Ordering::Equal,
         _ => match (truth(left), truth(right)) {
             (Some(a), Some(b)) => a == b,
             _ => left.to_lowercase() == right.to_lowercase(),
         },
     };
-    let order = || match (number(left), number(right)) {
+    let order = || match (parse_decimal(left), parse_decimal(right)) {
         (Some(a), Some(b)) => Ok(a.total_cmp(&b)),
         _ => match (version(left), version(right)) {
             (Some(a), Some(b)) => Ok(a.cmp(&b)),

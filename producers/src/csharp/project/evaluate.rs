@@ -171,7 +171,7 @@ impl<'a> Pass<'a, '_> {
             Kind::Nothing => self.found.compiles = false,
             Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind(known) == Kind::Compiles) => {
                 let message = "the SDK is not known here; what it sets is not seen";
-                self.report.note(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
+                self.report.add_note(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
             }
             Kind::Unknown => {
                 let message = "the SDK is not known here; it is taken for Microsoft.NET.Sdk, and what else it sets is not seen";
@@ -237,7 +237,7 @@ impl<'a> Pass<'a, '_> {
     /// Sets global properties again, because they override those of an SDK.
     fn again_global(&mut self) {
         for (name, value) in &self.settings.globals {
-            self.found.properties.set(name, value.as_str());
+            self.found.properties.set_property(name, value.as_str());
         }
     }
 
@@ -248,7 +248,7 @@ impl<'a> Pass<'a, '_> {
         if directory.surrounded {
             self.custom(&directory.custom("Before"));
         }
-        if let Some(file) = found.and_then(|path| self.tree.file(&path)) {
+        if let Some(file) = found.and_then(|path| self.tree.existing_file(&path)) {
             self.import(
                 file,
                 Spot {
@@ -267,7 +267,7 @@ impl<'a> Pass<'a, '_> {
         let named = self.found.properties.get(property);
         if let Some(file) = self
             .tree
-            .file(&absolute(&rooted(folder(self.project)), named))
+            .existing_file(&absolute(&rooted(folder(self.project)), named))
             .filter(|_| !named.is_empty())
         {
             self.import(
@@ -362,7 +362,7 @@ impl<'a> Pass<'a, '_> {
             let value = scope.expand(property.text.trim());
             self.report.take_over_of_property(own, &property.name);
             self.made += value.len();
-            self.found.properties.set(&property.name, value);
+            self.found.properties.set_property(&property.name, value);
         }
     }
 
@@ -390,7 +390,7 @@ impl<'a> Pass<'a, '_> {
             }
             return;
         }
-        if let Some(file) = self.tree.file(&target) {
+        if let Some(file) = self.tree.existing_file(&target) {
             self.import(file, spot);
             return;
         }
@@ -417,7 +417,7 @@ impl<'a> Pass<'a, '_> {
             && outside;
         if of_tools {
             let message = "the import comes with the build tools, which are not part of the workspace; what it sets is not seen";
-            self.report.note(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
+            self.report.add_note(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else if outside {
             let message = "the import leaves the workspace and was not read";
             self.report.warn(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
@@ -426,7 +426,7 @@ impl<'a> Pass<'a, '_> {
             self.report.warn(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else {
             self.report
-                .note(ErrorCode::CS_PROJECT_IMPORT, spot, "the imported file is not there", written);
+                .add_note(ErrorCode::CS_PROJECT_IMPORT, spot, "the imported file is not there", written);
         }
     }
 
@@ -436,7 +436,7 @@ impl<'a> Pass<'a, '_> {
         self.adopt(&sdk, spot);
         if written.eq_ignore_ascii_case("Sdk.props")
             && let Some(versions) = sdk::properties_of_arcade(&sdk, &mut self.found.properties, self.tree)
-            && let Some(file) = self.tree.file(&versions)
+            && let Some(file) = self.tree.existing_file(&versions)
         {
             self.again_global();
             self.import(file, spot);

@@ -35,14 +35,14 @@ impl Properties {
     }
 
     /// Sets a property.
-    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+    pub fn set_property(&mut self, name: &str, value: impl Into<String>) {
         self.values.insert(name.to_ascii_lowercase(), value.into());
     }
 
     /// Sets a property if it is empty.
     pub fn default_to(&mut self, name: &str, value: &str) {
         if self.get(name).is_empty() {
-            self.set(name, value);
+            self.set_property(name, value);
         }
     }
 
@@ -176,7 +176,7 @@ impl Scope<'_> {
         }
         let home = rooted(self.home);
         let absolute = super::path::absolute(&home, &path);
-        if self.tree.file(&absolute).is_some() || self.tree.is_folder(&absolute) {
+        if self.tree.existing_file(&absolute).is_some() || self.tree.is_folder(&absolute) {
             return true;
         }
         // Assume that the build tools exist: old projects test for the file before they import it.
@@ -186,7 +186,7 @@ impl Scope<'_> {
         match super::path::in_workspace(&absolute) {
             Some(inside) if !decidable(inside) => {
                 let message = "whether a file exists that is in no source set of projects is not known; it counts as missing";
-                self.report.note(ErrorCode::CS_PROJECT_EXISTS, self.spot, message, inside);
+                self.report.add_note(ErrorCode::CS_PROJECT_EXISTS, self.spot, message, inside);
             }
             _ => {}
         }

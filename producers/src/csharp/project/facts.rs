@@ -212,7 +212,7 @@ fn frameworks<'a>(
         tfms.retain(|tfm| tfm != forced);
         tfms.insert(0, forced.to_owned());
     }
-    let unknown = tfms.first().is_none_or(|tfm| Framework::parse(tfm).is_none());
+    let unknown = tfms.first().is_none_or(|tfm| Framework::from_moniker(tfm).is_none());
     if unknown && !outer.sdk.is_empty() && outer.compiles {
         let spot = Spot { file: project, line: 0 };
         let found = tfms.first().cloned().unwrap_or_default();
@@ -250,7 +250,7 @@ fn facts(project: &str, evaluation: &Evaluation<'_>, items: &Run, symbols: &BTre
     let name = stem_and_extension(project).0.to_owned();
     let implicit: BTreeSet<String> = tfm
         .filter(|_| !evaluation.sdk.is_empty())
-        .and_then(Framework::parse)
+        .and_then(Framework::from_moniker)
         .map(|tfm| tfm.symbols())
         .into_iter()
         .flatten()

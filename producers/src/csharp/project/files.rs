@@ -36,7 +36,7 @@ pub struct FileRow {
 }
 
 /// Returns the rows of all sources, from the files that each project compiles.
-pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Vec<CompiledFile>)]) -> BTreeMap<&'a str, FileRow> {
+pub fn file_rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Vec<CompiledFile>)]) -> BTreeMap<&'a str, FileRow> {
     let mut by_file: BTreeMap<&str, Vec<(&str, &CompiledFile)>> = sources.map(|path| (path, Vec::new())).collect();
     let leftovers = leftovers(compiled);
     for (project, files) in compiled {
@@ -138,7 +138,7 @@ pub fn summary(rows: &BTreeMap<&str, FileRow>, report: &Report) {
         left_out.len(),
         rows.len()
     );
-    report.note(ErrorCode::CS_LEFT_OUT, Spot { file: first, line: 0 }, message, "");
+    report.add_note(ErrorCode::CS_LEFT_OUT, Spot { file: first, line: 0 }, message, "");
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
                 compiled(&[("a/b/y.cs", Some("net472")), ("a/x.cs", None), ("s/z.cs", None)]),
             ),
         ];
-        let rows = rows(["a/x.cs", "a/b/y.cs", "s/z.cs", "a/gone.cs", "loose.cs"].into_iter(), &projects);
+        let rows = file_rows(["a/x.cs", "a/b/y.cs", "s/z.cs", "a/gone.cs", "loose.cs"].into_iter(), &projects);
         let owner = |path: &str| {
             (
                 rows[path].project.join(" "),
@@ -207,7 +207,7 @@ mod tests {
         .concat();
         let projects = [("new/New.csproj", new), ("old/Old.csproj", old)];
         let paths = projects.iter().flat_map(|(_, files)| files).map(|file| file.path.as_str());
-        let rows = rows(paths, &projects);
+        let rows = file_rows(paths, &projects);
         let of = |path: &str| (rows[path].project.join(" "), rows[path].left_out.clone(), rows[path].generated);
         let own = |project: &str, generated: bool| (project.to_owned(), None, generated);
         assert_eq!(of("new/G/Gen/Color.Generated.g.cs"), own("new/New.csproj", true));

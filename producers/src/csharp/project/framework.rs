@@ -58,7 +58,7 @@ const CORES: [[u32; 3]; 7] = [[1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0], [2, 2,
 
 impl Framework {
     /// Parses a moniker; `None` if it is unknown.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn from_moniker(text: &str) -> Option<Self> {
         let lower = text.trim().to_ascii_lowercase();
         let (name, platform) = lower.split_once('-').unwrap_or((&lower, ""));
         let digits = platform.find(|c: char| c.is_ascii_digit()).unwrap_or(platform.len());
@@ -192,7 +192,7 @@ fn underscored([major, minor, build]: [u32; 3], packed: bool) -> String {
 
 /// Orders the newest first: modern .NET before .NET Standard before .NET Framework; of equal versions those without a platform; unknown ones last.
 pub fn newest_first(a: &str, b: &str) -> Ordering {
-    let rank = |text: &str| Framework::parse(text).map(|found| (found.family, found.version, std::cmp::Reverse(found.platform)));
+    let rank = |text: &str| Framework::from_moniker(text).map(|found| (found.family, found.version, std::cmp::Reverse(found.platform)));
     rank(b).cmp(&rank(a))
 }
 
@@ -202,7 +202,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn symbols(text: &str) -> String {
-        let mut symbols = Framework::parse(text).expect(text).symbols();
+        let mut symbols = Framework::from_moniker(text).expect(text).symbols();
         symbols.sort();
         symbols.join(" ")
     }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn compatibility() {
-        let runs = |a: &str, b: &str| Framework::parse(a).expect(a).runs(&Framework::parse(b).expect(b));
+        let runs = |a: &str, b: &str| Framework::from_moniker(a).expect(a).runs(&Framework::from_moniker(b).expect(b));
         assert!(
             runs("net8.0", "net6.0")
                 && runs("net8.0", "netstandard2.1")
@@ -269,7 +269,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text(text: String) {
-            if let Some(framework) = Framework::parse(&text) {
+            if let Some(framework) = Framework::from_moniker(&text) {
                 framework.symbols();
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Functions see no state of the machine: no environment, clock or file contents.
 
-use super::condition::number;
+use super::condition::parse_decimal;
 use super::expression::{Scope, closing, is_name};
 use super::framework::Framework;
 use super::path::{absolute, file_name, folder, in_workspace, relative, rooted, stem_and_extension};
@@ -255,7 +255,7 @@ fn path_function(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Resul
 fn msbuild(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Result<Value, String> {
     let first = arguments.first().map_or("", String::as_str);
     let second = arguments.get(1).map_or("", String::as_str);
-    let arithmetic = |compute: fn(f64, f64) -> f64| match (number(first), number(second)) {
+    let arithmetic = |compute: fn(f64, f64) -> f64| match (parse_decimal(first), parse_decimal(second)) {
         (Some(a), Some(b)) => Ok(Value::Text(compute(a, b).to_string())),
         _ => Err(format!("[MSBuild]::{member} of '{}' and '{}'", shorten(first), shorten(second))),
     };
@@ -263,7 +263,7 @@ fn msbuild(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Result<Valu
         (Some(a), Some(b)) => Ok(Value::from(holds(a.cmp(&b)))),
         _ => Err(format!("[MSBuild]::{member} of '{}' and '{}'", shorten(first), shorten(second))),
     };
-    let framework = || Framework::parse(first);
+    let framework = || Framework::from_moniker(first);
     let joined = || arguments.join("/");
     Ok(match member.to_ascii_lowercase().as_str() {
         "add" => arithmetic(|a, b| a + b)?,
@@ -302,7 +302,7 @@ fn msbuild(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Result<Valu
         "versionlessthan" => versions(std::cmp::Ordering::is_lt)?,
         "versionlessthanorequals" => versions(std::cmp::Ordering::is_le)?,
         "istargetframeworkcompatible" => framework()
-            .zip(Framework::parse(second))
+            .zip(Framework::from_moniker(second))
             .is_some_and(|(target, other)| target.runs(&other))
             .into(),
         "gettargetframeworkidentifier" => framework().map_or("Unsupported", |found| found.identifier()).into(),

@@ -29,7 +29,7 @@ pub fn is_project(path: &str) -> bool {
 }
 
 /// Returns the rows of all projects of the tree, or of one solution.
-pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &Report) -> BTreeMap<String, ProjectRow> {
+pub fn project_rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &Report) -> BTreeMap<String, ProjectRow> {
     let tree = Tree::new(paths.iter().copied());
     let listed = solutions_of_projects(files, &tree, report);
     let only = params.solution.as_deref();
@@ -93,7 +93,7 @@ fn solutions_of_projects<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report
                 Some(at) => drop(listed.entry(tree.paths()[at]).or_default().insert(solution)),
                 None if is_project(path) => {
                     let message = "the solution names a project that is not in the workspace";
-                    report.note(ErrorCode::CS_SOLUTION, Spot { file: solution, line }, message, path);
+                    report.add_note(ErrorCode::CS_SOLUTION, Spot { file: solution, line }, message, path);
                 }
                 None => {}
             }

@@ -131,8 +131,8 @@ pub fn run_operations(operations: &[Operation], tree: &Tree<'_>, files: &[&str])
     for operation in operations {
         match operation.action {
             Action::Include => include(&mut run, operation, tree, files.contains(&operation.items.as_str())),
-            Action::Remove => change(&mut run, operation, tree, |slot, _| *slot = None),
-            Action::Update => change(&mut run, operation, tree, |slot, metadata| {
+            Action::Remove => change_items(&mut run, operation, tree, |slot, _| *slot = None),
+            Action::Update => change_items(&mut run, operation, tree, |slot, metadata| {
                 if let Some(item) = slot {
                     item.metadata.extend(metadata.iter().cloned());
                 }
@@ -237,7 +237,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
 }
 
 /// Changes the items that the specs name.
-fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn(&mut Option<Item>, &[(String, String)])) {
+fn change_items(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn(&mut Option<Item>, &[(String, String)])) {
     if run.looks > MOST_LOOKS {
         run.cut = true;
         return;

@@ -58,7 +58,7 @@ impl Directory {
             properties.default_to(&base, &above);
             if !properties.get(&base).is_empty() {
                 let joined = absolute(properties.get(&base), properties.get(&file));
-                properties.set(&path, joined);
+                properties.set_property(&path, joined);
             }
         }
         Some(properties.get(&path))
@@ -112,41 +112,41 @@ pub fn set_reserved(properties: &mut Properties, project: &str, settings: &Setti
         ("NETCoreAppMaximumVersion", "10.0"),
         ("OS", if settings.os == "windows" { "Windows_NT" } else { "Unix" }),
     ] {
-        properties.set(property, value);
+        properties.set_property(property, value);
     }
     set_solution(properties, settings.solution.as_deref());
     for (name, value) in &settings.globals {
-        properties.set(name, value.as_str());
+        properties.set_property(name, value.as_str());
     }
 }
 
 fn set_solution(properties: &mut Properties, solution: Option<&str>) {
     let Some(solution) = solution.map(rooted) else {
-        properties.set("SolutionDir", "*Undefined*");
+        properties.set_property("SolutionDir", "*Undefined*");
         return;
     };
     let (name, extension) = stem_and_extension(&solution);
-    properties.set("SolutionName", name);
-    properties.set("SolutionExt", extension);
-    properties.set("SolutionFileName", file_name(&solution));
-    properties.set("SolutionDir", format!("{}/", folder(&solution)));
-    properties.set("SolutionPath", solution);
+    properties.set_property("SolutionName", name);
+    properties.set_property("SolutionExt", extension);
+    properties.set_property("SolutionFileName", file_name(&solution));
+    properties.set_property("SolutionDir", format!("{}/", folder(&solution)));
+    properties.set_property("SolutionPath", solution);
 }
 
 /// Sets the properties of `Microsoft.Common.props` between `Directory.Build.props` and `Directory.Packages.props`.
 pub fn set_between_props(properties: &mut Properties) {
     default_folder(properties, "BaseIntermediateOutputPath", "obj/");
     let intermediate = properties.get("BaseIntermediateOutputPath").to_owned();
-    properties.set("_InitialBaseIntermediateOutputPath", intermediate.as_str());
+    properties.set_property("_InitialBaseIntermediateOutputPath", intermediate.as_str());
     let extensions = match properties.get("MSBuildProjectExtensionsPath") {
         "" => intermediate,
         set => set.to_owned(),
     };
     let extensions = format!("{}/", absolute(properties.get("MSBuildProjectDirectory"), &extensions));
-    properties.set("_InitialMSBuildProjectExtensionsPath", extensions.as_str());
-    properties.set("MSBuildProjectExtensionsPath", extensions);
+    properties.set_property("_InitialMSBuildProjectExtensionsPath", extensions.as_str());
+    properties.set_property("MSBuildProjectExtensionsPath", extensions);
     properties.default_to("ImportProjectExtensionProps", "true");
-    properties.set("MicrosoftCommonPropsHasBeenImported", "true");
+    properties.set_property("MicrosoftCommonPropsHasBeenImported", "true");
     for (name, default) in [
         ("Configuration", "DefaultProjectConfiguration"),
         ("Platform", "DefaultProjectPlatform"),
@@ -199,7 +199,7 @@ pub fn set_before_targets(properties: &mut Properties) {
             properties.get(name).to_owned()
         };
         let appended = properties.get("UsingMicrosoftNETSdk") == "true" && !properties.get(switch).eq_ignore_ascii_case("false");
-        properties.set(name, if appended { own + &framework } else { own });
+        properties.set_property(name, if appended { own + &framework } else { own });
     }
     let out = properties.get("OutputPath").to_owned();
     properties.default_to("OutDir", &out);
@@ -222,7 +222,7 @@ pub fn set_before_targets(properties: &mut Properties) {
     properties.default_to("AppDesignerFolder", "Properties");
     properties.default_to("ImportProjectExtensionTargets", "true");
     if executable {
-        properties.set("_IsExecutable", "true");
+        properties.set_property("_IsExecutable", "true");
     }
 }
 
@@ -231,7 +231,7 @@ fn default_folder(properties: &mut Properties, name: &str, default: &str) {
     properties.default_to(name, default);
     let value = properties.get(name).replace('\\', "/");
     let slash = if value.ends_with('/') { "" } else { "/" };
-    properties.set(name, format!("{value}{slash}"));
+    properties.set_property(name, format!("{value}{slash}"));
 }
 
 /// Whether a property is internal to MSBuild or an SDK, so that a condition on its unset value lacks information: `_X` and `MSBuildX`,

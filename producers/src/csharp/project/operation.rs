@@ -352,7 +352,7 @@ impl Reader<'_> {
     fn path(&self, items: &str, part: &str, spot: Spot<'_>) -> Option<Spec> {
         let outside = || {
             if FILES.contains(&items) {
-                self.report.note(
+                self.report.add_note(
                     ErrorCode::CS_PROJECT_OUTSIDE,
                     spot,
                     "the path leads out of the workspace and was left out",

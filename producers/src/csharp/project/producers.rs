@@ -2,8 +2,8 @@
 
 use super::evaluate::Files;
 use super::facts::{CompiledFile, Evaluated, Facts, compiled, evaluated};
-use super::files::{FileRow, rows as file_rows, summary};
-use super::index::{ProjectRow, rows as project_rows};
+use super::files::{FileRow, file_rows, summary};
+use super::index::{ProjectRow, project_rows};
 use super::packages::resolve_packages;
 use super::params::ProjectParams;
 use super::report::{Report, Spot};

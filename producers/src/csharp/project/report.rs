@@ -49,7 +49,7 @@ impl Report {
     }
 
     /// Adds a note: useful information without a fault.
-    pub fn note(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
+    pub fn add_note(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
         self.add_finding(Severity::Note, code, spot, message.into(), construct);
     }
 

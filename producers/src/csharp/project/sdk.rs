@@ -37,7 +37,7 @@ pub fn kind(name: &str) -> Kind {
 
 /// Sets the properties that mark the used SDKs, before all others.
 pub fn properties_of_name(properties: &mut Properties, sdks: &[String]) {
-    properties.set("UsingMicrosoftNETSdk", "true");
+    properties.set_property("UsingMicrosoftNETSdk", "true");
     for (sdk, mark) in [
         ("Microsoft.NET.Sdk.Web", "UsingMicrosoftNETSdkWeb"),
         ("Microsoft.NET.Sdk.Web", "UsingMicrosoftNETSdkRazor"),
@@ -48,7 +48,7 @@ pub fn properties_of_name(properties: &mut Properties, sdks: &[String]) {
         ("MSTest.Sdk", "UsingMSTestSdk"),
     ] {
         if sdks.iter().any(|used| used.eq_ignore_ascii_case(sdk)) {
-            properties.set(mark, "true");
+            properties.set_property(mark, "true");
         }
     }
 }
@@ -111,7 +111,8 @@ pub fn properties_after(properties: &mut Properties, web: bool) {
         let configuration = properties.get("Configuration").to_ascii_uppercase().replace(['-', '.', ' '], "_");
         append(properties, "DefineConstants", &configuration);
     }
-    let framework = Framework::parse(properties.get("TargetFramework")).filter(|_| !properties.is_true("DisableImplicitFrameworkDefines"));
+    let framework =
+        Framework::from_moniker(properties.get("TargetFramework")).filter(|_| !properties.is_true("DisableImplicitFrameworkDefines"));
     if let Some(framework) = framework {
         let symbols = framework.symbols().join(";");
         append(properties, "DefineConstants", &symbols);
@@ -120,7 +121,7 @@ pub fn properties_after(properties: &mut Properties, web: bool) {
 
 /// Sets `TargetFrameworkIdentifier` and related properties from `TargetFramework`.
 fn framework_properties(properties: &mut Properties) {
-    let Some(framework) = Framework::parse(properties.get("TargetFramework")) else {
+    let Some(framework) = Framework::from_moniker(properties.get("TargetFramework")) else {
         return;
     };
     properties.default_to("TargetFrameworkIdentifier", framework.identifier());
@@ -128,11 +129,11 @@ fn framework_properties(properties: &mut Properties) {
     properties.default_to("TargetPlatformIdentifier", &framework.platform);
     properties.default_to("TargetPlatformVersion", &framework.platform_version);
     let version = properties.get("TargetFrameworkVersion").trim_start_matches(['v', 'V']).to_owned();
-    properties.set("_TargetFrameworkVersionWithoutV", version);
+    properties.set_property("_TargetFrameworkVersionWithoutV", version);
     let platform = properties.get("TargetPlatformVersion").to_owned();
-    properties.set("EffectiveTargetPlatformVersion", platform);
+    properties.set_property("EffectiveTargetPlatformVersion", platform);
     if framework.family != Family::Framework {
-        properties.set("_IsNETCoreOrNETStandard", "true");
+        properties.set_property("_IsNETCoreOrNETStandard", "true");
     }
 }
 
@@ -200,7 +201,7 @@ fn append(properties: &mut Properties, name: &str, more: &str) {
         "" => more.to_owned(),
         value => format!("{value};{more}"),
     };
-    properties.set(name, value);
+    properties.set_property(name, value);
 }
 
 /// Returns the namespaces that `ImplicitUsings` opens.
@@ -211,7 +212,7 @@ pub fn implicit_usings(sdk: &str, properties: &Properties) -> Vec<&'static str> 
     let sdk = sdk.to_ascii_lowercase();
     let has = |name: &str| sdk.split(';').any(|one| one.split('/').next() == Some(name));
     let mut usings = vec!["System", "System.Collections.Generic", "System.IO", "System.Linq"];
-    let framework = Framework::parse(properties.get("TargetFramework"));
+    let framework = Framework::from_moniker(properties.get("TargetFramework"));
     if framework.is_none_or(|framework| framework.family != Family::Framework) {
         usings.push("System.Net.Http");
     }

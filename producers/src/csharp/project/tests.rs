@@ -45,7 +45,7 @@ fn chain(project_files: &BTreeMap<String, Vec<u8>>, sources: &[&str], params: &P
     let paths: Vec<&str> = project_files.keys().map(String::as_str).collect();
     let report = Report::default();
     let skeletons: Files<'_> = skeletons.iter().map(|(path, element)| (*path, element)).collect();
-    let rows = index::rows(&skeletons, &paths, params, &report);
+    let rows = index::project_rows(&skeletons, &paths, params, &report);
     let tree = Tree::new(paths.iter().copied());
     let source_tree = Tree::new(sources.iter().copied());
     let mut all = BTreeMap::new();
@@ -63,7 +63,7 @@ fn chain(project_files: &BTreeMap<String, Vec<u8>>, sources: &[&str], params: &P
         );
     }
     let lists: Vec<_> = all.iter().map(|(path, found)| (*path, compiled(found, &source_tree).0)).collect();
-    let owners = files::rows(sources.iter().copied(), &lists);
+    let owners = files::file_rows(sources.iter().copied(), &lists);
     files::summary(&BTreeMap::new(), &report);
     let mut projects = BTreeMap::new();
     let seen = seen_by_project(all.clone());
@@ -242,8 +242,8 @@ fn nothing_explodes() {
 
 fn with_scope<T>(run: impl FnOnce(&Scope<'_>) -> T) -> (T, usize) {
     let mut properties = Properties::default();
-    properties.set("A", "1");
-    properties.set("B", "x;y");
+    properties.set_property("A", "1");
+    properties.set_property("B", "x;y");
     let (tree, report) = (Tree::new(["P.csproj"]), Report::default());
     let spot = Spot { file: "P.csproj", line: 1 };
     let scope = Scope {

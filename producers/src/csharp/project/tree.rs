@@ -55,7 +55,7 @@ impl<'p> Tree<'p> {
     }
 
     /// Returns the path of an existing file from an absolute path.
-    pub fn file(&self, absolute: &str) -> Option<&'p str> {
+    pub fn existing_file(&self, absolute: &str) -> Option<&'p str> {
         self.path_index(in_workspace(absolute)?).map(|at| self.paths[at])
     }
 
@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn questions() {
         let tree = Tree::new(["a/b/x.cs", "a/b.cs", "a/b0.cs", "a/b/c/y.cs", "Top.props"]);
-        assert_eq!(tree.file("/_/A/B/X.cs"), Some("a/b/x.cs"));
-        assert_eq!(tree.file("/_/a/b"), None);
+        assert_eq!(tree.existing_file("/_/A/B/X.cs"), Some("a/b/x.cs"));
+        assert_eq!(tree.existing_file("/_/a/b"), None);
         assert!(tree.is_folder("/_/a/B") && tree.is_folder("/_") && !tree.is_folder("/_/b"));
         assert_eq!(tree.folder_of_file_above("/_/a/b/c", "top.props").as_deref(), Some("/_"));
         assert_eq!(tree.folder_of_file_above("/x", "Top.props"), None);

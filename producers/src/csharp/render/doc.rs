@@ -128,7 +128,7 @@ pub fn parse_doc_comment(xml: &str) -> Reading {
     let mut reader = Reader::default();
     let mut rest = xml;
     while let Some(open) = rest.find('<') {
-        reader.text(&rest[..open]);
+        reader.append_text(&rest[..open]);
         rest = &rest[open..];
         if let Some(data) = rest.strip_prefix("<![CDATA[") {
             let end = data.find("]]>").unwrap_or(data.len());
@@ -140,12 +140,12 @@ pub fn parse_doc_comment(xml: &str) -> Reading {
             reader.tag(&tag);
             rest = &rest[len..];
         } else {
-            reader.text("<");
+            reader.append_text("<");
             rest = &rest[1..];
         }
     }
-    reader.text(rest);
-    reader.finish()
+    reader.append_text(rest);
+    reader.into_reading()
 }
 
 /// Returns the tag at the beginning of `text` and its length. A `<` without a name, or without a `>` before the next `<`, is text.
@@ -259,7 +259,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn text(&mut self, text: &str) {
+    fn append_text(&mut self, text: &str) {
         self.raw(&decode(text));
     }
 
@@ -276,7 +276,7 @@ impl Reader {
         }
     }
 
-    fn line(&mut self, lines: usize) {
+    fn break_line(&mut self, lines: usize) {
         while self.buffer.ends_with(' ') {
             self.buffer.pop();
         }
@@ -322,15 +322,15 @@ impl Reader {
             }
             "c" | "tt" => self.buffer.push('`'),
             "code" => {
-                self.line(2);
+                self.break_line(2);
                 if !self.code || tag.closing {
                     self.code = !tag.closing && !tag.empty;
                 }
             }
-            "para" | "p" => self.line(2),
-            "br" => self.line(1),
+            "para" | "p" => self.break_line(2),
+            "br" => self.break_line(1),
             "list" | "ul" | "ol" if !tag.empty => {
-                self.line(1);
+                self.break_line(1);
                 let numbered = name == "ol" || attribute(tag.attributes, "type").as_deref() == Some("number");
                 match (tag.closing, self.lists.len() < DEEPEST) {
                     (false, true) => self.lists.push(numbered.then_some(0)),
@@ -366,7 +366,7 @@ impl Reader {
     }
 
     fn item(&mut self) {
-        self.line(1);
+        self.break_line(1);
         let indent = 2 * self.lists.len().saturating_sub(1).min(DEEPEST_INDENT);
         let mark = match self.lists.last_mut() {
             Some(Some(number)) => {
@@ -429,7 +429,7 @@ impl Reader {
         }
     }
 
-    fn finish(mut self) -> Reading {
+    fn into_reading(mut self) -> Reading {
         self.flush();
         self.reading
     }

@@ -55,7 +55,7 @@ fn answer(runtime: &Runtime, id: &str, text: &str) {
         answer: Some(given(text)),
         ..Note::default()
     };
-    runtime.agents().notes().write(id, &note).expect("written");
+    runtime.agents().notes().note_question(id, &note).expect("written");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn answer_again(runtime: &Runtime, id: &str, text: &str) {
     let notes = runtime.agents().notes();
     let mut note = notes.read(id).expect("read").unwrap_or_default();
     note.answer = Some(given(text));
-    notes.write(id, &note).expect("written");
+    notes.note_question(id, &note).expect("written");
 }
 
 #[test]
@@ -139,7 +139,13 @@ fn a_link_in_the_place_of_the_notes_is_not_followed() {
     std::os::unix::fs::symlink(elsewhere.path(), asking.root().join(".cortex/work")).expect("a link");
     let diagnostic = why(ask(&asking, &runtime, "k", &[turn(Role::User, "x")], ABOUT));
     assert_eq!(diagnostic.code, "E_WORK");
-    assert!(runtime.agents().notes().write("0123456789abcdef", &Note::default()).is_err());
+    assert!(
+        runtime
+            .agents()
+            .notes()
+            .note_question("0123456789abcdef", &Note::default())
+            .is_err()
+    );
     assert_eq!(std::fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
     assert_eq!(runtime.agents().notes().read("../../../etc/abc").expect("no name"), None);
 }
@@ -171,7 +177,7 @@ fn old_notes_go() {
     let now = std::time::SystemTime::now();
     let days = |days: u64| now + std::time::Duration::from_secs(days * 86_400);
     notes.prune(days(29)).expect("read");
-    assert_eq!(notes.all().expect("read").len(), 1);
+    assert_eq!(notes.read_notes().expect("read").len(), 1);
     notes.prune(days(31)).expect("read");
-    assert_eq!((notes.all().expect("read").len(), notes.anew().expect("read").len()), (0, 1));
+    assert_eq!((notes.read_notes().expect("read").len(), notes.anew().expect("read").len()), (0, 1));
 }
