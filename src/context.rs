@@ -191,7 +191,7 @@ impl Context {
     /// Reports status to a person.
     pub fn print_status(&self, words: &str) {
         match &self.voice {
-            Voice::Terminal if self.json() => {}
+            Voice::Terminal if self.prints_json() => {}
             Voice::Terminal => note_line!("{}", self.err.dim(&printable(words))),
             Voice::Caller { tell, .. } => tell.iter().for_each(|tell| tell(words)),
         }
@@ -228,7 +228,7 @@ impl Context {
     }
 
     /// Returns whether to print JSON.
-    pub fn json(&self) -> bool {
+    pub fn prints_json(&self) -> bool {
         self.global.output == OutputForm::Json
     }
 
@@ -280,7 +280,7 @@ impl Context {
     }
 
     /// Releases the locks of a command that will open the workspace again.
-    pub fn close(&self) {
+    pub fn release_locks(&self) {
         self.let_go();
         self.opened.borrow_mut().clear();
     }
@@ -343,13 +343,13 @@ impl Context {
     }
 
     /// Returns the root of the workspace around the current folder, if any.
-    pub fn root(&self) -> Option<PathBuf> {
+    pub fn root_around(&self) -> Option<PathBuf> {
         find_root(&self.global.directory.canonicalize().ok()?)
     }
 
     /// Returns the folder of the store, if any.
     pub fn store_folder(&self) -> Option<PathBuf> {
-        self.store().ok()?.folder(&self.root()?)
+        self.store().ok()?.store_folder(&self.root_around()?)
     }
 
     /// Returns the log categories of edits that `CORTEX_DEBUG_CATEGORIES` enables.
@@ -360,7 +360,7 @@ impl Context {
 
     /// Returns the socket path of this checkout's service, running or not; `None` without a workspace or a store.
     pub fn service(&self) -> Option<PathBuf> {
-        let root = self.root()?;
+        let root = self.root_around()?;
         let store = self.store_folder()?;
         Some(workbench::watch::service(&store, view(&root)))
     }
@@ -408,7 +408,7 @@ impl Context {
                     .canonicalize()
                     .unwrap_or_else(|_| self.global.directory.clone());
                 let root = find_root(&here).ok_or(WorkbenchError::NoManifest(here))?;
-                choice.folder(&root)
+                choice.store_folder(&root)
             }
         };
         let Some(folder) = folder.filter(|folder| matches!(choice, StoreChoice::Folder(_)) || DiskStore::is_at(folder)) else {
@@ -442,7 +442,7 @@ impl Context {
 
     /// Returns how long another process has been building this checkout, if one does.
     pub fn built_elsewhere(&self) -> Option<Duration> {
-        let (folder, view) = (self.store_folder()?, view(&self.root()?));
+        let (folder, view) = (self.store_folder()?, view(&self.root_around()?));
         // If the claims cannot be read, acquiring the checkout reports the holder.
         let held = Claim::held(&folder).unwrap_or_default();
         held.into_iter().find(|held| held.is_of(view) && !held.is_own)?.age()

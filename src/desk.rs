@@ -2,7 +2,7 @@
 
 use crate::cli::AskingArgs;
 use crate::commands::build::build_free;
-use crate::commands::outputs::{list_outputs, outputs};
+use crate::commands::outputs::{build_outputs, list_outputs};
 use crate::commands::show::{self, LabelledOutput};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
@@ -160,7 +160,7 @@ impl<'c> Desk<'c> {
     }
 
     /// Sets the limits for models; call before the workspace is opened.
-    pub fn ask(&mut self, asking: AskingArgs) {
+    pub fn limit_models(&mut self, asking: AskingArgs) {
         self.asking = asking;
     }
 
@@ -196,7 +196,7 @@ impl<'c> Desk<'c> {
                 Ok((workspace, session))
             });
             // A failed request must not keep locks from other processes, nor from its own next attempt.
-            let (workspace, session) = opened.inspect_err(|_| self.context.close())?;
+            let (workspace, session) = opened.inspect_err(|_| self.context.release_locks())?;
             self.say_of_manifest(&workspace);
             self.open = Some((workspace, session));
         }
@@ -234,10 +234,10 @@ impl<'c> Desk<'c> {
     }
 
     /// Returns the outputs of labels or patterns; builds them if they are not current. Reports failures, which worsen the request's code.
-    pub fn outputs(&mut self, labels: &[String], keep_going: bool) -> Result<Report, Failed> {
+    pub fn outputs_of_labels(&mut self, labels: &[String], keep_going: bool) -> Result<Report, Failed> {
         let (context, method) = (self.context, self.method);
         let (_, session) = self.open_to_build()?;
-        let (report, code) = outputs(context, session, method, labels, keep_going)?;
+        let (report, code) = build_outputs(context, session, method, labels, keep_going)?;
         self.worsen(code);
         Ok(report)
     }
@@ -255,19 +255,19 @@ impl<'c> Desk<'c> {
         if let [label] = labels
             && label.starts_with("//index:")
         {
-            let shown = self.output(label)?;
+            let shown = self.output_of_label(label)?;
             return Ok(vec![Output {
                 label: shown.label,
                 bytes: Some(shown.bytes),
             }]);
         }
-        let report = self.outputs(labels, true)?;
+        let report = self.outputs_of_labels(labels, true)?;
         let labels = report.roots.iter().map(|root| root.label.to_string());
         Ok(labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect())
     }
 
     /// Returns the output of one label; builds it if it is not current. Reports a failure to lay it out, which worsens the request's code.
-    pub fn output(&mut self, label: &str) -> Result<LabelledOutput, Failed> {
+    pub fn output_of_label(&mut self, label: &str) -> Result<LabelledOutput, Failed> {
         let context = self.context;
         let (_, session) = self.open_to_build()?;
         let (shown, code) = show::make_output(context, session, label)?;
@@ -332,7 +332,7 @@ impl<'c> Desk<'c> {
                 return Ok((names.symbols, tables));
             }
         }
-        let mut table = |label: &str| self.output(label).map(|shown| shown.bytes);
+        let mut table = |label: &str| self.output_of_label(label).map(|shown| shown.bytes);
         let [types, members, declarations] = SYMBOL_TABLES;
         let symbols = Symbols::open(table(types)?, table(members)?, table(declarations)?)?;
         Ok((Arc::new(symbols), tables))
@@ -340,19 +340,19 @@ impl<'c> Desk<'c> {
 
     /// Returns whether the manifest declares the C# index.
     pub fn reads_csharp(&mut self) -> Result<bool, Failed> {
-        self.declares("//index:types", "")
+        self.has_rule("//index:types", "")
     }
 
     /// Returns the definitions in files of other languages as they are now.
     pub fn other_names(&mut self) -> Result<OtherNames, Failed> {
-        match self.declares("//index/", ":names")? {
-            true => OtherNames::read(self),
+        match self.has_rule("//index/", ":names")? {
+            true => OtherNames::from_outputs(self),
             false => Ok(OtherNames::default()),
         }
     }
 
     /// Returns whether the manifest has a rule for one target whose label has this start and end.
-    fn declares(&mut self, start: &str, end: &str) -> Result<bool, Failed> {
+    fn has_rule(&mut self, start: &str, end: &str) -> Result<bool, Failed> {
         let (_, session) = self.open_to_build()?;
         let is_such =
             |rule: &Rule| matches!(rule.target.pieces.as_slice(), [Piece::Text(label)] if label.starts_with(start) && label.ends_with(end));
@@ -424,7 +424,7 @@ impl Desk<'_> {
         // Indexes are compared by the digests of outputs, so that of the files serves an overlay, too.
         let before = self.indexes.and_then(|host| host.word_index(source));
         let Some((before, moment)) = before else {
-            let report = self.outputs(&pattern, true)?;
+            let report = self.outputs_of_labels(&pattern, true)?;
             let listed = report.roots.iter().map(|root| (root.label.clone(), root.output)).collect();
             let labels = report.roots.iter().map(|root| root.label.to_string());
             let outputs = labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect();

@@ -60,7 +60,7 @@ fn main() -> ExitCode {
             // A call without a command gets the help, as in other programs.
             let bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && cli::wants_json(&arguments) {
-                note_line!("{}", render::diagnostic::json(&cli::mistake(&error)));
+                note_line!("{}", render::diagnostic::diagnostic_json(&cli::mistake(&error)));
             } else if error.use_stderr() && !bare {
                 let style = render::Style::stderr(cli::When::Auto);
                 note_line!("{}", render::diagnostic::format_diagnostic(&cli::mistake(&error), style));

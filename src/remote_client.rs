@@ -4,7 +4,7 @@ use crate::commands::remote_cache::{none, offline};
 use crate::commands::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{duration, printable, size};
+use crate::render::{duration, format_size, printable};
 use crate::sharing;
 use crate::worker;
 use engine::build::sharing::Sharing;
@@ -107,7 +107,7 @@ pub fn ping(context: &Context) -> Outcome {
             "execute = false in [remote] if it is a cache only",
         ));
     }
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => {
             let mut document = serde_json::json!(answer);
             document["worker"] = serde_json::json!(worker);
@@ -137,6 +137,6 @@ fn describe_server(endpoint: &str, answer: &Ping, usage: Use) -> String {
         "{} answers in {}: {function}{zstd}, batches of {}; it is {allowed} here\n",
         printable(endpoint),
         duration(answer.round_trip_us),
-        size(terms.batch as u64),
+        format_size(terms.batch as u64),
     )
 }

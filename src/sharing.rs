@@ -2,7 +2,7 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::render::{Style, duration, format_count, plural, printable, size};
+use crate::render::{Style, duration, format_count, format_size, plural, printable};
 use engine::build::bringing::Brought;
 use engine::seams::remote::{Lie, RemoteSummary};
 use engine::store::exchange::{self, Exchanged};
@@ -217,7 +217,7 @@ impl Used {
             parts.push(format!("{} found in the cache", plural(summary.hits, "result")));
         }
         if summary.bytes_down > 0 {
-            parts.push(format!("{} received", size(summary.bytes_down)));
+            parts.push(format!("{} received", format_size(summary.bytes_down)));
         }
         if summary.volumes_left > 0 {
             let volumes = summary.volumes + summary.volumes_left;
@@ -236,7 +236,7 @@ impl Used {
             ));
         }
         if summary.bytes_up > 0 {
-            parts.push(format!("{} sent", size(summary.bytes_up)));
+            parts.push(format!("{} sent", format_size(summary.bytes_up)));
         }
         if summary.not_stored > 0 {
             parts.push(format!("{} refused by the cache", plural(summary.not_stored, "result")));

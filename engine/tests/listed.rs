@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
-use engine::store::builds::{BuildRecord, Outcome, key};
+use engine::store::builds::{BuildRecord, Outcome, key_of_build};
 use engine::store::{Commit, Part};
 use toys::bench::{Bench, How};
 
@@ -122,7 +122,7 @@ fn numbers_go_on_after_the_state_is_lost() {
     bench.build(ALL);
     let engine = bench.engine();
     let lost = Commit {
-        rows: vec![(Part::State, b"state".to_vec(), None), (Part::Builds, key(1), None)],
+        rows: vec![(Part::State, b"state".to_vec(), None), (Part::Builds, key_of_build(1), None)],
         ..Commit::default()
     };
     engine.store.commit(engine.view, lost).expect("a store");

@@ -182,7 +182,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`SystemError::INTERRUPTED`] when a signal arrives.
-    pub fn lock(&self) -> Result<()> {
+    pub fn lock_exclusively(&self) -> Result<()> {
         Ok(rustix::fs::flock(&self.0, FlockOperation::LockExclusive)?)
     }
 

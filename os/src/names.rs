@@ -10,6 +10,6 @@ pub fn name_bytes(name: &(impl AsRef<OsStr> + ?Sized)) -> &[u8] {
 }
 
 /// Returns the path of bytes.
-pub fn path(bytes: &[u8]) -> &Path {
+pub fn path_of_bytes(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

@@ -49,7 +49,7 @@ pub fn open_plain_file(path: &Path, options: &mut OpenOptions, links: Links) -> 
         Err(error) => return Err(require(path).err().unwrap_or(error)),
         Ok(file) => file,
     };
-    is_plain(path, file.metadata()?.file_type())?;
+    check_is_plain(path, file.metadata()?.file_type())?;
     Ok(file)
 }
 
@@ -74,12 +74,12 @@ pub fn read_text(path: &Path, most: u64) -> Option<String> {
 /// When it is not.
 pub fn require(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
-        Ok(found) => is_plain(path, found.file_type()),
+        Ok(found) => check_is_plain(path, found.file_type()),
         Err(_) => Ok(()),
     }
 }
 
-fn is_plain(path: &Path, found: FileType) -> io::Result<()> {
+fn check_is_plain(path: &Path, found: FileType) -> io::Result<()> {
     if found.is_file() {
         return Ok(());
     }

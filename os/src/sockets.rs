@@ -55,7 +55,7 @@ fn new_socket() -> Result<OwnedFd, Errno> {
 ///
 /// # Errors
 /// The error of the system; also when the name exists.
-pub fn listen(socket: &Path) -> io::Result<Listener> {
+pub fn listen_privately(socket: &Path) -> io::Result<Listener> {
     let listener = with_short_name(socket, |path| Listener::bind(path))?;
     set_mode(socket, 0o600)?;
     listener.set_nonblocking(true)?;

@@ -4,7 +4,7 @@ use crate::handles::AsFd;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Returns columns and rows of a terminal, 0 if unknown; `None` if it is no terminal.
-pub fn size(terminal: impl AsFd) -> Option<(usize, usize)> {
+pub fn terminal_size(terminal: impl AsFd) -> Option<(usize, usize)> {
     let size = tcgetwinsize(terminal).ok()?;
     Some((size.ws_col.into(), size.ws_row.into()))
 }

@@ -11,7 +11,7 @@ pub struct Waits<'f>(Vec<PollFd<'f>>);
 impl<'f> FromIterator<BorrowedFd<'f>> for Waits<'f> {
     /// Waits for each handle to become readable, or closed at the other end.
     fn from_iter<I: IntoIterator<Item = BorrowedFd<'f>>>(opened: I) -> Self {
-        Self(opened.into_iter().map(readable).collect())
+        Self(opened.into_iter().map(poll_readable).collect())
     }
 }
 
@@ -40,7 +40,7 @@ impl<'f> Waits<'f> {
 /// # Errors
 /// The error of the system.
 pub fn wait_to_read<const N: usize>(opened: [BorrowedFd<'_>; N], longest: Option<Duration>) -> Result<[bool; N], SystemError> {
-    let mut waited = opened.map(readable);
+    let mut waited = opened.map(poll_readable);
     wait(&mut waited, longest)?;
     Ok(waited.map(|waited| !waited.revents().is_empty()))
 }
@@ -59,7 +59,7 @@ pub fn bytes_to_read(opened: impl AsFd) -> Result<u64, SystemError> {
     Ok(rustix::io::ioctl_fionread(opened)?)
 }
 
-fn readable(opened: BorrowedFd<'_>) -> PollFd<'_> {
+fn poll_readable(opened: BorrowedFd<'_>) -> PollFd<'_> {
     PollFd::from_borrowed_fd(opened, PollFlags::IN)
 }
 

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     };
     let mut params = Params::new();
     params.insert("model".to_owned(), "it".into());
-    let bound = model::bind(&params, &BTreeMap::from([("it".to_owned(), table)]));
+    let bound = model::bind_model(&params, &BTreeMap::from([("it".to_owned(), table)]));
     let Some(model) = bound.params.get("model").and_then(|model| model.as_object()) else {
         println!("this 'api' answers no questions");
         return ExitCode::from(2);

@@ -24,15 +24,15 @@ use std::sync::Arc;
 pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn command::Trust>) {
     registry.add(investigate::Investigate { ask: ask.clone() });
     registry.add(converse::Converse { ask: ask.clone() });
-    embedding::register(registry, ask.clone());
+    embedding::register_embedding(registry, ask.clone());
     registry.add(table::Rows);
     registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });
     #[cfg(feature = "wasm")]
     registry.add(wasm::WasmProducer::default());
-    text::register(registry);
-    csharp::register(registry);
-    languages::register(registry);
-    scip::register(registry);
-    semantic::register(registry, ask);
+    text::register_text(registry);
+    csharp::register_csharp(registry);
+    languages::register_languages(registry);
+    scip::register_scip(registry);
+    semantic::register_semantic(registry, ask);
 }

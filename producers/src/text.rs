@@ -17,7 +17,7 @@ pub const LARGEST: usize = 32 << 20;
 const SNIFFED: usize = 8 << 10;
 
 /// Adds the producer.
-pub fn register(registry: &mut Registry) {
+pub fn register_text(registry: &mut Registry) {
     registry.add(TextProducer);
 }
 

@@ -58,6 +58,6 @@ impl Producer for Entry {
                 why.found(shown.join(", ")).hint("`cortex show` of the tree lists what there is"),
             )));
         }
-        Output::tree(&files).map_err(|error| Failure::permanent(error.to_string()))
+        Output::from_files(&files).map_err(|error| Failure::permanent(error.to_string()))
     }
 }

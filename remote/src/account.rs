@@ -85,40 +85,40 @@ impl State {
 }
 
 impl Account {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_counts(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the counters.
     pub(crate) fn update_summary(&self, change: impl FnOnce(&mut RemoteSummary)) {
-        change(&mut self.state().summary);
+        change(&mut self.lock_counts().summary);
     }
 
     /// Counts a wrong answer.
     pub(crate) fn lied(&self, lie: Lie) {
-        *self.state().summary.lies.entry(lie).or_default() += 1;
+        *self.lock_counts().summary.lies.entry(lie).or_default() += 1;
     }
 
     /// Counts something wrong on the server, the first time.
     pub(crate) fn lied_about(&self, lie: Lie, what: Doubt) {
-        if self.state().doubted.insert(what) {
+        if self.lock_counts().doubted.insert(what) {
             self.lied(lie);
         }
     }
 
     /// Doubts something for a reason that is counted elsewhere.
     pub(crate) fn doubt(&self, what: Doubt) {
-        self.state().doubted.insert(what);
+        self.lock_counts().doubted.insert(what);
     }
 
     /// Returns whether something is in doubt.
     pub(crate) fn is_doubted(&self, what: &Doubt) -> bool {
-        self.state().doubted.contains(what)
+        self.lock_counts().doubted.contains(what)
     }
 
     /// Ends a doubt, because the right contents were read.
     pub(crate) fn healed(&self, what: &Doubt) {
-        let mut state = self.state();
+        let mut state = self.lock_counts();
         if state.doubted.remove(what) {
             state.summary.healed += 1;
         }
@@ -130,7 +130,7 @@ impl Account {
             Doubt::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
             Doubt::Result(key) => format!("result of {}", key.0),
         };
-        let mut state = self.state();
+        let mut state = self.lock_counts();
         if state.summary.broken.len() < TOLD {
             state.summary.broken.insert(description);
         }
@@ -138,7 +138,7 @@ impl Account {
 
     /// Counts a lookup of a result.
     pub(crate) fn count_lookup(&self, key: &ActionKey, is_found: bool) {
-        let mut state = self.state();
+        let mut state = self.lock_counts();
         match is_found {
             true => {
                 state.summary.hits += 1;
@@ -150,7 +150,7 @@ impl Account {
 
     /// Counts a result that was found as a miss.
     pub(crate) fn count_left(&self, key: &ActionKey) {
-        let mut state = self.state();
+        let mut state = self.lock_counts();
         if state.found.remove(key) {
             state.summary.hits -= 1;
             state.summary.misses += 1;
@@ -160,55 +160,55 @@ impl Account {
     /// Counts a hit as a miss, because the result is unusable.
     pub(crate) fn count_unusable(&self, key: &ActionKey) {
         self.count_left(key);
-        let mut state = self.state();
+        let mut state = self.lock_counts();
         state.doubted.insert(Doubt::Result(*key));
     }
 
     /// Keeps the first error, as a sentence.
     pub(crate) fn trouble(&self, sentence: impl FnOnce() -> String) {
-        self.state().summary.trouble.get_or_insert_with(sentence);
+        self.lock_counts().summary.trouble.get_or_insert_with(sentence);
     }
 
     /// Notes the duration of a small request. The fastest one is closest to the round trip.
     pub(crate) fn timed(&self, took: Duration) {
-        let mut state = self.state();
+        let mut state = self.lock_counts();
         state.round_trip = Some(state.round_trip.map_or(took, |before| before.min(took)));
     }
 
     /// Notes that a transfer of so many bytes begins at `now`.
     pub(crate) fn begin_transfer(&self, bytes: u64, now: Duration) {
         if bytes >= TELLING {
-            self.state().transfers.begin_one(bytes, now);
+            self.lock_counts().transfers.begin_one(bytes, now);
         }
     }
 
     /// Notes that a transfer of so many bytes ends at `now`, with or without success.
     pub(crate) fn end_transfer(&self, bytes: u64, now: Duration, is_complete: bool) {
         if bytes >= TELLING {
-            self.state().transfers.end_one(bytes, now, is_complete);
+            self.lock_counts().transfers.end_one(bytes, now, is_complete);
         }
     }
 
     /// Returns the speed in bytes per second, if enough bytes were transferred.
     pub(crate) fn speed(&self) -> Option<u64> {
-        self.state().speed()
+        self.lock_counts().speed()
     }
 
     /// Returns how long a transfer of so many bytes takes beside those that run, by the measured speed; `None` before one is measured.
     pub(crate) fn expected_time(&self, bytes: u64) -> Option<Duration> {
-        let state = self.state();
+        let state = self.lock_counts();
         let all = state.transfers.running_bytes.saturating_add(bytes).saturating_mul(1_000);
         state.speed().map(|speed| Duration::from_millis(all / speed.max(1)))
     }
 
     /// Returns the duration of a small request.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
-        self.state().round_trip
+        self.lock_counts().round_trip
     }
 
     /// Returns the counters so far.
     pub(crate) fn summary(&self) -> RemoteSummary {
-        let state = self.state();
+        let state = self.lock_counts();
         RemoteSummary {
             round_trip_us: state.round_trip.map(|way| u64::try_from(way.as_micros()).unwrap_or(u64::MAX)),
             bytes_per_second: state.speed(),

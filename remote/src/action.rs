@@ -28,7 +28,7 @@ pub(crate) fn canonical(function: Function, salt: &str, wanted: &Wanted) -> Cano
         output_paths: vec![RECORD.to_owned()],
         ..Command::default()
     };
-    let with_name = |bytes: Vec<u8>| (function.name(&bytes), bytes);
+    let with_name = |bytes: Vec<u8>| (function.name_of_bytes(&bytes), bytes);
     let command = with_name(command.encode_to_vec());
     let root = with_name(Directory::default().encode_to_vec());
     let action = Action {

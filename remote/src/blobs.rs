@@ -73,7 +73,7 @@ impl Server {
                     .collect())
             };
             let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Write(0) };
-            let answer: Result<HashSet<Name>, Unanswered> = self.line.ask("asking for missing blobs", kind, attempt).await;
+            let answer: Result<HashSet<Name>, Unanswered> = self.line.send_until_answered("asking for missing blobs", kind, attempt).await;
             missing.extend(answer.map_err(|unanswered| self.not_taken(&unanswered))?);
         }
         Ok(missing)
@@ -102,7 +102,7 @@ impl Server {
             };
             self.storage().batch_update_blobs(self.request(question)).await
         };
-        let answer = self.line.ask("sending blobs", Kind::Write(bytes), attempt).await;
+        let answer = self.line.send_until_answered("sending blobs", Kind::Write(bytes), attempt).await;
         let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
         let mut sent_names = HashSet::new();
         let mut refused = None;
@@ -143,7 +143,7 @@ impl Server {
 
     /// Reads blobs. The result lacks blobs that are missing, or whose length differs from their name's; the caller checks their digests, because it
     /// knows the BLAKE3 digest.
-    pub(crate) async fn read(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
+    pub(crate) async fn read_blobs(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
         // Every server has the empty blob.
         let (empty, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.len == 0);
         let alone = |name: &Name| self.objects.is_some() || !self.terms.is_small(name.len);
@@ -181,7 +181,7 @@ impl Server {
             };
             self.storage().batch_read_blobs(self.request(question)).await
         };
-        let answer = match self.line.ask("reading blobs", Kind::Read(bytes), attempt).await {
+        let answer = match self.line.send_until_answered("reading blobs", Kind::Read(bytes), attempt).await {
             Ok(answer) => answer.into_inner(),
             Err(Unanswered::Down) => return Vec::new(),
             Err(Unanswered::Said(status)) => {

@@ -86,7 +86,7 @@ impl Bucket {
         })
     }
 
-    fn key(&self, name: &str) -> String {
+    fn object_key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
@@ -97,7 +97,7 @@ impl Bucket {
 
 impl Objects for Bucket {
     fn length(&self, name: &str) -> Result<Option<u64>, Status> {
-        let key = self.key(name);
+        let key = self.object_key(name);
         let question = self.bucket.head_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
         let answer = self.agent.head(question.as_str()).call().map_err(|error| lost(&error))?;
         if self.is_missing(answer.status()) {
@@ -109,7 +109,7 @@ impl Objects for Bucket {
     }
 
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, Status> {
-        let key = self.key(name);
+        let key = self.object_key(name);
         let question = self.bucket.get_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
         let mut answer = self.agent.get(question.as_str()).call().map_err(|error| lost(&error))?;
         if self.is_missing(answer.status()) {
@@ -123,7 +123,7 @@ impl Objects for Bucket {
     }
 
     fn write(&self, name: &str, bytes: &[u8], _: &str) -> Result<(), Status> {
-        let key = self.key(name);
+        let key = self.object_key(name);
         let question = self.bucket.put_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
         let answer = self.agent.put(question.as_str()).send(bytes).map_err(|error| lost(&error))?;
         refuse(answer.status())

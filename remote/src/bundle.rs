@@ -41,7 +41,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn address(number: u8) -> Address {
-        let piece = |bytes: &[u8]| Function::Sha256.name(bytes).into();
+        let piece = |bytes: &[u8]| Function::Sha256.name_of_bytes(bytes).into();
         Address {
             function: Function::Sha256.protocol_number(),
             records: piece(&[number]),
@@ -57,18 +57,18 @@ mod tests {
         fn bundles_round_trip(volumes in vec(any::<u8>(), 0..8), number: u32, at: usize) {
             let volumes: Vec<Address> = volumes.into_iter().map(address).collect();
             let content = BundleContent { volumes: volumes.clone(), graph: None };
-            let bytes = piece::encode(&content, number);
-            prop_assert_eq!(piece::decode(&bytes), Some(content));
-            prop_assert_eq!(piece::decode::<BundleContent>(&bytes[..at % bytes.len()]), None);
+            let bytes = piece::encode_piece(&content, number);
+            prop_assert_eq!(piece::decode_piece(&bytes), Some(content));
+            prop_assert_eq!(piece::decode_piece::<BundleContent>(&bytes[..at % bytes.len()]), None);
             for volume in volumes {
-                prop_assert_eq!(Address::read(&volume.volume(7).address, 7), Some(volume));
-                prop_assert_eq!(Address::read(&volume.volume(7).address, 8), None);
+                prop_assert_eq!(Address::from_bytes(&volume.volume(7).address, 7), Some(volume));
+                prop_assert_eq!(Address::from_bytes(&volume.volume(7).address, 8), None);
             }
         }
 
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
-            let _ = (piece::decode::<BundleContent>(&bytes), piece::decode::<BundleContent>(&piece::compress(&bytes)));
+            let _ = (piece::decode_piece::<BundleContent>(&bytes), piece::decode_piece::<BundleContent>(&piece::compress(&bytes)));
         }
     }
 }

@@ -95,7 +95,7 @@ impl Inner {
             graph: self.send_graph(server, offer.graph, graph)?,
         };
         is_sound &= content.graph.is_some() || offer.graph.is_empty();
-        let sent = self.send_pieces(server, 1, &|_, number| piece::encode(&content, number))?;
+        let sent = self.send_pieces(server, 1, &|_, number| piece::encode_piece(&content, number))?;
         let [Some((_, bytes))] = &sent[..] else { return Ok(false) };
         let file = |names: &[Digest]| {
             let parcels = names
@@ -216,7 +216,7 @@ impl Inner {
     }
 
     fn piece(&self, server: &Server, at: usize, bytes: Vec<u8>) -> (usize, Name, Arc<[u8]>) {
-        (at, server.terms.function.name(&bytes), bytes.into())
+        (at, server.terms.function.name_of_bytes(&bytes), bytes.into())
     }
 
     /// Sends the missing pieces, reads all of them back, and sends the damaged ones once more.

@@ -135,7 +135,7 @@ impl Client {
         let inner = &self.inner;
         let server = inner.server().ok_or_else(|| inner.silence())?;
         for _ in 0..4 {
-            inner.wait(server.clone().blobs_missing(vec![server.terms.function.name(b"cortex")]));
+            inner.wait(server.clone().blobs_missing(vec![server.terms.function.name_of_bytes(b"cortex")]));
         }
         let signs_as = server.signer.as_ref().map_err(Clone::clone)?.as_ref().map(Signer::public);
         let round_trip = inner.account.round_trip().ok_or_else(|| inner.silence())?;
@@ -272,7 +272,7 @@ impl Inner {
                 [output] => self.fetch(&[output.blob]).pop().flatten(),
                 _ => None,
             };
-            let content = blob.as_ref().and_then(|blob| piece::decode::<BundleContent>(blob));
+            let content = blob.as_ref().and_then(|blob| piece::decode_piece::<BundleContent>(blob));
             if content.is_none() {
                 self.account.count_unusable(&found.key);
                 blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
@@ -287,9 +287,9 @@ impl Inner {
 
     /// Reads the contents of volumes, in their order.
     pub(crate) fn volumes(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Volume>> {
-        let found = self.pieces(server, addresses.iter().map(|address| address.records.name()));
+        let found = self.pieces(server, addresses.iter().map(|address| address.records.piece_name()));
         let volume = |address: &Address| {
-            let piece = address.records.name();
+            let piece = address.records.piece_name();
             self.decoded(&piece, volume::decode_records(found.get(&piece)?))
         };
         addresses.iter().map(volume).collect()
@@ -297,7 +297,7 @@ impl Inner {
 
     /// Reads the indexes of volumes, in their order. Reads none twice in a run.
     pub(crate) fn indexes(&self, server: &Arc<Server>, addresses: &[Option<Address>]) -> Vec<Option<Arc<VolumeIndex>>> {
-        let piece = |address: &Option<Address>| Some(address.as_ref()?.index?.name());
+        let piece = |address: &Option<Address>| Some(address.as_ref()?.index?.piece_name());
         let pieces: Vec<Option<Name>> = addresses.iter().map(piece).collect();
         let unread: Vec<Name> = {
             let read = self.lock_indexes();
@@ -318,9 +318,9 @@ impl Inner {
 
     /// Reads pieces, and returns those with the right digest.
     pub(crate) fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = Name>) -> HashMap<Name, Vec<u8>> {
-        let mut found = self.wait(server.clone().read(names.collect())).unwrap_or_default();
+        let mut found = self.wait(server.clone().read_blobs(names.collect())).unwrap_or_default();
         found.retain(|name, bytes| {
-            let is_sound = server.terms.function.name(bytes) == *name;
+            let is_sound = server.terms.function.name_of_bytes(bytes) == *name;
             match is_sound {
                 true => self.is_sound_now(*name),
                 false => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
@@ -356,7 +356,7 @@ impl Inner {
         });
         // Blobs inlined in a result say nothing about the server's own copies.
         let read = requested.clone();
-        let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read(requested)).unwrap_or_default();
+        let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read_blobs(requested)).unwrap_or_default();
         found.extend(along);
         let found: HashMap<Name, Arc<[u8]>> = found.into_iter().map(|(name, blob)| (name, blob.into())).collect();
         let take = |blob: &BlobRef| {
@@ -367,8 +367,8 @@ impl Inner {
                 Some(_) if read.contains(name) => self.is_sound_now(*name),
                 Some(_) => {}
                 // The blob matches its name, so the result that gave this output that name was wrong.
-                None if function.name(came) == *name => {
-                    self.names.forget(&blob.digest);
+                None if function.name_of_bytes(came) == *name => {
+                    self.names.forget_name(&blob.digest);
                     self.account.lied(Lie::WrongBytes);
                 }
                 None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
@@ -454,7 +454,7 @@ impl RemoteCache for Client {
         };
         let pieces: Vec<Option<Name>> = addresses
             .iter()
-            .map(|address| Some(server.address(address)?.outputs?.name()))
+            .map(|address| Some(server.address(address)?.outputs?.piece_name()))
             .collect();
         let found = self.inner.pieces(&server, pieces.iter().flatten().copied());
         let outputs = |piece: &Option<Name>| {
@@ -467,7 +467,7 @@ impl RemoteCache for Client {
 
     fn read_graph(&self, address: &[u8], is_worth: &dyn Fn(u64) -> bool) -> Option<Vec<GraphRow>> {
         let server = self.inner.server()?;
-        let address = GraphAddress::read(address, server.id)?;
+        let address = GraphAddress::from_bytes(address, server.id)?;
         self.inner.read_graph(&server, &address, is_worth)
     }
 

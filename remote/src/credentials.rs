@@ -30,7 +30,7 @@ impl Credentials {
     ///
     /// # Errors
     /// A sentence on what cannot be read, without what was read.
-    pub(crate) async fn read(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Self, String> {
+    pub(crate) async fn from_definition(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Self, String> {
         let mut found = Self::default();
         match &def.credential {
             None => {}
@@ -207,7 +207,7 @@ mod tests {
     }
 
     async fn read(def: &RemoteDef, folder: &Path) -> Result<Credentials, String> {
-        Credentials::read(def, folder, &variables()).await
+        Credentials::from_definition(def, folder, &variables()).await
     }
 
     #[tokio::test]
@@ -262,7 +262,7 @@ mod tests {
             headers: [("x-key".to_owned(), value.to_owned())].into(),
             ..def("grpcs://cache", None)
         };
-        let read = async |def: &RemoteDef| Credentials::read(def, Path::new("."), &variables).await;
+        let read = async |def: &RemoteDef| Credentials::from_definition(def, Path::new("."), &variables).await;
         for value in ["a $GATEWAY_KEY-b", "a ${GATEWAY_KEY}-b"] {
             let found = read(&with(value)).await.unwrap();
             assert_eq!(sent(&found), [("x-key".to_owned(), "a hush-b".to_owned())]);

@@ -94,12 +94,12 @@ impl Workers {
             failures: AtomicU32::new(0),
         };
         if let Err(why) = &workers.program {
-            workers.close(why.clone());
+            workers.close_workers(why.clone());
         }
         workers
     }
 
-    fn close(&self, why: String) {
+    fn close_workers(&self, why: String) {
         self.inner.account.update_summary(|summary| {
             summary.execute_off.get_or_insert(why);
         });
@@ -153,7 +153,7 @@ impl Workers {
             for_all: true,
         })?;
         let bytes: Arc<[u8]> = bytes.into();
-        let name = server.terms.function.name(&bytes);
+        let name = server.terms.function.name_of_bytes(&bytes);
         self.inner.send_missing(server, vec![name], &|_| Some(bytes.clone()))?;
         *sent = Some(name);
         Ok(name)
@@ -174,7 +174,7 @@ impl Farm for Workers {
             Ok(bytes) => Some(bytes),
             Err(Trouble { why, for_all }) => {
                 if for_all {
-                    self.close(why.clone());
+                    self.close_workers(why.clone());
                 }
                 self.inner.account.update_summary(|summary| {
                     summary.execute_trouble.get_or_insert(why);
@@ -218,7 +218,7 @@ struct Errand {
 impl Errand {
     fn new(server: &Server, def: &RemoteDef, program: Name, shard: Vec<u8>) -> Self {
         let function = server.terms.function;
-        let named = |bytes: Vec<u8>| -> (Name, Arc<[u8]>) { (function.name(&bytes), bytes.into()) };
+        let named = |bytes: Vec<u8>| -> (Name, Arc<[u8]>) { (function.name_of_bytes(&bytes), bytes.into()) };
         let shard = named(shard);
         let file = |name: &str, of: &Name, is_executable| FileNode {
             name: name.to_owned(),
@@ -291,9 +291,9 @@ impl Server {
         if name.len > LONGEST {
             return Err("the worker wrote more than anybody asked for".into());
         }
-        let bytes = self.clone().read(BTreeSet::from([name])).await.remove(&name);
+        let bytes = self.clone().read_blobs(BTreeSet::from([name])).await.remove(&name);
         let bytes = bytes.ok_or("what the worker wrote is not there")?;
-        if self.terms.function.name(&bytes) != name {
+        if self.terms.function.name_of_bytes(&bytes) != name {
             return Err("what the worker wrote came back as something else".into());
         }
         Ok(bytes)

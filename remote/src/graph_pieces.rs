@@ -52,13 +52,15 @@ impl GraphAddress {
     }
 
     /// Decodes an address that the cache of this number handed out; `None` if another cache did.
-    pub(crate) fn read(bytes: &[u8], cache: u64) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8], cache: u64) -> Option<Self> {
         volume::read_address(bytes, cache)
     }
 
     /// Returns the names of all pieces.
     pub(crate) fn piece_names(&self) -> impl Iterator<Item = Name> {
-        self.pieces.iter().flat_map(|piece| [piece.rows.name(), piece.digests.name()])
+        self.pieces
+            .iter()
+            .flat_map(|piece| [piece.rows.piece_name(), piece.digests.piece_name()])
     }
 }
 
@@ -171,7 +173,7 @@ impl Inner {
         if address.function != server.terms.function.protocol_number() {
             return None;
         }
-        let names: Vec<Name> = address.pieces.iter().map(|piece| which(piece).name()).collect();
+        let names: Vec<Name> = address.pieces.iter().map(|piece| which(piece).piece_name()).collect();
         // The first one shows how fast the server is.
         let (first, others) = names.split_at(names.len().min(1));
         let mut left: u64 = names.iter().map(|name| name.len).sum();
@@ -182,7 +184,7 @@ impl Inner {
             }
             let found = self.pieces(server, names.iter().copied());
             for name in names {
-                let Some(read) = piece::decode::<Vec<T>>(found.get(name)?) else {
+                let Some(read) = piece::decode_piece::<Vec<T>>(found.get(name)?) else {
                     self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
                     return None;
                 };
@@ -242,8 +244,8 @@ impl Inner {
         let (mut pieces, changes) = known.unwrap_or_else(|| (Vec::new(), EarlierRows::default().changes(rows)));
         let changes = split_rows(changes);
         let write = |at: usize, number: u32| match (&changes[at / 2], at % 2) {
-            (rows, 0) => piece::encode(rows, number),
-            (rows, _) => piece::encode(&rows.iter().map(WrittenRow::to_digest).collect::<Vec<_>>(), number),
+            (rows, 0) => piece::encode_piece(rows, number),
+            (rows, _) => piece::encode_piece(&rows.iter().map(WrittenRow::to_digest).collect::<Vec<_>>(), number),
         };
         for sent in self.send_pieces(server, changes.len() * 2, &write)?.as_chunks().0 {
             let [Some((rows, _)), Some((digests, _))] = sent else {

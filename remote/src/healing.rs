@@ -32,10 +32,10 @@ impl Inner {
             let later = rest.split_off(count);
             let now = std::mem::replace(&mut rest, later);
             let requested: BTreeSet<Name> = now.iter().copied().collect();
-            let came: HashMap<Name, Vec<u8>> = self.wait(server.clone().read(requested)).unwrap_or_default();
+            let came: HashMap<Name, Vec<u8>> = self.wait(server.clone().read_blobs(requested)).unwrap_or_default();
             for name in now {
                 match came.get(&name) {
-                    Some(bytes) if server.terms.function.name(bytes) == name => self.is_sound_now(name),
+                    Some(bytes) if server.terms.function.name_of_bytes(bytes) == name => self.is_sound_now(name),
                     came => {
                         all = false;
                         if came.is_some() {

@@ -46,7 +46,7 @@ pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<Nam
     entries
         .filter(|entry| entry.type_url == TYPE)
         .filter_map(|entry| Vec::<u8>::decode(&entry.value[..]).ok())
-        .map(|blob| (function.name(&blob), blob))
+        .map(|blob| (function.name_of_bytes(&blob), blob))
         .filter(|(name, _)| named.contains(name))
         .collect()
 }
@@ -81,7 +81,7 @@ mod tests {
 
     fn result(named: &[&[u8]], along: &[&[u8]]) -> ActionResult {
         let file = |blob: &&[u8]| OutputFile {
-            digest: Some(FUNCTION.name(blob).as_message()),
+            digest: Some(FUNCTION.name_of_bytes(blob).as_message()),
             ..OutputFile::default()
         };
         ActionResult {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_waits_is_had_once() {
         let waiting = Waiting::default();
-        let name = FUNCTION.name(b"a");
+        let name = FUNCTION.name_of_bytes(b"a");
         waiting.keep_blobs(HashMap::from([(name, b"a".to_vec())]));
         assert_eq!(waiting.take_blobs(&BTreeSet::from([name])).len(), 1);
         assert_eq!(waiting.take_blobs(&BTreeSet::from([name])).len(), 0);

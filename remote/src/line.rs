@@ -120,7 +120,7 @@ impl Line {
     }
 
     /// Sends a request until the server answers, with success or an error, or until the retries are used up or requests are blocked.
-    pub(crate) async fn ask<T, F>(&self, what: &str, kind: Kind, mut attempt: impl FnMut() -> F) -> Result<T, Unanswered>
+    pub(crate) async fn send_until_answered<T, F>(&self, what: &str, kind: Kind, mut attempt: impl FnMut() -> F) -> Result<T, Unanswered>
     where
         F: Future<Output = Result<T, Status>>,
     {
@@ -234,7 +234,7 @@ mod tests {
     async fn call_with_retries(line: &Line, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
         let times = AtomicU32::new(0);
         let attempt = || std::future::ready(status(times.fetch_add(1, Ordering::Relaxed)));
-        let answer = line.ask("asking", Kind::Lookup, attempt).await;
+        let answer = line.send_until_answered("asking", Kind::Lookup, attempt).await;
         (answer, times.into_inner())
     }
 
@@ -323,7 +323,7 @@ mod tests {
                 std::io::ErrorKind::ConnectionRefused,
             )))))
         };
-        let answer = line.ask("connecting", Kind::Greeting, refused).await;
+        let answer = line.send_until_answered("connecting", Kind::Greeting, refused).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times.into_inner(), line.is_up()), (1, false));
         assert!(moments.slept().is_empty());

@@ -26,7 +26,7 @@ pub(crate) struct Name {
 
 impl Function {
     /// Returns the name of bytes.
-    pub(crate) fn name(self, bytes: &[u8]) -> Name {
+    pub(crate) fn name_of_bytes(self, bytes: &[u8]) -> Name {
         let hash = match self {
             Self::Blake3 => Digest::of(bytes).0,
             Self::Sha256 => {
@@ -94,7 +94,7 @@ impl Names {
     }
 
     /// Forgets a name with wrong bytes: a later holder of the bytes computes the right one.
-    pub(crate) fn forget(&self, digest: &Digest) {
+    pub(crate) fn forget_name(&self, digest: &Digest) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
     }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn names_by_either_function() {
-        let (blake3, sha256) = (Function::Blake3.name(b"abc"), Function::Sha256.name(b"abc"));
+        let (blake3, sha256) = (Function::Blake3.name_of_bytes(b"abc"), Function::Sha256.name_of_bytes(b"abc"));
         assert_eq!(blake3.hash, Digest::of(b"abc").0);
         insta::assert_snapshot!(sha256.as_message().hash, @"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!((Name::from_message(&sha256.as_message()), sha256.len), (Some(sha256), 3));
@@ -134,9 +134,9 @@ mod tests {
     fn a_table_is_needed_for_sha256_only() {
         let names = Names::default();
         let blob = BlobRef::of(b"abc");
-        assert_eq!(names.get(Function::Blake3, &blob), Some(Function::Blake3.name(b"abc")));
+        assert_eq!(names.get(Function::Blake3, &blob), Some(Function::Blake3.name_of_bytes(b"abc")));
         assert_eq!(names.get(Function::Sha256, &blob), None);
-        names.learn(blob.digest, &Function::Sha256.name(b"abc"));
-        assert_eq!(names.get(Function::Sha256, &blob), Some(Function::Sha256.name(b"abc")));
+        names.learn(blob.digest, &Function::Sha256.name_of_bytes(b"abc"));
+        assert_eq!(names.get(Function::Sha256, &blob), Some(Function::Sha256.name_of_bytes(b"abc")));
     }
 }

@@ -57,7 +57,7 @@ impl ObjectCache {
         Ok(Self { objects, prefix })
     }
 
-    fn name(&self, kind: &str, name: &Name) -> String {
+    fn object_name(&self, kind: &str, name: &Name) -> String {
         let hash = Digest(name.hash).to_string();
         let (first, rest) = hash.split_at(2);
         format!("{}{kind}/{first}/{rest}", self.prefix)
@@ -72,7 +72,7 @@ impl ObjectCache {
         let missing_of = |names: &[Name]| -> Result<Vec<Name>, Status> {
             let mut missing = Vec::new();
             for name in names {
-                if self.objects.length(&self.name(BLOBS, name))? != Some(name.len) {
+                if self.objects.length(&self.object_name(BLOBS, name))? != Some(name.len) {
                     missing.push(*name);
                 }
             }
@@ -94,8 +94,8 @@ impl ObjectCache {
     ///
     /// # Errors
     /// The reason why the blob cannot be read.
-    pub(crate) fn read(&self, name: &Name) -> Result<Vec<u8>, Status> {
-        self.objects.read(&self.name(BLOBS, name), name.len.saturating_add(1))
+    pub(crate) fn read_cached_blob(&self, name: &Name) -> Result<Vec<u8>, Status> {
+        self.objects.read(&self.object_name(BLOBS, name), name.len.saturating_add(1))
     }
 
     /// Writes or replaces a blob.
@@ -103,15 +103,15 @@ impl ObjectCache {
     /// # Errors
     /// The reason why the blob cannot be written.
     pub(crate) fn write_blob(&self, name: &Name, bytes: &[u8], unique: &str) -> Result<(), Status> {
-        self.objects.write(&self.name(BLOBS, name), bytes, unique)
+        self.objects.write(&self.object_name(BLOBS, name), bytes, unique)
     }
 
     /// Reads the result of an action.
     ///
     /// # Errors
     /// The reason why the result cannot be read.
-    pub(crate) fn result(&self, action: &Name) -> Result<ActionResult, Status> {
-        let bytes = self.objects.read(&self.name(RESULTS, action), LONGEST_ANSWER as u64 + 1)?;
+    pub(crate) fn read_action_result(&self, action: &Name) -> Result<ActionResult, Status> {
+        let bytes = self.objects.read(&self.object_name(RESULTS, action), LONGEST_ANSWER as u64 + 1)?;
         // An undecodable result has no record, and the check for that reports it.
         Ok(ActionResult::decode(&bytes[..]).unwrap_or_default())
     }
@@ -121,6 +121,7 @@ impl ObjectCache {
     /// # Errors
     /// The reason why the result cannot be written.
     pub(crate) fn write_result(&self, action: &Name, result: &ActionResult, unique: &str) -> Result<(), Status> {
-        self.objects.write(&self.name(RESULTS, action), &result.encode_to_vec(), unique)
+        self.objects
+            .write(&self.object_name(RESULTS, action), &result.encode_to_vec(), unique)
     }
 }

@@ -32,7 +32,7 @@ impl From<Name> for Piece {
 }
 
 impl Piece {
-    pub(crate) fn name(&self) -> Name {
+    pub(crate) fn piece_name(&self) -> Name {
         Name {
             hash: self.hash,
             len: self.len,
@@ -54,7 +54,7 @@ struct Written<T> {
 }
 
 /// Encodes a piece with this content.
-pub(crate) fn encode<T: Encode<()>>(content: &T, number: u32) -> Vec<u8> {
+pub(crate) fn encode_piece<T: Encode<()>>(content: &T, number: u32) -> Vec<u8> {
     let written = Written {
         schema: SCHEMA,
         number,
@@ -65,7 +65,7 @@ pub(crate) fn encode<T: Encode<()>>(content: &T, number: u32) -> Vec<u8> {
 
 /// Decodes the content of a piece; `None` if it cannot be decoded to its last byte, or has another format. Memory grows only with the data, not with
 /// announced lengths.
-pub(crate) fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
+pub(crate) fn decode_piece<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
     let mut whole = Vec::new();
     let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(LONGEST + 1);
     reader.read_to_end(&mut whole).ok().filter(|len| *len as u64 <= LONGEST)?;
@@ -92,8 +92,8 @@ mod tests {
             };
             compress(&minicbor::to_vec(&written).unwrap())
         };
-        assert_eq!(decode::<String>(&written(SCHEMA)).as_deref(), Some("text"));
-        assert_eq!(decode::<String>(&written(SCHEMA + 1)), None);
-        assert_eq!(decode::<u32>(&written(SCHEMA)), None, "of another content");
+        assert_eq!(decode_piece::<String>(&written(SCHEMA)).as_deref(), Some("text"));
+        assert_eq!(decode_piece::<String>(&written(SCHEMA + 1)), None);
+        assert_eq!(decode_piece::<u32>(&written(SCHEMA)), None, "of another content");
     }
 }

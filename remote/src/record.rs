@@ -45,7 +45,7 @@ struct WrittenOutput {
 }
 
 /// Encodes the record of a result.
-pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
+pub(crate) fn encode_result(result: &SharedResult) -> Vec<u8> {
     encode_record(&to_wire(result))
 }
 
@@ -80,7 +80,7 @@ fn to_wire(result: &SharedResult) -> Written {
 ///
 /// # Errors
 /// When the record cannot be decoded to its last byte.
-pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
+pub(crate) fn decode_result(bytes: &[u8]) -> Result<SharedResult, Lie> {
     decode_record(bytes).map(shared_result)
 }
 
@@ -158,20 +158,20 @@ pub(crate) mod tests {
     proptest! {
         #[test]
         fn records_round_trip(result in any_result()) {
-            let bytes = encode(&result);
+            let bytes = encode_result(&result);
             let wanted = Wanted { key: result.key, producer: result.producer.clone() };
             prop_assert_eq!(decode_wanted(&bytes, &wanted, &[]), Ok(result.clone()));
             let other = Wanted { key: ActionKey(Digest::of(b"other")), ..wanted.clone() };
             prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(Lie::OtherKey));
             let other = Wanted { producer: "other".to_owned(), ..wanted };
             prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(Lie::OtherKey));
-            prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), Err(Lie::Undecodable));
-            prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), Err(Lie::Undecodable));
+            prop_assert_eq!(decode_result(&bytes[..bytes.len() - 1]), Err(Lie::Undecodable));
+            prop_assert_eq!(decode_result(&[&bytes[..], &[0]].concat()), Err(Lie::Undecodable));
         }
 
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
-            let _ = decode(&bytes);
+            let _ = decode_result(&bytes);
         }
     }
 }

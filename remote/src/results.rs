@@ -82,7 +82,7 @@ impl Server {
         let records = if there.is_empty() {
             HashMap::new()
         } else {
-            self.clone().read(there).await
+            self.clone().read_blobs(there).await
         };
         let whole = found.into_iter().zip(&wanted).map(|(found, wanted)| match found? {
             Some((found, at)) => self.checked(&names, wanted, &found, at, &records),
@@ -93,7 +93,7 @@ impl Server {
 
     async fn look_up(&self, name: Name) -> Result<Option<ActionResult>, Unlooked> {
         let attempt = || async {
-            if let Some(found) = self.in_objects(move |objects| objects.result(&name)) {
+            if let Some(found) = self.in_objects(move |objects| objects.read_action_result(&name)) {
                 return found.await;
             }
             let question = GetActionResultRequest {
@@ -106,7 +106,7 @@ impl Server {
             let answer = self.cache().get_action_result(self.request(question)).await?;
             Ok(answer.into_inner())
         };
-        match self.line.ask("looking up a result", Kind::Lookup, attempt).await {
+        match self.line.send_until_answered("looking up a result", Kind::Lookup, attempt).await {
             Ok(found) => Ok(Some(found)),
             Err(Unanswered::Down) => Err(Unlooked),
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
@@ -178,7 +178,7 @@ impl Server {
             self.account.lied_about(lie, doubt);
             Ok(None)
         };
-        if of_file(RECORD) != Some(self.terms.function.name(bytes)) {
+        if of_file(RECORD) != Some(self.terms.function.name_of_bytes(bytes)) {
             of_file(RECORD).into_iter().for_each(|name| self.account.doubt(Doubt::Blob(name)));
             return wrong(Lie::WrongBytes);
         }
@@ -227,7 +227,7 @@ impl Server {
             let answer = self.cache().update_action_result(self.request(question)).await;
             answer.map(drop)
         };
-        let answer = self.line.ask("filing a result", Kind::Write(0), attempt).await;
+        let answer = self.line.send_until_answered("filing a result", Kind::Write(0), attempt).await;
         answer.map_err(|unanswered| self.not_taken(&unanswered))
     }
 }

@@ -84,7 +84,7 @@ impl Server {
         // Folders need no credentials, and buckets have their own.
         let credentials = match is_serverless(&def.endpoint) {
             true => Credentials::default(),
-            false => Credentials::read(def, &around.folder, &around.variables)
+            false => Credentials::from_definition(def, &around.folder, &around.variables)
                 .await
                 .map_err(Refusal::No)?,
         };
@@ -97,15 +97,15 @@ impl Server {
             tool_invocation_id: uuid(line.random(), line.random()),
             ..RequestMetadata::default()
         };
-        let signer = Signer::read(def, &around.folder, &around.variables);
+        let signer = Signer::from_definition(def, &around.folder, &around.variables);
         let mut trusted = signature::trusted(def);
         // A client that signs vouches for the results that it uses, so it accepts only those signed by a trusted key or its own.
-        trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
+        trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::public_key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
             objects: None,
             instance: def.instance.clone(),
-            id: id(def),
+            id: id_of_server(def),
             terms: Terms::default(),
             line,
             account,
@@ -118,7 +118,10 @@ impl Server {
         if is_serverless(&def.endpoint) {
             let (def, around) = (def.clone(), around.clone());
             let open = move || open_objects(&def, &around, writes);
-            let opened = server.line.ask("opening the cache", Kind::Lookup, || blocking(open.clone())).await;
+            let opened = server
+                .line
+                .send_until_answered("opening the cache", Kind::Lookup, || blocking(open.clone()))
+                .await;
             server.objects = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
             server.terms = Terms::of_objects();
         } else {
@@ -145,7 +148,11 @@ impl Server {
                 .get_capabilities(self.request(question))
                 .await
         };
-        match self.line.ask("asking what the remote cache can do", Kind::Greeting, attempt).await {
+        match self
+            .line
+            .send_until_answered("asking what the remote cache can do", Kind::Greeting, attempt)
+            .await
+        {
             Ok(said) => Terms::from_capabilities(said.get_ref()).map_err(Refusal::No),
             Err(Unanswered::Down) => Err(Refusal::Down),
             // Some servers are caches, but do not implement capabilities.
@@ -172,7 +179,7 @@ impl Server {
 
     /// Decodes the address of a volume; `None` unless this cache gave it, with the same function for names.
     pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
-        Address::read(address, self.id).filter(|address| address.function == self.terms.function.protocol_number())
+        Address::from_bytes(address, self.id).filter(|address| address.function == self.terms.function.protocol_number())
     }
 
     /// Returns a new unique name for something to send.
@@ -195,7 +202,7 @@ pub(crate) fn is_refusal(status: &Status) -> bool {
     )
 }
 
-fn id(def: &RemoteDef) -> u64 {
+fn id_of_server(def: &RemoteDef) -> u64 {
     let digest = Digest::of(format!("{}\0{}", def.endpoint, def.instance).as_bytes());
     let [a, b, c, d, e, f, g, h, ..] = digest.0;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])

@@ -43,11 +43,11 @@ impl Inner {
         let wanted = result.lookup();
         let canonical = action::canonical(function, &self.def.salt, &wanted);
         let record: Arc<[u8]> = record::encode_signed(result, server.signer.as_ref().ok().and_then(Option::as_ref)).into();
-        let mut files = vec![(RECORD.to_owned(), function.name(&record))];
+        let mut files = vec![(RECORD.to_owned(), function.name_of_bytes(&record))];
         let mut packed: Vec<(Name, Arc<[u8]>)> = vec![(files[0].1, record)];
         for (output, blob) in result.outputs.iter().zip(blobs) {
             let known = self.names.get(function, &output.blob);
-            let name = known.unwrap_or_else(|| function.name(&blob));
+            let name = known.unwrap_or_else(|| function.name_of_bytes(&blob));
             self.names.learn(output.blob.digest, &name);
             files.push((output.name.clone(), name));
             packed.push((name, blob));

@@ -22,7 +22,7 @@ impl Signer {
     ///
     /// # Errors
     /// A sentence on what cannot be read, without what was read.
-    pub(crate) fn read(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Option<Self>, String> {
+    pub(crate) fn from_definition(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Option<Self>, String> {
         let pem = match &def.signing_key {
             None => return Ok(None),
             Some(SigningKey::Env(name)) => {
@@ -39,11 +39,11 @@ impl Signer {
 
     /// Returns the public key in the form of `trusted_keys`.
     pub(crate) fn public(&self) -> String {
-        Digest(self.key()).to_string()
+        Digest(self.public_key()).to_string()
     }
 
     /// Returns the public key.
-    pub(crate) fn key(&self) -> [u8; PUBLIC] {
+    pub(crate) fn public_key(&self) -> [u8; PUBLIC] {
         let mut key = [0; PUBLIC];
         key.copy_from_slice(self.0.public_key().as_ref());
         key
@@ -96,7 +96,7 @@ pub(crate) mod tests {
             ..RemoteDef::default()
         };
         let variables: Variables = Arc::new(move |name| (name == "KEY").then(|| pem.to_owned()));
-        Signer::read(&def, Path::new("."), &variables)
+        Signer::from_definition(&def, Path::new("."), &variables)
     }
 
     #[test]

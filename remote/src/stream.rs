@@ -24,7 +24,7 @@ impl Server {
     }
 
     /// Returns the path of a blob below `folder`.
-    fn path(&self, folder: &str, name: &Name) -> String {
+    fn resource_path(&self, folder: &str, name: &Name) -> String {
         let function = self.terms.function.segment();
         let hash = Digest(name.hash);
         let blobs = if self.terms.zstd { "compressed-blobs/zstd" } else { "blobs" };
@@ -47,7 +47,7 @@ impl Server {
             if let Some(written) = self.in_objects(move |objects| objects.write_blob(&name_of, &blob, &temporary)) {
                 return written.await;
             }
-            let path = self.path(&format!("uploads/{}/", self.fresh_name()), name);
+            let path = self.resource_path(&format!("uploads/{}/", self.fresh_name()), name);
             let answer = self.stream().write(self.request(pieces(path, sent.clone()))).await?;
             // A server that already has the blob may answer early, with its whole length or none.
             let committed = answer.get_ref().committed_size;
@@ -58,7 +58,10 @@ impl Server {
                 Err(Status::data_loss("it took another number of bytes than were sent"))
             }
         };
-        let answer = self.line.ask("sending a blob", Kind::Write(name.len), attempt).await;
+        let answer = self
+            .line
+            .send_until_answered("sending a blob", Kind::Write(name.len), attempt)
+            .await;
         answer.map_err(|unanswered| self.not_taken(&unanswered))?;
         self.account.update_summary(|summary| {
             summary.blobs_up += 1;
@@ -77,11 +80,11 @@ impl Server {
         let most = name.len + name.len / 128 + 1024;
         let attempt = || async {
             let name_of = *name;
-            if let Some(bytes) = self.in_objects(move |objects| objects.read(&name_of)) {
+            if let Some(bytes) = self.in_objects(move |objects| objects.read_cached_blob(&name_of)) {
                 return bytes.await;
             }
             let question = ReadRequest {
-                resource_name: self.path("", name),
+                resource_name: self.resource_path("", name),
                 ..ReadRequest::default()
             };
             let mut pieces = self.stream().read(self.request(question)).await?.into_inner();
@@ -94,7 +97,7 @@ impl Server {
             }
             Ok(bytes)
         };
-        let bytes = match self.line.ask("reading a blob", Kind::Read(name.len), attempt).await {
+        let bytes = match self.line.send_until_answered("reading a blob", Kind::Read(name.len), attempt).await {
             Ok(bytes) => bytes,
             Err(Unanswered::Down) => return None,
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => {

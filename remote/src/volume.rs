@@ -49,22 +49,22 @@ impl Address {
         [Some(self.records), self.outputs, self.index]
             .into_iter()
             .flatten()
-            .map(|piece| piece.name())
+            .map(|piece| piece.piece_name())
     }
 
     /// Returns its address as the cache of this number hands it out.
     pub(crate) fn volume(&self, cache: u64) -> VolumeRef {
         VolumeRef {
-            id: Digest(self.records.name().hash),
+            id: Digest(self.records.piece_name().hash),
             address: handed_out_by(cache, self),
             kind: KINDS.get(usize::from(self.kind)).copied().unwrap_or_default(),
-            len: self.outputs.map_or(0, |outputs| outputs.name().len),
+            len: self.outputs.map_or(0, |outputs| outputs.piece_name().len),
             took_us: self.took_us,
         }
     }
 
     /// Decodes an address that the cache of this number handed out; `None` if another cache did.
-    pub(crate) fn read(bytes: &[u8], cache: u64) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8], cache: u64) -> Option<Self> {
         read_address(bytes, cache)
     }
 }
@@ -95,16 +95,20 @@ struct Records {
 /// Encodes the piece with the records.
 pub(crate) fn encode_records(volume: &Volume, number: u32) -> Vec<u8> {
     let records = Records {
-        records: volume.results.iter().map(|result| record::encode(result).into()).collect(),
+        records: volume.results.iter().map(|result| record::encode_result(result).into()).collect(),
         outputs: volume.outputs.iter().map(|digest| digest.0.to_vec().into()).collect(),
     };
-    piece::encode(&records, number)
+    piece::encode_piece(&records, number)
 }
 
 /// Decodes a piece with records; `None` if it cannot be decoded to its last byte. Skips undecodable records.
 pub(crate) fn decode_records(bytes: &[u8]) -> Option<Volume> {
-    let written: Records = piece::decode(bytes)?;
-    let results: Vec<SharedResult> = written.records.iter().filter_map(|bytes| record::decode(bytes).ok()).collect();
+    let written: Records = piece::decode_piece(bytes)?;
+    let results: Vec<SharedResult> = written
+        .records
+        .iter()
+        .filter_map(|bytes| record::decode_result(bytes).ok())
+        .collect();
     let digest = |bytes: &ByteVec| <[u8; 32]>::try_from(bytes.as_slice()).ok().map(Digest);
     let outputs = written.outputs.iter().map(digest).collect::<Option<_>>()?;
     Some(Volume { results, outputs })
@@ -127,12 +131,12 @@ pub(crate) fn encode_index(index: &VolumeIndex, number: u32) -> Vec<u8> {
         keys: index.keys.concat().into(),
         outputs: index.outputs.concat().into(),
     };
-    piece::encode(&index, number)
+    piece::encode_piece(&index, number)
 }
 
 /// Decodes a piece with an index; `None` if it cannot be decoded to its last byte.
 pub(crate) fn decode_index(bytes: &[u8]) -> Option<VolumeIndex> {
-    let written: Index = piece::decode(bytes)?;
+    let written: Index = piece::decode_piece(bytes)?;
     let prefixes = |bytes: &[u8]| {
         let (prefixes, rest) = bytes.as_chunks();
         rest.is_empty().then(|| prefixes.to_vec())
@@ -146,12 +150,12 @@ pub(crate) fn decode_index(bytes: &[u8]) -> Option<VolumeIndex> {
 /// Encodes the piece with the outputs.
 pub(crate) fn encode_outputs(outputs: &[Arc<[u8]>], number: u32) -> Vec<u8> {
     let outputs: Vec<ByteVec> = outputs.iter().map(|output| output.to_vec().into()).collect();
-    piece::encode(&outputs, number)
+    piece::encode_piece(&outputs, number)
 }
 
 /// Decodes a piece with outputs, each with its own digest; `None` if it cannot be decoded to its last byte.
 pub(crate) fn decode_outputs(bytes: &[u8]) -> Option<Vec<(Digest, Arc<[u8]>)>> {
-    let outputs: Vec<ByteVec> = piece::decode(bytes)?;
+    let outputs: Vec<ByteVec> = piece::decode_piece(bytes)?;
     let outputs = outputs.into_iter().map(|bytes| {
         let bytes: Arc<[u8]> = Vec::from(bytes).into();
         (Digest::of(&bytes), bytes)
@@ -184,7 +188,7 @@ mod tests {
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
             let bytes = piece::compress(&bytes);
-            let _ = (decode_records(&bytes), decode_outputs(&bytes), Address::read(&bytes, 0));
+            let _ = (decode_records(&bytes), decode_outputs(&bytes), Address::from_bytes(&bytes, 0));
         }
     }
 }

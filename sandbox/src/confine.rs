@@ -71,7 +71,7 @@ fn landlock(spec: &Spec) -> Result<Report, String> {
     let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     std::env::set_current_dir(&spec.folder).map_err(step("its folder cannot be entered"))?;
     drop_privileges().map_err(step("its privileges cannot be dropped"))?;
-    fence::close(spec)?;
+    fence::restrict_process(spec)?;
     calls::deny(calls::Sockets::None).map_err(|error| format!("its system calls cannot be bounded: {error}"))?;
     if spec.program.as_os_str().is_empty() {
         return Ok(Report::Ready);

@@ -15,7 +15,7 @@ const KNOWN: ABI = ABI::V6;
 ///
 /// # Errors
 /// The reason why that failed.
-pub(crate) fn close(spec: &Spec) -> Result<(), String> {
+pub(crate) fn restrict_process(spec: &Spec) -> Result<(), String> {
     let read = AccessFs::from_read(KNOWN);
     let tried = || -> Result<RulesetStatus, Box<dyn std::error::Error>> {
         let rules = Ruleset::default()

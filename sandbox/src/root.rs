@@ -37,7 +37,7 @@ const ROOT: &str = "/sys";
 
 type Failed = (String, io::Error);
 
-fn at<T, E: Into<io::Error>>(what: impl Into<String>, done: Result<T, E>) -> Result<T, Failed> {
+fn name_failed_step<T, E: Into<io::Error>>(what: impl Into<String>, done: Result<T, E>) -> Result<T, Failed> {
     done.map_err(|error| (what.into(), error.into()))
 }
 
@@ -49,44 +49,44 @@ pub(crate) fn change_root(spec: &Spec) -> Result<(), Failed> {
     let root = Path::new(ROOT);
     let mounts = mounts();
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    at("mounts cannot be made private", mount_change("/", private))?;
+    name_failed_step("mounts cannot be made private", mount_change("/", private))?;
     let plain = MountFlags::NOSUID | MountFlags::NODEV;
-    at("its root cannot be mounted", tmpfs(root, plain, c"mode=0755,size=16m"))?;
+    name_failed_step("its root cannot be mounted", tmpfs(root, plain, c"mode=0755,size=16m"))?;
     for path in SYSTEM {
         show(root, Path::new(path), &mounts)?;
     }
     devices(root)?;
-    at("its users cannot be written", users(root))?;
+    name_failed_step("its users cannot be written", users(root))?;
     // Read-only: writes to machine settings (`/proc/sys`) are checked by user number alone, and a superuser keeps its own number in here.
     let proc = root.join("proc");
     let made = fs::create_dir_all(&proc);
-    at("/proc cannot be made", made)?;
-    at(
+    name_failed_step("/proc cannot be made", made)?;
+    name_failed_step(
         "/proc cannot be mounted",
         mount("proc", &proc, "proc", plain | MountFlags::NOEXEC | MountFlags::RDONLY, None),
     )?;
     for (path, size) in [("tmp", c"mode=1777,size=1g"), ("dev/shm", c"mode=1777,size=64m")] {
         let path = root.join(path);
-        at("a temporary folder cannot be made", fs::create_dir_all(&path))?;
-        at("a temporary folder cannot be mounted", tmpfs(&path, plain, size))?;
+        name_failed_step("a temporary folder cannot be made", fs::create_dir_all(&path))?;
+        name_failed_step("a temporary folder cannot be mounted", tmpfs(&path, plain, size))?;
     }
     // After the temporary folders, which may contain these paths.
     for path in &spec.readable {
         show(root, path, &mounts)?;
     }
     let work = root.join(&WORK[1..]);
-    at("its folder cannot be made", fs::create_dir_all(&work))?;
-    at("its folder cannot be mounted", mount_bind(&spec.folder, &work))?;
-    at(
+    name_failed_step("its folder cannot be made", fs::create_dir_all(&work))?;
+    name_failed_step("its folder cannot be mounted", mount_bind(&spec.folder, &work))?;
+    name_failed_step(
         "its folder cannot be bounded",
         mount_remount(&work, MountFlags::BIND | plain | locked(&spec.folder, &mounts), ""),
     )?;
 
-    at("its root cannot be entered", std::env::set_current_dir(root))?;
-    at("its root cannot become the root", pivot_root(".", "."))?;
-    at("the old root cannot be left", unmount(".", UnmountFlags::DETACH))?;
+    name_failed_step("its root cannot be entered", std::env::set_current_dir(root))?;
+    name_failed_step("its root cannot become the root", pivot_root(".", "."))?;
+    name_failed_step("the old root cannot be left", unmount(".", UnmountFlags::DETACH))?;
     let sealed = MountFlags::BIND | MountFlags::RDONLY | plain;
-    at("its root cannot be sealed", mount_remount("/", sealed, ""))
+    name_failed_step("its root cannot be sealed", mount_remount("/", sealed, ""))
 }
 
 fn tmpfs(path: &Path, flags: MountFlags, options: &CStr) -> io::Result<()> {
@@ -103,17 +103,17 @@ fn show(root: &Path, path: &Path, mounts: &[Mount]) -> Result<(), Failed> {
         return Ok(());
     }
     let parent = inside.parent().unwrap_or(root);
-    at(what(), fs::create_dir_all(parent))?;
+    name_failed_step(what(), fs::create_dir_all(parent))?;
     if metadata.is_symlink() {
-        let target = at(what(), fs::read_link(path))?;
-        return at(what(), symlink(target, &inside));
+        let target = name_failed_step(what(), fs::read_link(path))?;
+        return name_failed_step(what(), symlink(target, &inside));
     }
     if metadata.is_dir() {
-        at(what(), fs::create_dir(&inside))?;
-        at(what(), mount_bind_recursive(path, &inside))?;
+        name_failed_step(what(), fs::create_dir(&inside))?;
+        name_failed_step(what(), mount_bind_recursive(path, &inside))?;
     } else {
-        at(what(), fs::write(&inside, ""))?;
-        at(what(), mount_bind(path, &inside))?;
+        name_failed_step(what(), fs::write(&inside, ""))?;
+        name_failed_step(what(), mount_bind(path, &inside))?;
     }
     for mount in mounts_below(path, mounts) {
         let place = match mount.strip_prefix(path) {
@@ -122,7 +122,7 @@ fn show(root: &Path, path: &Path, mounts: &[Mount]) -> Result<(), Failed> {
             Err(_) => continue,
         };
         let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | locked(mount, mounts);
-        at(what(), mount_remount(&place, flags, ""))?;
+        name_failed_step(what(), mount_remount(&place, flags, ""))?;
     }
     Ok(())
 }
@@ -142,15 +142,15 @@ fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
 
 fn devices(root: &Path) -> Result<(), Failed> {
     let folder = root.join("dev");
-    at("/dev cannot be made", fs::create_dir_all(&folder))?;
+    name_failed_step("/dev cannot be made", fs::create_dir_all(&folder))?;
     for device in DEVICES {
         let inside = root.join(&device[1..]);
         let what = || format!("{device} cannot be shown");
-        at(what(), fs::write(&inside, ""))?;
-        at(what(), mount_bind(device, &inside))?;
+        name_failed_step(what(), fs::write(&inside, ""))?;
+        name_failed_step(what(), mount_bind(device, &inside))?;
     }
     for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
-        at("a link in /dev cannot be made", symlink(target, folder.join(name)))?;
+        name_failed_step("a link in /dev cannot be made", symlink(target, folder.join(name)))?;
     }
     Ok(())
 }

@@ -95,13 +95,13 @@ impl Method for Turn {
     type Answer = Turned;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Turned, Failed> {
-        desk.ask(self.asking.clone());
+        desk.limit_models(self.asking.clone());
         let cancel = desk.context.cancel();
         let label = format!("//conversations/{}:answer", self.conversation);
         let (_, session) = desk.open_to_build()?;
         let mut params = Params::new();
         params.insert("model".to_owned(), self.model.as_str().into());
-        let turns = Input::of("turns", converse::encode(&self.turns));
+        let turns = Input::of("turns", converse::encode_turns(&self.turns));
         let roles = BTreeMap::from([(Arc::from(converse::TURNS), vec![turns])]);
         let wanted = Loose {
             label: &label,
@@ -226,11 +226,11 @@ impl Method for Complete {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Completed, Failed> {
         let candidates = match self.file {
-            false => complete::symbols(&desk.workspace_names()?.symbols, &self.typed),
+            false => complete::complete_symbols(&desk.workspace_names()?.symbols, &self.typed),
             true => {
                 let (_, session) = desk.open_to_build()?;
                 let files: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-                complete::files(files.iter().map(String::as_str), &self.typed)
+                complete::complete_files(files.iter().map(String::as_str), &self.typed)
             }
         };
         Ok(Completed { candidates })

@@ -142,7 +142,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
             ));
         }
     };
-    let answer: Value = talk.call("edit", json!({"op": op, "session": session}), cancel)?;
+    let answer: Value = talk.call_method("edit", json!({"op": op, "session": session}), cancel)?;
     let text = answer["summary"].as_str().unwrap_or_default().to_owned();
     let went = matches!(answer["status"].as_str(), Some("Success" | "NoOp"));
     if !went {
@@ -158,7 +158,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         }
         _ => {
             // An edit session that is not closed expires.
-            let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
+            let _ = talk.call_method("edit", json!({"op": "close", "session": session}), cancel);
             "dropped".to_owned()
         }
     };
@@ -174,7 +174,7 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     let Some(session) = talk.transcript.accepted.last().cloned() else {
         return Ok("nothing was accepted in this conversation; `cortex edit undo` takes the last edit of the checkout back".to_owned());
     };
-    let ask = |talk: &Talk, op: &str| talk.call("edit", json!({"op": op, "session": session}), cancel);
+    let ask = |talk: &Talk, op: &str| talk.call_method("edit", json!({"op": op, "session": session}), cancel);
     let mut last = ask(talk, "undo")?;
     for _ in 0..MOST_EDITS {
         if last["status"] != "Success" {
@@ -201,7 +201,7 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
 /// Ends the edit session of the last accepted change.
 fn forget_accepted(talk: &mut Talk, session: &str, cancel: &Cancel) -> Result<(), Failed> {
     // An edit session that is not closed expires.
-    let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
+    let _ = talk.call_method("edit", json!({"op": "close", "session": session}), cancel);
     talk.transcript.accepted.pop();
     talk.save_transcript()
 }
@@ -226,7 +226,7 @@ fn cost(talk: &Talk) -> String {
 
 fn model(talk: &mut Talk, name: Option<&str>) -> Result<String, Failed> {
     if let Some(name) = name {
-        talk.choose(name)?;
+        talk.choose_model(name)?;
         return Ok(format!("`{name}` answers from now on"));
     }
     Ok(match (&talk.model, talk.models.as_slice()) {

@@ -28,7 +28,7 @@ use workbench::checkout::{self, Held};
 pub fn run_chat(context: &Context, args: &ChatArgs) -> Outcome {
     let mut talk = open_conversation(context, args)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if is_terminal && args.question.is_none() && !context.json() {
+    if is_terminal && args.question.is_none() && !context.prints_json() {
         return session::run_conversation(context, talk);
     }
     plain::answer_plainly(context, &mut talk, args.question.as_deref())
@@ -40,7 +40,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
     let manifest = workspace.manifest()?;
     let root = workspace.root.clone();
     drop(workspace);
-    context.close();
+    context.release_locks();
     let (transcript, held) = match &args.resume {
         None => (Transcript::default(), None),
         Some(id) => resumed(&root, id)?,
@@ -58,7 +58,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
         used: Default::default(),
     };
     match &args.model {
-        Some(name) => talk.choose(name)?,
+        Some(name) => talk.choose_model(name)?,
         None => talk.model = default_model(&manifest, &talk.models),
     }
     Ok(talk)
@@ -96,7 +96,7 @@ fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> 
         "" => last,
         id => Some(id.to_owned()),
     };
-    let read = |id: &str| Transcript::read(root, id).map_err(unread);
+    let read = |id: &str| Transcript::read_transcript(root, id).map_err(unread);
     let found = id.as_deref().map(read).transpose()?;
     let Some(found) = found.filter(|transcript| !transcript.exchanges.is_empty()) else {
         let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "there is no such conversation to go on with");

@@ -30,7 +30,7 @@ pub fn answer_plainly(context: &Context, talk: &mut Talk, question: Option<&str>
             why.hint("ask one: cortex chat \"How are batches saved?\", or pipe it in"),
         ));
     }
-    let (style, quiet) = (context.err, context.json());
+    let (style, quiet) = (context.err, context.prints_json());
     let tell: Tell = Arc::new(move |event| {
         if quiet {
             return;
@@ -45,11 +45,11 @@ pub fn answer_plainly(context: &Context, talk: &mut Talk, question: Option<&str>
         }
     });
     let cancel = context.cancel();
-    let code = talk.ask(question, &cancel, &tell);
+    let code = talk.ask_and_report(question, &cancel, &tell);
     let last = talk.transcript.exchanges.last().filter(|_| !talk.transcript.id.is_empty());
     let answer = last.map_or("", |last| last.answer.as_str());
     let mut out = context.stdout();
-    if context.json() {
+    if context.prints_json() {
         let document = json!({
             "conversation": talk.transcript.id,
             "question": question,

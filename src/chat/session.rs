@@ -161,7 +161,7 @@ fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
                 let answer = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
                 let _ = news.send(News::Told(answer));
             } else {
-                talk.ask(&line, &cancel, &tell);
+                talk.ask_and_report(&line, &cancel, &tell);
             }
             let _ = news.send(News::Done { title: title(&talk) });
         }
@@ -232,7 +232,7 @@ impl Screen {
                     (self.title, self.doing, running) = (title, None, None);
                     self.draw(&[Line::default()])?;
                     if leaves {
-                        return self.leave();
+                        return self.leave_conversation();
                     }
                 }
                 News::Completed { start, typed, candidates } => self.completed(start, &typed, candidates),
@@ -252,7 +252,7 @@ impl Screen {
                 },
                 News::Key(Key::EndOfInput) if self.input.text().is_empty() => {
                     if ends_at_once(&running, &mut leaves) {
-                        return self.leave();
+                        return self.leave_conversation();
                     }
                 }
                 News::Key(Key::Submit) => {
@@ -260,7 +260,7 @@ impl Screen {
                     self.candidates = None;
                     if line == "/quit" {
                         if ends_at_once(&running, &mut leaves) {
-                            return self.leave();
+                            return self.leave_conversation();
                         }
                     } else if !line.is_empty() {
                         waiting.push(line);
@@ -292,7 +292,7 @@ impl Screen {
         }
     }
 
-    fn leave(&mut self) -> Outcome {
+    fn leave_conversation(&mut self) -> Outcome {
         let bytes = self.painter.clear(self.size.0);
         self.write_screen(&bytes)?;
         Ok(Code::Ok)

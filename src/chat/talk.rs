@@ -83,7 +83,7 @@ pub struct Talk {
 
 impl Talk {
     /// Answers a question. Returns whether the answer is complete, as a code.
-    pub fn ask(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Code {
+    pub fn ask_and_report(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Code {
         self.answer_question(question, cancel, tell)
             .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
@@ -141,7 +141,7 @@ impl Talk {
             id => id,
         };
         let arguments = json!({"query": query, "conversation": conversation, "budget": self.budget, "why": true});
-        let context = self.call("context build", arguments, cancel)?;
+        let context = self.call_method("context build", arguments, cancel)?;
         if self.transcript.id.is_empty() {
             let id = context["conversation"]["id"].as_str().unwrap_or_default();
             id.clone_into(&mut self.transcript.id);
@@ -306,7 +306,7 @@ impl Talk {
     /// Returns the proposed change as a diff, if there is one.
     pub fn proposal(&self, cancel: &Cancel) -> Option<String> {
         let session = self.transcript.proposal.clone()?;
-        let reply = self.call("edit", json!({"op": "diff", "session": session}), cancel);
+        let reply = self.call_method("edit", json!({"op": "diff", "session": session}), cancel);
         Some(match reply {
             Ok(answer) => match answer["detail"].as_str() {
                 Some(diff) => diff.trim_end().to_owned(),
@@ -344,7 +344,7 @@ impl Talk {
     }
 
     /// Calls a method and returns its answer.
-    pub fn call(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
+    pub fn call_method(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
         let entry = methods::find_method(name).expect("invariant: the table has the methods that conversations use");
         let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::with_patience(Patience::Long));
         Ok(result?.answer)
@@ -354,7 +354,7 @@ impl Talk {
     ///
     /// # Errors
     /// When no model of this name can answer.
-    pub fn choose(&mut self, name: &str) -> Result<(), Failed> {
+    pub fn choose_model(&mut self, name: &str) -> Result<(), Failed> {
         if self.models.iter().any(|model| model == name) {
             self.model = Some(name.to_owned());
             return Ok(());

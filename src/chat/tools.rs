@@ -158,7 +158,7 @@ impl Tools<'_> {
             _ if is_offered(entry) => {}
             _ => return Err(format!("'{}' changes something, which is the person's to do", entry.name)),
         }
-        let (answer, text) = self.ask(entry, arguments)?;
+        let (answer, text) = self.call_shown_method(entry, arguments)?;
         let diff = answer["diff"].as_str().filter(|_| entry.name == "rename").map(str::to_owned);
         Ok(Found { text, diff })
     }
@@ -181,7 +181,7 @@ impl Tools<'_> {
                 fields.insert("mode".to_owned(), "manual".into());
             }
         }
-        let (answer, text) = self.ask(entry, fields.clone().into())?;
+        let (answer, text) = self.call_shown_method(entry, fields.clone().into())?;
         if self.proposal.is_none()
             && let Some(session) = answer["session"].as_str()
         {
@@ -196,7 +196,7 @@ impl Tools<'_> {
             return;
         };
         let resolve = methods::find_method("resolve").expect("invariant: the table has it");
-        let found = self.ask(resolve, json!({ "symbol": symbol }));
+        let found = self.call_shown_method(resolve, json!({ "symbol": symbol }));
         if let Ok((answer, _)) = found
             && let Some(file) = answer["candidates"][0]["files"][0].as_str()
         {
@@ -205,7 +205,7 @@ impl Tools<'_> {
     }
 
     /// Returns the answer of a method and its text, without entries that no model may see.
-    fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<(Value, String), String> {
+    fn call_shown_method(&self, entry: &'static Entry, arguments: Value) -> Result<(Value, String), String> {
         self.secrets.refuse_arguments(&arguments)?;
         let asker = Asker {
             room: Some(Room {

@@ -134,7 +134,7 @@ pub enum Since {
 
 impl Since {
     /// Returns the point in time in seconds since 1970.
-    pub fn at(self, now: u64) -> u64 {
+    pub fn seconds_since_1970_at(self, now: u64) -> u64 {
         match self {
             Self::At(at) => at,
             Self::Before(span) => now.saturating_sub(span),

@@ -33,8 +33,8 @@ use workbench::suggestions;
 use workbench::workspace::Workspace;
 
 /// Returns whether the flags ask for nothing but the outcome.
-fn is_plain(context: &Context, args: &BuildArgs) -> bool {
-    !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json()
+fn wants_only_outcome(context: &Context, args: &BuildArgs) -> bool {
+    !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.prints_json()
 }
 
 /// Runs `cortex build`.
@@ -42,7 +42,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
     let is_default = args.patterns.is_empty();
     let mut request = Request {
-        list: context.json() || args.rebuild,
+        list: context.prints_json() || args.rebuild,
         ..request(args)?
     };
     check_record_files(args)?;
@@ -60,7 +60,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
     }
     let looking = Instant::now();
     let mut sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
-    if is_plain(context, args)
+    if wants_only_outcome(context, args)
         && let Some(known) = workspace.engine.find_current_request(&mut sources, &request.digest)?
     {
         context.say(&sources.refresh.diagnostics);
@@ -68,7 +68,7 @@ pub fn run_build(context: &Context, args: &BuildArgs) -> Outcome {
         return Ok(Code::Ok);
     }
     let (looked, loading) = (Phase::ended_now("look", looking), Instant::now());
-    let definition = workspace.definition()?;
+    let definition = workspace.manifest_definition()?;
     if is_default {
         request.patterns = patterns(&definition.manifest.default)?;
     }
@@ -155,8 +155,8 @@ impl FinishedRun<'_> {
     /// Prints the report.
     fn print(&self, context: &Context, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
         let targets = self.report.targets as u64;
-        if context.json() {
-            let mut document = summary::json(self.report, targets, self.start.elapsed());
+        if context.prints_json() {
+            let mut document = summary::summary_json(self.report, targets, self.start.elapsed());
             if let Some(used) = self.used {
                 document["remote"] = serde_json::json!(used.summary);
                 document["brought"] = serde_json::json!(self.report.brought);
@@ -295,7 +295,7 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
 
 /// Creates the request of patterns without flags. Keeps going after a failure unless the only pattern is a single label.
 pub fn default_request(patterns: &[String]) -> Result<Request, Failed> {
-    let digest = digest(patterns);
+    let digest = digest_of_patterns(patterns);
     let patterns = self::patterns(patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
     Ok(Request {
@@ -314,8 +314,12 @@ pub fn default_request(patterns: &[String]) -> Result<Request, Failed> {
 /// Prints the last lines of a command that built something and does not print its output.
 pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
     let targets = report.targets as u64;
-    if context.json() {
-        show::outcome_of_write(writeln!(context.stdout(), "{}", summary::json(report, targets, start.elapsed())))?;
+    if context.prints_json() {
+        show::outcome_of_write(writeln!(
+            context.stdout(),
+            "{}",
+            summary::summary_json(report, targets, start.elapsed())
+        ))?;
     } else if report.refused.is_empty() {
         conclude(context, report, targets, false, start);
     }
@@ -362,7 +366,7 @@ fn chars_before(text: &str, at: usize) -> u32 {
     u32::try_from(text[..at].chars().count()).unwrap_or(u32::MAX)
 }
 
-fn digest(patterns: &[String]) -> Digest {
+fn digest_of_patterns(patterns: &[String]) -> Digest {
     Digest::of(patterns.join("\0").as_bytes())
 }
 
@@ -370,7 +374,7 @@ fn digest(patterns: &[String]) -> Digest {
 /// `--output json`: callers print an output, which has no room for them.
 pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
     let report = build_with(context, session, request, Records::default())?;
-    if context.json() && context.caller().is_none() {
+    if context.prints_json() && context.caller().is_none() {
         say(context, &report);
     }
     Ok(report)
@@ -420,7 +424,7 @@ struct Records {
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
     // Other processes see in the checkout for which targets a model is being asked.
     let generating = context
-        .root()
+        .root_around()
         .filter(|_| !context.leaves_checkout())
         .map(|root| Generating::new(&root));
     if let Some((cancel, observer)) = context.caller() {
@@ -435,11 +439,11 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     }
     let Records { verbose, events, trace } = records;
     let cancel = Cancel::default();
-    let bar = std::io::stderr().is_terminal() && !context.json();
+    let bar = std::io::stderr().is_terminal() && !context.prints_json();
     let quiet = QuietControl::turn_echo_off(bar);
     let (stop, restore) = (cancel.clone(), quiet.clone());
     exit::on_signal(move || stop.cancel(), move || restore.restore());
-    let progress = Progress::new(context.err, verbose && !context.json(), bar);
+    let progress = Progress::new(context.err, verbose && !context.prints_json(), bar);
     let (noted, logged, traced);
     let mut observer: &dyn Observer = &progress;
     if let Some(generating) = &generating {
@@ -465,7 +469,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     }
     events.map_or(Ok(()), EventLog::flush_rest)?;
     trace.map_or(Ok(()), |trace| trace.write_trace(session, &report.costs))?;
-    if !context.json() {
+    if !context.prints_json() {
         say(context, &report);
     }
     Ok(report)
@@ -473,7 +477,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
 
 /// Once the checkout is up to date, deletes the remains of merged overlays and closed sessions.
 fn delete_remains(context: &Context, session: &Session) {
-    if let (false, Some(root)) = (context.leaves_checkout(), context.root()) {
+    if let (false, Some(root)) = (context.leaves_checkout(), context.root_around()) {
         // On an error they stay longer, which is harmless.
         let _ = workbench::overlay::build::release_merged_results(&root, || session.marked().is_empty());
     }

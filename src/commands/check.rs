@@ -22,7 +22,7 @@ pub fn run_check(context: &Context, args: &CheckArgs) -> Outcome {
         ("sourceSets", manifest.sources.len()),
         ("warnings", warnings.len()),
     ];
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => serde_json::json!(counts.into_iter().collect::<std::collections::BTreeMap<_, _>>()).to_string(),
         false => {
             let [rules, producers, sets, _] = counts.map(|(_, number)| format_count(number as u64));

@@ -3,7 +3,7 @@
 use super::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{format_count, size};
+use crate::render::{format_count, format_size};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write as _;
@@ -15,13 +15,13 @@ pub fn run_clean(context: &Context) -> Outcome {
         let why = Diagnostic::error(ErrorCode::E_WRITE, format!(".cortex/out cannot be deleted: {error}"));
         Failed::new(Code::Io, why.hint("check the permissions of the folder, or delete it by hand"))
     })?;
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => serde_json::json!({"files": removed.files, "bytes": removed.bytes}).to_string(),
         false => format!(
             "deleted {} {} ({}) below .cortex/out; the results stay in the store",
             format_count(removed.files),
             if removed.files == 1 { "file" } else { "files" },
-            size(removed.bytes)
+            format_size(removed.bytes)
         ),
     };
     show::outcome_of_write(writeln!(context.stdout(), "{text}"))

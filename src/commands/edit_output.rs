@@ -58,7 +58,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
     let by_hand = noted.get(CORRECTED).cloned().unwrap_or_default();
     session.correct(&label, new.into_bytes(), noted, words)?.ok_or_else(nothing)?;
     if !last.current {
-        let state = target_status(&context.root().unwrap_or_default(), &mut session, &label)?.state;
+        let state = target_status(&context.root_around().unwrap_or_default(), &mut session, &label)?.state;
         let why = match state {
             NodeState::MaybeStale => {
                 "something below it has changed since it was made; if that reaches it, a build asks for a patch of what you wrote"
@@ -170,7 +170,7 @@ fn refuse(label: &str, refused: Refused) -> Failed {
 fn version(session: &mut Session, label: &str, number: u32) -> Result<String, Failed> {
     let found = workbench::versions::versions(session, label)?;
     let wanted = found.iter().find(|version| version.number == i64::from(number));
-    let blob = workbench::versions::blob(session, wanted.map(|version| &version.output))?;
+    let blob = workbench::versions::blob_of_version(session, wanted.map(|version| &version.output))?;
     let text = blob.and_then(|blob| String::from_utf8(blob.to_vec()).ok());
     text.ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_NO_VERSION, format!("version {number} of it is not kept")).label(label);

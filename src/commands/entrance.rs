@@ -45,7 +45,7 @@ impl Entrance {
         })?;
         let token_file = service.with_extension("token");
         let token = token::text_at(&token_file).map_err(|error| untrusted(&token_file, &error))?;
-        let opened = listen::bind(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let opened = listen::bind_listener(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (at, listener) = opened.map_err(|error| bind_error(at, &error))?;
         Ok(Self {
             gate: Gate::new(at, &args.allow_host, &args.allow_origin, Token::from_text(&token)),

@@ -1,12 +1,12 @@
 //! `cortex export`: writes the code of the workspace as an index of another format.
 
-use super::replaceable::{replace, replaceable};
+use super::replaceable::{replaceable, write_atomically};
 use super::show;
 use crate::cli::ExportCommand;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::render::{format_count, size};
+use crate::render::{format_count, format_size};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
@@ -28,9 +28,9 @@ pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
     // Release the store while the file is written.
     drop(desk);
     context.let_go();
-    replace(out, &found.bytes)?;
+    write_atomically(out, &found.bytes)?;
     let path = out.display().to_string();
-    let text = if context.json() {
+    let text = if context.prints_json() {
         let document = serde_json::json!({
             "path": path, "bytes": found.bytes.len(), "documents": found.documents, "symbols": found.symbols, "occurrences": found.occurrences,
             "unread": found.unread,
@@ -38,7 +38,7 @@ pub fn run_export(context: &Context, command: &ExportCommand) -> Outcome {
         format!("{document:#}\n")
     } else {
         let [documents, symbols, occurrences] = [found.documents, found.symbols, found.occurrences].map(|one| format_count(one as u64));
-        let size = size(found.bytes.len() as u64);
+        let size = format_size(found.bytes.len() as u64);
         format!("{path}: {size}, {documents} documents, {symbols} definitions, {occurrences} occurrences\n")
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))?;

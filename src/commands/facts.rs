@@ -1,6 +1,6 @@
 //! `cortex dev facts`: builds the inputs of the facts and prints the facts, to compare them with the compiler's.
 
-use super::outputs::outputs;
+use super::outputs::build_outputs;
 use super::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -15,7 +15,7 @@ pub fn run_facts(context: &Context) -> Outcome {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
-    let (report, code) = outputs(context, &mut session, "dev facts", &TARGETS.map(str::to_owned), true)?;
+    let (report, code) = build_outputs(context, &mut session, "dev facts", &TARGETS.map(str::to_owned), true)?;
     let outputs = report.roots.into_iter().zip(report.outputs);
     let outputs = outputs.filter_map(|(root, bytes)| Some((Label::parse(&root.label).ok()?, bytes?)));
     let lines = workbench::facts::fact_lines(outputs).map_err(|error| {

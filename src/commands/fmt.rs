@@ -28,7 +28,7 @@ pub fn run_fmt(context: &Context, args: &FmtArgs) -> Outcome {
             Failed::new(Code::Io, why.hint("check the permissions of the folder"))
         })?;
     }
-    let text = match (context.json(), is_same, args.check) {
+    let text = match (context.prints_json(), is_same, args.check) {
         (true, ..) => serde_json::json!({"changed": !is_same, "written": !is_same && !args.check}).to_string(),
         (_, true, _) => "cortex.toml has its form".to_owned(),
         (_, _, true) => "cortex.toml is not formatted: run cortex fmt".to_owned(),

@@ -28,7 +28,7 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
         repair_edits(context);
     }
     let Some(disk) = context.disk("gc")? else {
-        let text = if context.json() {
+        let text = if context.prints_json() {
             "null\n"
         } else {
             "there is no store yet, so there is nothing to collect\n"
@@ -36,9 +36,9 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
         return show::outcome_of_write(write!(context.stdout(), "{text}"));
     };
     let options = options(context, args)?;
-    let report = garbage::collect(&disk, &options)?;
+    let report = garbage::collect_garbage(&disk, &options)?;
     warn(context, &disk);
-    let text = if context.json() {
+    let text = if context.prints_json() {
         format!("{:#}\n", care::collected_json(&report, &options))
     } else {
         care::collected(&report, &options) + &care::set_aside(&report.after, disk.folder())
@@ -59,12 +59,12 @@ pub fn run_gc(context: &Context, args: &GcArgs) -> Outcome {
 
 /// Repairs what killed edits left in the workspace, if the command runs in one.
 fn repair_edits(context: &Context) {
-    let Some(root) = context.root() else { return };
+    let Some(root) = context.root_around() else { return };
     let guard = Guard {
         store: context.store_folder(),
         manifest: false,
     };
-    let diagnostics = match recover(&Disk::new(&root).guarded(guard), now()) {
+    let diagnostics = match recover(&Disk::new(&root).guarded(guard), current_seconds()) {
         Ok(done) => done
             .into_iter()
             .map(|done| Diagnostic::new(Severity::Note, ErrorCode::N_EDITS, done))
@@ -79,11 +79,11 @@ fn repair_edits(context: &Context) {
 
 /// Returns the options: flags, then the limits of the manifest, if the command runs in a workspace.
 fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
-    let limits = match context.root() {
+    let limits = match context.root_around() {
         Some(root) => workbench::workspace::store_limits(&root)?,
         None => StoreLimits::default(),
     };
-    let usual = Options::options_of_limits(&limits, now());
+    let usual = Options::options_of_limits(&limits, current_seconds());
     Ok(Options {
         dry_run: args.dry_run,
         max_size: args.max_size,
@@ -98,7 +98,7 @@ fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
 /// Returns whether [`keep_within`] has something to do, because results were stored.
 pub fn is_due(hold: &Hold) -> bool {
     let filed = hold.filed().map(|(root, disk)| (workbench::workspace::store_limits(root), disk));
-    matches!(filed, Some((Ok(limits), disk)) if garbage::is_due(disk, &limits, now()).is_some())
+    matches!(filed, Some((Ok(limits), disk)) if garbage::is_due(disk, &limits, current_seconds()).is_some())
 }
 
 /// Runs automatic gc after a command: keeps the stores into which it stored results within the manifest's size, and reports that in one line.
@@ -110,11 +110,11 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
         let Ok(limits) = workbench::workspace::store_limits(root) else {
             continue;
         };
-        let diagnostic = match garbage::keep_within(disk, &limits, now()) {
+        let diagnostic = match garbage::keep_within(disk, &limits, current_seconds()) {
             Ok(None) => continue,
             Ok(Some((options, report))) if report.reached => {
                 let words = care::kept_within(&report, &options);
-                match context.json() {
+                match context.prints_json() {
                     true => context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_COLLECTED, words)]),
                     false => note_line!("{}", context.err.dim(&words)),
                 }
@@ -130,7 +130,7 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
 }
 
 /// Returns the current time in seconds since 1970.
-pub fn now() -> u64 {
+pub fn current_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 

@@ -188,7 +188,7 @@ fn beginning(about: &str, room: usize) -> String {
 
 /// Wraps a page to the width of the terminal; leaves it unchanged if standard output is not a terminal.
 fn on_terminal(context: &Context, page: &str) -> String {
-    match os::terminals::size(std::io::stdout()) {
+    match os::terminals::terminal_size(std::io::stdout()) {
         Some((columns @ 1.., _)) => crate::render::page::format_page(page, columns, context.out),
         _ => page.to_owned(),
     }

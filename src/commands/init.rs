@@ -30,7 +30,7 @@ pub fn run_init(context: &Context, args: &InitArgs) -> Outcome {
         ),
     })?;
     let code = &found.code;
-    if context.json() {
+    if context.prints_json() {
         let foreign: Vec<_> = code
             .foreign
             .iter()

@@ -1,6 +1,6 @@
 //! Remarks of `show` and `outline` on types whose files do not parse, and their `--last-good`.
 
-use super::outputs::outputs;
+use super::outputs::build_outputs;
 use super::show::{self, LabelledOutput};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
@@ -12,7 +12,9 @@ use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
 use workbench::builds::{Departure, departure, vanished};
-use workbench::last_good::{behind, files_with_errors, label, last_good, meant_member, newest_type_of_name, note_of_lost_parts, parts};
+use workbench::last_good::{
+    behind, files_with_errors, label_of_type, last_good, meant_member, newest_type_of_name, note_of_lost_parts, parts,
+};
 use workbench::workspace::Workspace;
 
 /// The flag as written.
@@ -48,7 +50,7 @@ pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Sessio
         false => format!("the type {name} was renamed to {key}"),
     };
     let why = Diagnostic::new(Severity::Note, ErrorCode::N_RENAMED, what);
-    context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
+    context.say(&[why.hint(format!("did you mean {}?", self::label_of_type(&key, rest)))]);
     Ok(true)
 }
 
@@ -144,7 +146,7 @@ fn again(command: &str, label: &str) -> String {
 /// Returns the newest version of the target from files that parsed; reports its age if it is not the current one.
 pub fn last_good_output(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<LabelledOutput, Failed> {
     let refuse = |code: ErrorCode, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
-    let types = show::output(context, session, "//index:types")?.bytes;
+    let types = show::build_and_read(context, session, "//index:types")?.bytes;
     let Some((name, rest)) = parts(wanted) else {
         return Err(refuse(
             ErrorCode::E_LABEL,
@@ -162,11 +164,11 @@ pub fn last_good_output(context: &Context, session: &mut Session, command: &str,
     };
     let key = newest_type_of_name(session, &name)?.ok_or_else(none)?;
     let mut exists = Table::open(&types).is_some_and(|table| table.get(&key).is_some());
-    let mut full = label(&key, rest);
+    let mut full = label_of_type(&key, rest);
     if let Some((member, target)) = rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) {
-        let members = label(&key, ":members");
+        let members = label_of_type(&key, ":members");
         let table = match exists {
-            true => Some(show::output(context, session, &members)?.bytes),
+            true => Some(show::build_and_read(context, session, &members)?.bytes),
             false => None,
         };
         let none = || {
@@ -178,10 +180,10 @@ pub fn last_good_output(context: &Context, session: &mut Session, command: &str,
             .as_deref()
             .and_then(Table::open)
             .is_some_and(|table| table.get(&member).is_some());
-        full = label(&key, &format!("#{}:{target}", escape_joined(&member)));
+        full = label_of_type(&key, &format!("#{}:{target}", escape_joined(&member)));
     }
     if exists {
-        outputs(context, session, command, std::slice::from_ref(&full), false)?;
+        build_outputs(context, session, command, std::slice::from_ref(&full), false)?;
     }
     let none = || {
         let hint = "the store keeps the newest 16 versions of what was built, and none of it after it was deleted";

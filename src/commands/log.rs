@@ -13,7 +13,7 @@ pub fn run_log(context: &Context, args: &LogArgs) -> Outcome {
     let mut found = log(&*workspace.engine.store, workspace.engine.view)?;
     let surplus = found.len().saturating_sub(usize::try_from(args.count).unwrap_or(usize::MAX));
     found.drain(..surplus);
-    let text = if context.json() {
+    let text = if context.prints_json() {
         format!("{:#}\n", builds::log_json(&found))
     } else {
         if found.is_empty() {

@@ -18,12 +18,12 @@ pub fn run_ls(context: &Context, args: &LsArgs) -> Outcome {
     let text = match &args.pattern {
         Some(pattern) => {
             // A bare name stands for all targets of the type.
-            let label = names::label(&mut session, pattern)?;
+            let label = names::label_or_source(&mut session, pattern)?;
             let is_whole = label != pattern.as_str() && !pattern.contains(':');
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
             let wanted = if is_whole { package } else { &label };
-            let found = find_nodes(context, &mut session, wanted, context.json())?;
-            match context.json() {
+            let found = find_nodes(context, &mut session, wanted, context.prints_json())?;
+            match context.prints_json() {
                 true => format!("{:#}\n", serde_json::json!(found)),
                 false => graph::labels(&found),
             }
@@ -60,7 +60,7 @@ fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
         })
         .collect();
     kinds.sort_by(|one, other| one.target.cmp(&other.target));
-    if context.json() {
+    if context.prints_json() {
         let rows: Vec<_> = kinds
             .iter()
             .map(|kind| serde_json::json!({"target": kind.target, "known": kind.known, "out": kind.out}))

@@ -23,7 +23,7 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
     }
     // Report errors of manifest and store now, not to the first client.
     let can = Can::from_manifest(&*context.workspace("mcp")?.manifest()?);
-    context.close();
+    context.release_locks();
     let stop = Stop::default();
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
@@ -37,7 +37,7 @@ pub fn run_mcp(context: &Context, args: &McpArgs) -> Outcome {
             let entrance = Entrance::bind_address(context, &args.http, at)?;
             let (listener, gate) = entrance.announce("mcp");
             let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
-            http::listen(server, listener, gate, &stop)
+            http::serve_http(server, listener, gate, &stop)
         }
         _ => {
             let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});

@@ -1,7 +1,7 @@
 //! `cortex mcp install`: adds the server to the configuration of a client.
 
 use crate::cli::InstallArgs;
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::commands::show::outcome_of_write;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -22,7 +22,7 @@ use workbench::mcp_clients::{Client, GUIDE, guided};
 /// Shows the change, and writes it once it is confirmed.
 pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     let root = context.workspace("mcp install")?.root.clone();
-    context.close();
+    context.release_locks();
     let disk = Disk::new(&root);
     let client = Client::from(args.client);
     let before = read_if_exists(&disk, client.config_path())?;
@@ -41,27 +41,27 @@ pub fn run_mcp_install(context: &Context, args: &InstallArgs) -> Outcome {
     }
     files.retain(|(_, before, after)| before.as_ref() != Some(after));
     let mut out = context.stdout();
-    if files.is_empty() && !context.json() {
+    if files.is_empty() && !context.prints_json() {
         return outcome_of_write(writeln!(out, "{} has the server already", client.config_path()));
     }
     let mut changes: Vec<Change> = files.into_iter().map(Change::from_files).collect();
-    if !context.json() {
+    if !context.prints_json() {
         for change in &changes {
             outcome_of_write(write!(out, "{}", printable(&change.diff)))?;
         }
     }
-    let is_confirmed = changes.is_empty() || args.yes || !context.json() && confirmed(&mut out)?;
+    let is_confirmed = changes.is_empty() || args.yes || !context.prints_json() && confirmed(&mut out)?;
     if is_confirmed {
         for change in &mut changes {
             change.write_change(&disk)?;
-            if !context.json() {
+            if !context.prints_json() {
                 let session = change.session.as_deref().unwrap_or_default();
                 let path = change.path;
                 outcome_of_write(writeln!(out, "wrote {path}; `cortex edit undo --session {session}` takes it back"))?;
             }
         }
     }
-    if context.json() {
+    if context.prints_json() {
         let answer = serde_json::json!({"file": client.config_path(), "written": is_confirmed && !changes.is_empty(), "changes": changes});
         outcome_of_write(writeln!(out, "{answer:#}"))?;
     }
@@ -106,7 +106,7 @@ impl Change {
             mode: None,
             fit: false,
         };
-        let response = perform(disk, &request, now());
+        let response = perform(disk, &request, current_seconds());
         if response.status != Status::Success {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{path} was not written: {}", response.summary));
             return Err(Failed::new(

@@ -12,13 +12,13 @@ use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
 use std::borrow::Cow;
 pub use workbench::short_names::{expanded, with_target};
-use workbench::short_names::{is_path, name, with_arity};
+use workbench::short_names::{is_path, split_short_name, with_arity};
 
 /// As [`expanded`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name.
 ///
 /// # Errors
 /// When a text can only be a path, and no source has it.
-pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
+pub fn label_or_source<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
     if session.sources.digest(text).is_some() {
         return Ok(Cow::Owned(file_label(text)));
     }
@@ -27,7 +27,7 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
     }
     let of_type = expanded(text);
     let marked = with_arity(text);
-    let Some(((of, member), target)) = name(&marked).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
+    let Some(((of, member), target)) = split_short_name(&marked).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
         return Ok(of_type);
     };
     if of.contains('#') {
@@ -76,7 +76,7 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
 
 /// Returns the single label that a text names, as [`label`] reads it. `what` is the participle for errors (`shown`).
 pub fn one_label(session: &mut Session, text: &str, what: &str) -> Result<String, Failed> {
-    let text = label(session, text)?;
+    let text = label_or_source(session, text)?;
     let patterns = build::patterns(&[text.into_owned()])?;
     session.the_one(&patterns, what)?.map_err(|diagnostics| Failed {
         code: Code::Usage,
@@ -89,7 +89,7 @@ pub const TYPES: &str = "//index:types";
 
 /// Returns whether [`TYPES`] must be built to know whether a text names a type or a member.
 pub fn needs_types(session: &mut Session, text: &str) -> Result<bool, Failed> {
-    let is_dotted = name(text).is_some_and(|(name, _)| name.contains('.') && !name.contains('#'));
+    let is_dotted = split_short_name(text).is_some_and(|(name, _)| name.contains('.') && !name.contains('#'));
     let Ok(pattern) = Pattern::parse(&expanded(text)) else {
         return Ok(false);
     };

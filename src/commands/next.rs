@@ -41,7 +41,7 @@ pub fn run_next(context: &Context) -> Outcome {
         Some(_) => workspace(context)?,
         None => nowhere(),
     };
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => {
             let steps = place.steps.iter();
             let steps: Vec<_> = steps

@@ -13,14 +13,14 @@ use engine::values::digest::Digest;
 ///
 /// # Errors
 /// When a pattern is wrong or names nothing, which is then already reported, or when the store fails.
-pub fn outputs(
+pub fn build_outputs(
     context: &Context,
     session: &mut Session,
     command: &str,
     labels: &[String],
     keep_going: bool,
 ) -> Result<(Report, Code), Failed> {
-    ask(context, session, command, (labels, keep_going), true)
+    build_labels(context, session, command, (labels, keep_going), true)
 }
 
 /// Builds targets and returns the report with the digests of their outputs, which are not read. Otherwise as [`outputs`].
@@ -28,10 +28,10 @@ pub fn outputs(
 /// # Errors
 /// As [`outputs`].
 pub fn list_outputs(context: &Context, session: &mut Session, command: &str, labels: &[String]) -> Result<(Report, Code), Failed> {
-    ask(context, session, command, (labels, true), false)
+    build_labels(context, session, command, (labels, true), false)
 }
 
-fn ask(
+fn build_labels(
     context: &Context,
     session: &mut Session,
     command: &str,

@@ -13,7 +13,7 @@ use std::io::Write;
 
 /// Refuses `--output json` for a command without a JSON form.
 pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
-    if !context.json() {
+    if !context.prints_json() {
         return Ok(());
     }
     let why = Diagnostic::error(ErrorCode::E_NO_JSON, format!("{what} and have no JSON form"));

@@ -1,6 +1,6 @@
 //! `cortex pin-version` and `cortex unpin-version`: versions that neither History's limit nor gc deletes.
 
-use super::gc::now;
+use super::gc::current_seconds;
 use super::names::one_label;
 use super::show;
 use crate::cli::{PinVersionArgs, UnpinVersionArgs};
@@ -48,8 +48,8 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
             why.label(&label).hint("pin a version that `cortex diff` can still show"),
         ));
     }
-    care::pin(store, view, &label, version, now(), args.note.clone())?;
-    let text = match context.json() {
+    care::pin(store, view, &label, version, current_seconds(), args.note.clone())?;
+    let text = match context.prints_json() {
         true => format!("{:#}\n", json!({"label": label, "version": version.version, "note": args.note})),
         false => format!("pinned version {} of {label}\n", version.version),
     };
@@ -85,7 +85,7 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
     }
     care::unpin(store, view, &pins)?;
     let numbers: Vec<u32> = pins.iter().map(|pin| pin.version).collect();
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => format!("{:#}\n", json!({"label": label, "versions": numbers})),
         false => {
             let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();

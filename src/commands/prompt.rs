@@ -80,7 +80,7 @@ pub fn run_prompt(context: &Context, args: &PromptArgs) -> Outcome {
         let why = format!("{others} other answers have to be there first; this is the prompt as far as it is known");
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_NOT_YET, why).label(&label)]);
     }
-    if context.json() {
+    if context.prints_json() {
         return show::outcome_of_write(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
     }
     let plan = &priced.plan;

@@ -4,7 +4,7 @@ use super::show;
 use crate::cli::{RemoteCommand, Since};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{format_count, moment, size};
+use crate::render::{format_count, format_size, moment};
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -67,12 +67,12 @@ pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
 fn stats(context: &Context, since: Option<Since>) -> Outcome {
     let workspace = context.workspace("remote stats")?;
     let engine = &workspace.engine;
-    let since = since.map_or(0, |since| since.at(engine.world.now_secs()));
+    let since = since.map_or(0, |since| since.seconds_since_1970_at(engine.world.now_secs()));
     let days = exchange::days(&*engine.store, engine.view, since)?;
     let mut all = Exchanged::default();
     days.iter().for_each(|(_, day)| all.add_exchange(day));
     let hit_rate = hit_rate(all.hits, all.misses);
-    let text = if context.json() {
+    let text = if context.prints_json() {
         let row = |(day, figures): &(u64, Exchanged)| {
             let mut row = serde_json::json!(figures);
             row["day"] = calendar_day(*day).into();
@@ -94,10 +94,10 @@ fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
         "found    {} of {} that were asked for{rate}, {} in {} blobs\nstored   {}, {} in {} blobs\n",
         format_count(all.hits),
         format_count(all.hits + all.misses),
-        size(all.bytes_down),
+        format_size(all.bytes_down),
         format_count(all.blobs_down),
         format_count(all.stored),
-        size(all.bytes_up),
+        format_size(all.bytes_up),
         format_count(all.blobs_up),
     );
     if all.shards > 0 {

@@ -32,7 +32,7 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let failed = |error: std::io::Error| {
         let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{} cannot be written: {error}", path.display()));
         Failed::new(

@@ -1,10 +1,10 @@
 //! `cortex report`: one page of HTML about this checkout.
 
-use super::replaceable::{replace, replaceable};
+use super::replaceable::{replaceable, write_atomically};
 use super::{last_good, names, show};
 use crate::cli::ReportArgs;
 use crate::context::{Context, Outcome};
-use crate::render::{format_count, report, size};
+use crate::render::{format_count, format_size, report};
 use std::io::Write;
 use workbench::report::Report;
 
@@ -28,16 +28,16 @@ pub fn run_report(context: &Context, args: &ReportArgs) -> Outcome {
     context.let_go();
     let page = report::report_page(&found);
     replaceable(&args.out, |head| head.starts_with(b"<!doctype html>"))?;
-    replace(&args.out, page.as_bytes())?;
+    write_atomically(&args.out, page.as_bytes())?;
     let nodes = found.near.as_ref().map_or(0, |near| near.nodes.len());
     let near = found.near.as_ref().map(|near| found.targets[near.nodes[0].target].label.clone());
     let path = args.out.display().to_string();
-    let text = if context.json() {
+    let text = if context.prints_json() {
         let document = serde_json::json!({"path": path, "bytes": page.len(), "near": near, "drawn": nodes, "builds": found.builds.len(), "targets": found.targets.len()});
         format!("{document:#}\n")
     } else {
         let drawn = near.map(|near| format!(", {} nodes near {}", format_count(nodes as u64), crate::render::printable(&near)));
-        format!("{path}: {}{}\n", size(page.len() as u64), drawn.unwrap_or_default())
+        format!("{path}: {}{}\n", format_size(page.len() as u64), drawn.unwrap_or_default())
     };
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }

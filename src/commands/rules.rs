@@ -14,10 +14,12 @@ use std::io::Write;
 pub fn run_rules(context: &Context, args: &RulesArgs) -> Outcome {
     let mut out = context.stdout();
     match &args.command {
-        None | Some(RulesCommand::List) if context.json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!(NAMES))),
+        None | Some(RulesCommand::List) if context.prints_json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!(NAMES))),
         None | Some(RulesCommand::List) => show::outcome_of_write(writeln!(out, "{}", NAMES.join("\n"))),
         Some(RulesCommand::Show { name }) => match text(name) {
-            Some(text) if context.json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!({"name": name, "text": text}))),
+            Some(text) if context.prints_json() => {
+                show::outcome_of_write(writeln!(out, "{}", serde_json::json!({"name": name, "text": text})))
+            }
             Some(text) => show::outcome_of_write(write!(out, "{text}")),
             None => {
                 let near = nearest(name, NAMES.iter().copied(), 1);

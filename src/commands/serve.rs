@@ -26,11 +26,11 @@ pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
         return status(context);
     }
     if args.stop {
-        return stop(context);
+        return stop_serving(context);
     }
     // Report errors of manifest and store now, not to the first client.
     context.workspace("serve")?.manifest()?;
-    context.close();
+    context.release_locks();
     let stop = Stop::default();
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
@@ -48,17 +48,17 @@ pub fn run_serve(context: &Context, args: &ServeArgs) -> Outcome {
         return outcome_of_serving(server::converse(host, &stop));
     }
     let path = socket_path(context)?;
-    let socket = Socket::bind(&path).map_err(|error| socket_error(&path, error))?;
+    let socket = Socket::bind_exclusively(&path).map_err(|error| socket_error(&path, error))?;
     #[cfg(feature = "http")]
     if let Some(at) = args.http.http {
         return page.serve(context, Entrance::bind_address(context, &args.http, at)?, host, &socket, &stop);
     }
     // The service runs even if this line cannot be written.
-    let _ = match context.json() {
+    let _ = match context.prints_json() {
         true => writeln!(context.stdout(), "{}", serving(&path)),
         false => writeln!(context.stdout(), "serving at {}", path.display()),
     };
-    outcome_of_serving(server::listen(host, &socket, &stop))
+    outcome_of_serving(server::serve_socket(host, &socket, &stop))
 }
 
 /// Builds the JSON line that announces the service.
@@ -87,7 +87,7 @@ impl Page {
                 stop.stop();
                 served
             });
-            let served = server::listen(host, socket, stop);
+            let served = server::serve_socket(host, socket, stop);
             page_stop.stop();
             let page = page
                 .join()
@@ -102,7 +102,7 @@ impl Page {
 #[cfg(feature = "http")]
 fn begun(context: &Context, path: &Path, entrance: &Entrance) -> String {
     let page = format!("http://{}/", entrance.at);
-    if context.json() {
+    if context.prints_json() {
         let mut document = serving(path);
         document["page"] = page.into();
         document["token"] = entrance.token_file.display().to_string().into();
@@ -162,7 +162,7 @@ fn status(context: &Context) -> Outcome {
             }
         },
     };
-    if context.json() {
+    if context.prints_json() {
         return show::outcome_of_write(writeln!(context.stdout(), "{about:#}"));
     }
     let uptime = Duration::from_secs(about["uptimeSec"].as_u64().unwrap_or_default());
@@ -181,10 +181,10 @@ fn status(context: &Context) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn stop(context: &Context) -> Outcome {
+fn stop_serving(context: &Context) -> Outcome {
     let path = socket_path(context)?;
     let (pid, ended) = match client::about(&path) {
-        Ok(about) => (about["pid"].clone(), client::stop(&path)),
+        Ok(about) => (about["pid"].clone(), client::stop_service(&path)),
         Err(error) => match client::unanswering(&path, &error) {
             Some(pid) => {
                 let ended = client::end_service(&path, pid);
@@ -197,7 +197,7 @@ fn stop(context: &Context) -> Outcome {
                     ErrorCode::N_NO_SERVICE,
                     "no service runs for this checkout",
                 )]);
-                if context.json() {
+                if context.prints_json() {
                     return show::outcome_of_write(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
                 }
                 return Ok(Code::Ok);
@@ -214,7 +214,7 @@ fn stop(context: &Context) -> Outcome {
             why.hint("what it answers now may take a while; SIGKILL ends it at once, and loses nothing that is filed"),
         ));
     }
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => serde_json::json!({"stopped": pid}).to_string(),
         false => format!("stopped pid {pid}"),
     };

@@ -1,6 +1,6 @@
 //! `cortex show`: builds a target and prints its output.
 
-use super::outputs::outputs;
+use super::outputs::build_outputs;
 use super::unpack::unpack;
 use super::{last_good, names};
 use crate::cli::ShowArgs;
@@ -30,10 +30,10 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
     if !args.allow_stale && names::needs_types(&mut session, &args.label)? {
-        outputs(context, &mut session, "show", &[names::TYPES.to_owned()], false)?;
+        build_outputs(context, &mut session, "show", &[names::TYPES.to_owned()], false)?;
     }
     let args = &ShowArgs {
-        label: names::label(&mut session, &args.label)?.into_owned(),
+        label: names::label_or_source(&mut session, &args.label)?.into_owned(),
         ..args.clone()
     };
     if args.rejected {
@@ -62,7 +62,7 @@ pub fn run_show(context: &Context, args: &ShowArgs) -> Outcome {
         let shown = last_good::last_good_output(context, &mut session, "show", &args.label)?;
         return give(context, args, &session, &shown);
     }
-    let shown = match output(context, &mut session, &args.label) {
+    let shown = match build_and_read(context, &mut session, &args.label) {
         Ok(shown) => shown,
         Err(failed) => {
             // Show the rejected answer in place of the missing output.
@@ -93,7 +93,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .map(|last| session.engine.store.output(&last.filed.output))
         .transpose()?
         .flatten();
-    let status = target_status(&context.root().unwrap_or_default(), session, label)?;
+    let status = target_status(&context.root_around().unwrap_or_default(), session, label)?;
     let state = status.state;
     if state == NodeState::Current && !only {
         return Ok(None);
@@ -212,7 +212,7 @@ pub struct LabelledOutput {
 }
 
 /// Builds one label and returns its output.
-pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
+pub fn build_and_read(context: &Context, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
     match make_output(context, session, label)? {
         (shown, Code::Ok) => Ok(shown),
         (_, code) => Err(unmade(code)),
@@ -229,7 +229,7 @@ fn unmade(code: Code) -> Failed {
 
 /// Builds one label and returns its output, even if something else failed, for example laying it out; then the code says so.
 pub fn make_output(context: &Context, session: &mut Session, label: &str) -> Result<(LabelledOutput, Code), Failed> {
-    let (report, code) = outputs(context, session, "show", &[label.to_owned()], false)?;
+    let (report, code) = build_outputs(context, session, "show", &[label.to_owned()], false)?;
     if code != Code::Ok && !matches!(report.outputs.as_slice(), [Some(_)]) {
         return Err(unmade(code));
     }
@@ -268,7 +268,7 @@ pub fn make_output(context: &Context, session: &mut Session, label: &str) -> Res
 
 fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome {
     let mut out = context.stdout();
-    let printed = if context.json() {
+    let printed = if context.prints_json() {
         writeln!(
             out,
             "{}",

@@ -20,7 +20,7 @@ use workbench::handing::{self, HandingError};
 /// Runs `cortex store`.
 pub fn run_store(context: &Context, command: &StoreCommand) -> Outcome {
     match command {
-        StoreCommand::Verify { repair } => verify(context, *repair),
+        StoreCommand::Verify { repair } => run_verify(context, *repair),
         StoreCommand::Stats => stats(context),
         StoreCommand::Export { patterns, out } => export(context, patterns, out),
         StoreCommand::Import { file, paid } => import(context, file, *paid),
@@ -42,20 +42,20 @@ fn print(context: &Context, text: &str) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-fn verify(context: &Context, repair: bool) -> Outcome {
+fn run_verify(context: &Context, repair: bool) -> Outcome {
     let open = || context.disk_that("store verify", repair)?.ok_or_else(none);
     let mut disk = open()?;
     let start = std::time::Instant::now();
-    let (found, left) = match care::verify(&disk, repair) {
+    let (found, left) = match care::verify_store(&disk, repair) {
         // The damage exceeds single rows. It is marked by now, so the next opening sets the file aside.
         Err(StoreError::Damaged { .. }) if repair => {
             drop(disk);
             disk = open()?;
-            care::verify(&disk, repair)?
+            care::verify_store(&disk, repair)?
         }
         done => done?,
     };
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => format!("{:#}\n", figures::verified_json(&found, left.as_ref())),
         false => figures::verified(&found, left.as_ref(), start.elapsed()),
     };
@@ -84,9 +84,9 @@ fn stats(context: &Context) -> Outcome {
     let stats = care::stats(&disk)?;
     print(
         context,
-        &match context.json() {
+        &match context.prints_json() {
             true => format!("{:#}\n", figures::stats_json(&stats)),
-            false => figures::stats(&stats, gc::now()) + &figures::set_aside(&stats.usage, disk.folder()),
+            false => figures::stats(&stats, gc::current_seconds()) + &figures::set_aside(&stats.usage, disk.folder()),
         },
     )
 }
@@ -96,7 +96,7 @@ fn migrate(context: &Context) -> Outcome {
     let (format, made) = disk.migrate()?;
     print(
         context,
-        &match context.json() {
+        &match context.prints_json() {
             true => format!("{:#}\n", serde_json::json!({"format": format, "tables_made": made})),
             false if made.is_empty() => format!("the store is of format {format}, the newest there is; nothing to do\n"),
             false => format!(
@@ -126,7 +126,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     }
     print(
         context,
-        &match context.json() {
+        &match context.prints_json() {
             true => format!("{:#}\n", figures::exported_json(&done)),
             false => figures::exported(&done, out),
         },
@@ -138,10 +138,10 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     let parcel = parcel::open_parcel(file).map_err(|error| why(error.into()))?;
     // Creates the store if it does not exist: such files are made to fill an empty one.
     let workspace = context.workspace("store import")?;
-    let done = handing::import(&*workspace.engine.store, parcel, paid, gc::now()).map_err(why)?;
+    let done = handing::import(&*workspace.engine.store, parcel, paid, gc::current_seconds()).map_err(why)?;
     print(
         context,
-        &match context.json() {
+        &match context.prints_json() {
             true => format!("{:#}\n", figures::imported_json(&done)),
             false => figures::imported(&done, paid),
         },

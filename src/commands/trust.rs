@@ -41,7 +41,7 @@ pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
             )
         })?;
     }
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => {
             let rows: Vec<Value> = programs.iter().map(|program| program_row(program, &trusted)).collect();
             format!("{:#}\n", json!({"programs": rows, "foreign_owner": owner}))

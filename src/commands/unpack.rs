@@ -3,7 +3,7 @@
 use super::show::LabelledOutput;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{format_count, size};
+use crate::render::{format_count, format_size};
 use engine::build::blobs::{Blobs, Lack};
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
@@ -40,9 +40,9 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
         )
     })?;
     let path = folder.display().to_string();
-    let text = match context.json() {
+    let text = match context.prints_json() {
         true => serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "path": path, "files": files.len(), "bytes": bytes}).to_string(),
-        false => format!("{path}: {} files, {}", format_count(files.len() as u64), size(bytes)),
+        false => format!("{path}: {} files, {}", format_count(files.len() as u64), format_size(bytes)),
     };
     super::show::outcome_of_write(writeln!(context.stdout(), "{text}"))
 }

@@ -62,7 +62,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
     let mut report = report;
     let mut looked_at = None;
     if let (Some(percent), Code::Ok) = (args.verify_sample, build::code(&report)) {
-        let again = verify(context, &mut session, &request, &report, percent)?;
+        let again = build_sample(context, &mut session, &request, &report, percent)?;
         looked_at = Some(again.tally.rebuilt);
         report.tally.rebuilt = again.tally.rebuilt;
         report.failures.extend(again.failures);
@@ -153,8 +153,8 @@ fn print_report(
     used: &Used,
     start: Instant,
 ) -> Result<(), Failed> {
-    if context.json() {
-        let mut document = summary::json(report, report.targets as u64, start.elapsed());
+    if context.prints_json() {
+        let mut document = summary::summary_json(report, report.targets as u64, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
         document["bundle"] = serde_json::json!(
             bundle
@@ -240,7 +240,7 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
         return Err(remote_cache::none());
     };
     context.say(&used.diagnostics());
-    if context.json() {
+    if context.prints_json() {
         let document = serde_json::json!({ "paid": paid, "remote": used.summary });
         context.let_go();
         show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
@@ -266,7 +266,7 @@ fn tell_paid(context: &Context, paid: &PaidOffers) {
 }
 
 /// Builds a sample of the targets again, and compares their outputs.
-fn verify(context: &Context, session: &mut Session, request: &Request, report: &Report, percent: f64) -> Result<Report, Failed> {
+fn build_sample(context: &Context, session: &mut Session, request: &Request, report: &Report, percent: f64) -> Result<Report, Failed> {
     let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
     let labels = sample(&session.graph, &roots, &*session.engine.store, percent, &session.tree())?;
     if labels.is_empty() {

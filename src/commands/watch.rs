@@ -48,7 +48,7 @@ impl Running {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner).cancel();
     }
 
-    fn stop(&self) {
+    fn stop_running(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.interrupt();
         self.all.lock().unwrap_or_else(PoisonError::into_inner).cancel();
@@ -81,7 +81,10 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
         .store_folder
         .as_deref()
         .map(|store| workbench::watch::socket(store, workspace.engine.view));
-    let socket = socket.map(|path| Socket::bind(&path)).transpose().map_err(WatchError::from)?;
+    let socket = socket
+        .map(|path| Socket::bind_exclusively(&path))
+        .transpose()
+        .map_err(WatchError::from)?;
     let watcher = Watcher::new(&workspace.root, &sources.state.set_defs()).map_err(WatchError::from)?;
     let directories = watcher.directories();
     let running = Arc::new(Running::default());
@@ -93,7 +96,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
     let (end, stop) = (watch.stopper(), running.clone());
     exit::on_signal(
         move || {
-            stop.stop();
+            stop.stop_running();
             end();
         },
         || {},
@@ -110,10 +113,10 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
         unread: None,
     };
     // Earlier changes count as reported; the first batch has only later ones.
-    let session = Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?;
+    let session = Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?;
     watching.reported.news(&session);
     drop((session, workspace));
-    context.close();
+    context.release_locks();
     watching.print(&render::begun(context, directories));
     if watching.patterns.is_some() {
         watching.batch(
@@ -172,7 +175,7 @@ impl Watching<'_> {
             self.context.say(&failed.diagnostics);
         }
         super::gc::keep_within(self.context, &self.context.locks_held());
-        self.context.close();
+        self.context.release_locks();
     }
 
     fn batch(&mut self, watch: &Watch, batch: Batch) {
@@ -189,7 +192,7 @@ impl Watching<'_> {
         let (workspace, builds) = self.context.watching("watch", &free())?;
         let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
         watch.cover(sources.state.set_defs());
-        let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?;
+        let mut session = Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?;
         let mut taken = self.reported.sources_from_checkout(&session, &batch.paths);
         let before = std::mem::take(&mut self.taken);
         if batch.head {
@@ -283,8 +286,8 @@ impl Watching<'_> {
         self.context.say(&report.failures);
         self.context.say(&report.refused);
         let targets = report.targets as u64;
-        let built = match self.context.json() {
-            true => render::json_line(&summary::json(&report, targets, start.elapsed()), "built"),
+        let built = match self.context.prints_json() {
+            true => render::json_line(&summary::summary_json(&report, targets, start.elapsed()), "built"),
             false => summary::format_summary(&report, targets, false, start.elapsed(), self.context.out) + "\n",
         };
         self.print(&built);

@@ -45,7 +45,7 @@ complete -o bashdefault -o nosort -F _{name}_complete {program}
         to: &mut dyn Write,
     ) -> Result<(), Error> {
         let index = std::env::var(INDEX).ok().and_then(|index| index.parse().ok()).unwrap_or_default();
-        let (words, index) = joined(words, index);
+        let (words, index) = join_at_colons(words, index);
         let word = words.get(index).cloned().unwrap_or_default();
         // Bash replaces what it takes for the word: what follows the last colon.
         let kept = word.to_str().and_then(|word| word.rfind(':')).map_or(0, |colon| colon + 1);
@@ -58,7 +58,7 @@ complete -o bashdefault -o nosort -F _{name}_complete {program}
 }
 
 /// The words with those around a colon joined, and the new place of the one at `index`.
-fn joined(words: Vec<OsString>, index: usize) -> (Vec<OsString>, usize) {
+fn join_at_colons(words: Vec<OsString>, index: usize) -> (Vec<OsString>, usize) {
     let mut whole: Vec<OsString> = Vec::with_capacity(words.len());
     let (mut at, mut is_open) = (index, false);
     for (place, word) in words.into_iter().enumerate() {
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn words_around_a_colon_are_one() {
         let label = os_strings(&["cortex", "show", "//types/A", ":", "se"]);
-        assert_eq!(joined(label, 4), (os_strings(&["cortex", "show", "//types/A:se"]), 2));
+        assert_eq!(join_at_colons(label, 4), (os_strings(&["cortex", "show", "//types/A:se"]), 2));
         let colon_last = os_strings(&["cortex", "show", "A", ":"]);
-        assert_eq!(joined(colon_last, 3), (os_strings(&["cortex", "show", "A:"]), 2));
+        assert_eq!(join_at_colons(colon_last, 3), (os_strings(&["cortex", "show", "A:"]), 2));
         let none = os_strings(&["cortex", "show", "A", "B"]);
-        assert_eq!(joined(none.clone(), 3), (none, 3));
+        assert_eq!(join_at_colons(none.clone(), 3), (none, 3));
         let before = os_strings(&["cortex", "build", "A", ":", "x", "B"]);
-        assert_eq!(joined(before, 5), (os_strings(&["cortex", "build", "A:x", "B"]), 3));
+        assert_eq!(join_at_colons(before, 5), (os_strings(&["cortex", "build", "A:x", "B"]), 3));
     }
 }

@@ -41,9 +41,9 @@ impl Context {
             said.borrow_mut().extend_from_slice(diagnostics);
             return;
         }
-        if self.json() {
+        if self.prints_json() {
             for one in diagnostics {
-                note_line!("{}", diagnostic::json(one));
+                note_line!("{}", diagnostic::diagnostic_json(one));
             }
             return;
         }
@@ -60,7 +60,7 @@ impl Context {
 
     /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on. Errors stand before notes.
     pub fn say_why(&self, failed: &Failed) {
-        if failed.diagnostics.len() <= MOST_TOLD || self.json() {
+        if failed.diagnostics.len() <= MOST_TOLD || self.prints_json() {
             return self.say(&failed.diagnostics);
         }
         self.say(&shortened(&failed.diagnostics));
@@ -71,7 +71,7 @@ impl Context {
         let mut placed = diagnostics.to_vec();
         let of_filters = placed.iter_mut().filter(|one| one.code == ErrorCode::InvalidFilter);
         for one in of_filters {
-            if let Some(root) = self.root() {
+            if let Some(root) = self.root_around() {
                 *one = workbench::packs::placed(&root, one.clone());
             }
         }

@@ -20,7 +20,7 @@ pub fn text_answer(status: StatusCode, text: impl Into<Bytes>) -> Response<Body>
 }
 
 /// Builds an answer of a JSON document.
-pub fn json(status: StatusCode, document: &Value) -> Response<Body> {
+pub fn json_answer(status: StatusCode, document: &Value) -> Response<Body> {
     typed(status, "application/json", document.to_string())
 }
 

@@ -53,7 +53,7 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
 ///
 /// # Errors
 /// When the address is in use, or not of this machine.
-pub fn bind(at: SocketAddr) -> io::Result<std::net::TcpListener> {
+pub fn bind_listener(at: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(at)?;
     listener.set_nonblocking(true)?;
     Ok(listener)

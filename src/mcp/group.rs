@@ -24,7 +24,7 @@ fn default_operation(tool: &str) -> Option<&'static Entry> {
 }
 
 /// Builds the tool with the arguments of all its methods.
-pub fn definition(tool: &'static str) -> Tool {
+pub fn tool_of_group(tool: &'static str) -> Tool {
     definition_with(tool, |_| true)
 }
 
@@ -48,7 +48,7 @@ pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) 
     if usual.is_none() {
         input.insert("required".to_owned(), json!([OP]));
     }
-    tools::definition(tool.to_owned(), input, &entries)
+    tools::tool_of_methods(tool.to_owned(), input, &entries)
 }
 
 /// Returns the method that a call names by `op`, and its arguments.
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_tool_has_the_arguments_of_all_its_methods() {
-        let tool = definition("overlay");
+        let tool = tool_of_group("overlay");
         let fields = tool.input_schema["properties"].as_object().expect("fields");
         for entry in methods::operations("overlay") {
             let own = tools::input(entry);

@@ -2,7 +2,7 @@
 
 use super::metrics;
 use super::server::Server;
-use crate::http::answer::{Body, is_json, json, not_allowed, read_body, text_answer, typed};
+use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};
 use crate::http::gate::Gate;
 use crate::http::listen::{self, Routes};
 use crate::methods;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// When the server cannot start.
-pub fn listen(server: Server, listener: TcpListener, gate: Gate, stop: &Stop) -> io::Result<()> {
+pub fn serve_http(server: Server, listener: TcpListener, gate: Gate, stop: &Stop) -> io::Result<()> {
     let host = server.host.clone();
     let routes = || {
         let host = host.clone();
@@ -85,7 +85,7 @@ impl Mcp {
             Ok(body) => body,
             Err(refused) => return refused,
         };
-        let refused = |message: &Value| json(StatusCode::BAD_REQUEST, message);
+        let refused = |message: &Value| json_answer(StatusCode::BAD_REQUEST, message);
         let (id, params) = match message::parse_message(&body) {
             Ok(Message::Request { id, params, .. }) => (id, params),
             Ok(Message::Notification { params, .. }) => (Value::Null, params),

@@ -38,7 +38,7 @@ impl Method for Types {
     type Answer = Page;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
-        let bytes = desk.output("//index:types")?.bytes;
+        let bytes = desk.output_of_label("//index:types")?.bytes;
         let table = Table::open(&bytes).ok_or_else(|| Failed::bug(&"//index:types is no table"))?;
         // Keys are sorted.
         let mut rest = table
@@ -77,7 +77,7 @@ impl Method for Pack {
     type Answer = Laid;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Laid, Failed> {
-        let shown = desk.output(&format!("//packs/{}:pack", self.name))?;
+        let shown = desk.output_of_label(&format!("//packs/{}:pack", self.name))?;
         Ok(Laid {
             text: String::from_utf8_lossy(&shown.bytes).into_owned(),
         })

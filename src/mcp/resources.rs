@@ -79,7 +79,7 @@ fn is_word(name: &str) -> bool {
 
 /// Builds the arguments of a method about a symbol: the symbol is its first argument.
 fn about(entry: &Entry, symbol: &str) -> Option<Value> {
-    let first = reference::arguments(entry).into_iter().next()?;
+    let first = reference::argument_names(entry).into_iter().next()?;
     let schema = (entry.arguments)();
     let several = schema.as_value()["properties"][&first]["type"] == "array";
     let value = if several { json!([symbol]) } else { json!(symbol) };
@@ -116,7 +116,7 @@ pub fn fixed() -> Vec<Resource> {
     let window = methods::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
     let methods = METHODS.iter().map(|entry| {
         let about = reference::about(entry);
-        let uri = format!("cortex://method/{}", tools::name(entry));
+        let uri = format!("cortex://method/{}", tools::tool_name(entry));
         resource(uri, entry.name, &format!("Reference: {}", first_sentence(&about)))
     });
     window.into_iter().chain(methods).collect()

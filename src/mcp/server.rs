@@ -113,7 +113,7 @@ impl Server {
     /// match the items shown.
     async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
         loop {
-            let Outcome { result, said } = self.ask(entry, arguments.clone(), context).await?;
+            let Outcome { result, said } = self.ask_host(entry, arguments.clone(), context).await?;
             let form = self.form;
             let short = move |answered: Answered| Ok((shorten::shorten(entry, answered.answer, form)?, answered.code));
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
@@ -130,7 +130,7 @@ impl Server {
     }
 
     /// Asks the host, unless the client cancels the request.
-    async fn ask(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
+    async fn ask_host(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
         let cancel = Cancel::default();
         let _wanted = Wanted(cancel.clone());
         let _telling = progress::start_progress(self.host.clone(), context).await;
@@ -167,7 +167,7 @@ fn without_repository(entry: &Entry, diagnostics: Vec<Diagnostic>) -> Vec<Diagno
         let is_about_what_was_asked = codes.iter().any(|code| one.code == *code);
         one.severity != Severity::Error && one.code.starts_with("CS-") && !is_about_what_was_asked
     };
-    if tools::name(entry).starts_with("status") || tools::name(entry).starts_with("doctor") {
+    if tools::tool_name(entry).starts_with("status") || tools::tool_name(entry).starts_with("doctor") {
         return diagnostics;
     }
     let (of_repository, mut diagnostics): (Vec<Diagnostic>, Vec<Diagnostic>) = diagnostics.into_iter().partition(is_of_repository);
@@ -197,7 +197,7 @@ fn refusal(entry: &Entry, failed: &Failed, diagnostics: &[Diagnostic]) -> CallTo
         .iter()
         .any(|why| why.code == engine::values::codes::ErrorCode::E_PARAM)
     {
-        text.push_str(&format!("\n  reference: cortex://method/{}", tools::name(entry)));
+        text.push_str(&format!("\n  reference: cortex://method/{}", tools::tool_name(entry)));
     }
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
@@ -241,7 +241,7 @@ fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
 }
 
 /// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
-fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolResult {
+fn tool_result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolResult {
     let (short, code) = match result {
         Ok(reply) => reply,
         Err(failed) => return refusal(entry, &failed, &said),
@@ -271,7 +271,7 @@ fn with_remarks(mut data: Value, code: Code, diagnostics: &[Diagnostic]) -> Valu
             let diagnostics = diagnostics
                 .iter()
                 .take(REMARKS)
-                .map(|one| diagnostic::json(&cut_candidates(one, REMARKS)));
+                .map(|one| diagnostic::diagnostic_json(&cut_candidates(one, REMARKS)));
             fields.insert("diagnostics".to_owned(), diagnostics.collect::<Vec<_>>().into());
         }
         if code != Code::Ok {
@@ -346,7 +346,7 @@ impl ServerHandler for Server {
             Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(diagnostics_text(failed.diagnostics.iter()))]).into()),
         };
         let reply = self.reply(entry, arguments, &context).await?;
-        Ok(result(entry, reply, self.form).into())
+        Ok(tool_result(entry, reply, self.form).into())
     }
 
     async fn list_resources(
@@ -356,7 +356,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let (entry, arguments) = resources::call_after_cursor(cursor.as_deref()).ok_or_else(no_cursor)?;
-        let Outcome { result, said } = self.ask(entry, arguments, &context).await?;
+        let Outcome { result, said } = self.ask_host(entry, arguments, &context).await?;
         let page = match result {
             Ok(answered) => serde_json::from_value::<Page>(answered.answer).map_err(|error| bug(&error))?,
             Err(failed) => return Err(unread(&failed, &said)),
@@ -388,7 +388,7 @@ impl ServerHandler for Server {
                 let words = format!("there is no resource '{uri}'; resources/templates/list tells which there are");
                 return Err(ErrorData::resource_not_found(words, None));
             }
-            Some(Meant::References(entries)) => entries.into_iter().map(reference::section).collect(),
+            Some(Meant::References(entries)) => entries.into_iter().map(reference::section_of_method).collect(),
             Some(Meant::Asked(entry, arguments)) => {
                 let Reply { result, said } = self.reply(entry, arguments, &context).await?;
                 let (reply, _) = result.map_err(|failed| unread(&failed, &said))?;

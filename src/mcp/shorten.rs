@@ -164,7 +164,7 @@ impl LeftOut {
     /// Returns the remarks about the parts left out.
     fn remarks(&self, entry: &Entry) -> Vec<String> {
         const NARROWER: [(&str, &str); 2] = [("symbols", "fewer symbols"), ("lines", "fewer lines")];
-        let arguments = reference::arguments(entry);
+        let arguments = reference::argument_names(entry);
         let fewer = NARROWER.into_iter().filter(|(name, _)| arguments.iter().any(|own| own == name));
         let fewer: Vec<&str> = fewer.map(|(_, fewer)| fewer).collect();
         let more = match fewer.as_slice() {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Returns the tool name of a method.
-pub fn name(entry: &Entry) -> String {
+pub fn tool_name(entry: &Entry) -> String {
     entry.name.replace(' ', "_")
 }
 
@@ -26,17 +26,17 @@ pub enum Stands {
 }
 
 impl Stands {
-    fn name(self) -> String {
+    fn name_of_tool(self) -> String {
         match self {
-            Self::Method(entry) => name(entry),
+            Self::Method(entry) => tool_name(entry),
             Self::Group(tool) => tool.to_owned(),
         }
     }
 
-    fn definition(self) -> Tool {
+    fn tool_definition(self) -> Tool {
         match self {
-            Self::Method(entry) => definition(name(entry), input(entry), &[entry]),
-            Self::Group(tool) => group::definition(tool),
+            Self::Method(entry) => tool_of_methods(tool_name(entry), input(entry), &[entry]),
+            Self::Group(tool) => group::tool_of_group(tool),
         }
     }
 
@@ -79,7 +79,7 @@ impl Can {
     }
 
     fn do_what(self, stands: Stands) -> bool {
-        let name = stands.name();
+        let name = stands.name_of_tool();
         (self.work || !name.starts_with("work_")) && (self.investigate || name != "investigate")
     }
 }
@@ -100,13 +100,13 @@ fn all_tools() -> Vec<Stands> {
 
 /// Returns the tool of a name.
 pub fn find_tool(wanted: &str) -> Option<Stands> {
-    all_tools().into_iter().find(|stands| stands.name() == wanted)
+    all_tools().into_iter().find(|stands| stands.name_of_tool() == wanted)
 }
 
 /// Returns the message that no tool has a name, and which operation of which tool does what the name says.
 pub fn no_tool(wanted: &str) -> String {
     let name: String = wanted.chars().take(80).collect();
-    let is_meant = |entry: &&Entry| self::name(entry) == wanted || entry.group_and_word().1 == wanted;
+    let is_meant = |entry: &&Entry| self::tool_name(entry) == wanted || entry.group_and_word().1 == wanted;
     let does = |entry: &Entry| {
         Some(format!(
             "the tool '{}' with op '{}'",
@@ -128,7 +128,7 @@ const MOST_TOKENS: usize = 1_500;
 /// schemas as fits: first the required fields of all, then the kinds of all fields, each in the order of the methods.
 pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     let all: Vec<Stands> = all_tools().into_iter().filter(|stands| can.do_what(*stands)).collect();
-    let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
+    let mut tools: Vec<Tool> = all.iter().map(|stands| stands.tool_definition()).collect();
     let details = match form {
         Form::Text => [].as_slice(),
         Form::Structured => [SchemaDetail::Always, SchemaDetail::Kinds].as_slice(),
@@ -136,7 +136,7 @@ pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     for details in details {
         for (at, stands) in all.iter().enumerate() {
             let Stands::Method(entry) = stands else { continue };
-            let Some(schema) = output(entry, *details) else { continue };
+            let Some(schema) = output_schema(entry, *details) else { continue };
             let before = tools[at].clone();
             tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));
             if tokens(&tools) > MOST_TOKENS {
@@ -153,7 +153,7 @@ fn tokens(tools: &[Tool]) -> usize {
 }
 
 /// Builds the tool of these methods.
-pub(super) fn definition(name: String, input: JsonObject, entries: &[&Entry]) -> Tool {
+pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&Entry]) -> Tool {
     let about = purpose(&name).to_owned();
     let tool = Tool::new(name, about, input);
     let annotations_of_tool = annotations(entries);
@@ -255,7 +255,7 @@ enum SchemaDetail {
 }
 
 /// Returns the schema of an answer in that detail; `None` if the answer is not an object.
-fn output(entry: &Entry, detail: SchemaDetail) -> Option<JsonObject> {
+fn output_schema(entry: &Entry, detail: SchemaDetail) -> Option<JsonObject> {
     let schema = object(&(entry.answers)());
     if schema.get("type")? != "object" {
         return None;
@@ -524,7 +524,7 @@ mod tests {
         assert!(!is_listed("from") && !is_listed("manifest") && !is_listed("basic"), "{edit:?}");
         assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
         assert!(!is_listed("mode") && edit["properties"]["session"].is_object());
-        let source = find_tool("source").expect("a tool").definition();
+        let source = find_tool("source").expect("a tool").tool_definition();
         let symbols = &source.input_schema["properties"]["symbols"];
         assert_eq!(symbols["description"], "Names, or files with lines: src/A.cs:10-40");
     }

@@ -127,7 +127,7 @@ pub fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
 }
 
 /// Reads a list of types or members with at least one item.
-pub fn symbols<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+pub fn symbols_argument<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     match one_or_many(from)? {
         none if none.is_empty() => Err(D::Error::custom("name a type or a member at least, such as \"NodeStore\"")),
         some => Ok(some),

@@ -118,7 +118,7 @@ impl Of {
         let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
         let state = match walks_up {
             true => State::default().of_workspace(&names.flaws).of_projects(&health),
-            false => names.state(symbols.iter().flat_map(|one| &one.files)),
+            false => names.state_of_symbols(symbols.iter().flat_map(|one| &one.files)),
         };
         let unread: Vec<String> = unread.into_iter().collect();
         let unseen: Vec<String> = unseen.into_iter().collect();

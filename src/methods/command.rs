@@ -176,9 +176,9 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
     };
     let mut out = context.stdout();
     if context.overlay().is_none() {
-        touch(context.root().as_deref(), entry, &answer);
+        touch(context.root_around().as_deref(), entry, &answer);
     }
-    if context.json() {
+    if context.prints_json() {
         outcome_of_write(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }
@@ -231,7 +231,7 @@ fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Op
     let Some(socket) = context.service() else {
         return Ok(None);
     };
-    match client::ask(&socket, entry, arguments, waits, hear) {
+    match client::request_method(&socket, entry, arguments, waits, hear) {
         Reply::Told(reply) => Ok(Some(reply)),
         Reply::Nobody => Ok(None),
         Reply::Unanswering { pid, asked } => {

@@ -3,7 +3,7 @@
 use super::context_build_told::{ContextReport, Item, LeftOut};
 use super::investigate::never_send;
 use super::symbols::{Names, notes};
-use super::window::root;
+use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::context::{Context, Failed};
 use crate::desk::Desk;
@@ -175,7 +175,7 @@ impl Method for Build {
         let names = desk.workspace_names()?;
         let known = desk.index(&names)?;
         let index = &known.index;
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         let before = self.before(&root)?.unwrap_or_default();
         let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::packages_in_text(&self.query));
         members::find(desk, &names.symbols, index, &mut mentions)?;
@@ -407,7 +407,7 @@ impl Build {
         };
         let items = report.items();
         let (left_out, left_out_total) = report.left_out(most);
-        let state = report.state(&ground.names, &items, left_out_total);
+        let state = report.completeness(&ground.names, &items, left_out_total);
         let round = self.round(&report);
         let answer = Built {
             state,
@@ -531,7 +531,7 @@ pub(super) fn unkept(error: &std::io::Error) -> Failed {
 fn log(root: &Path, conversation: &Conversation) -> Log {
     let mut log = Log::default();
     // `window show` reports an unreadable window.
-    let window = Window::read(root).unwrap_or_default();
+    let window = Window::read_window(root).unwrap_or_default();
     for (place, recent) in window.recent.iter().enumerate() {
         log.looked_at(&recent.path, place);
     }

@@ -169,11 +169,13 @@ impl ContextReport<'_> {
     }
 
     /// Returns the completeness of the answer.
-    pub fn state(&self, names: &Names, items: &[Item], left_out: usize) -> State {
+    pub fn completeness(&self, names: &Names, items: &[Item], left_out: usize) -> State {
         let (index, withheld) = (self.question.index, self.choice.withheld);
         let no_room = self.made.left_out.len();
         let cut = self.made.files.iter().filter(|(_, fitted)| fitted.left_out.is_some()).count();
-        let mut state = names.state(items.iter().flat_map(|item| &item.files)).unread(&index.unread);
+        let mut state = names
+            .state_of_symbols(items.iter().flat_map(|item| &item.files))
+            .unread(&index.unread);
         if no_room > 0 {
             let types = if no_room == 1 {
                 "1 chosen type is".to_owned()

@@ -199,7 +199,7 @@ impl Method for Show {
         let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), editor_state)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
         let known = |digest: &str| place.version_text(digest);
-        let text_of = |number| self.text_of(number, &place, &journal, buffer.as_ref());
+        let text_of = |number| self.shown_text_of_version(number, &place, &journal, buffer.as_ref());
         let since = self.since.and_then(|number| {
             let before = text_of(number);
             if before.is_none() {
@@ -305,13 +305,12 @@ impl Show {
             let why = format!("version shows an earlier text and notes nothing: {name} cannot go with it");
             return Err(invalid_argument(&why).hinted("leave one out; two calls do both"));
         }
-        let cursor = self
-            .cursor
-            .as_ref()
-            .map(|text| editor::parse_place(text).ok_or_else(|| invalid_argument("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
+        let cursor = self.cursor.as_ref().map(|text| {
+            editor::parse_place(text).ok_or_else(|| invalid_argument("the cursor is no LINE or LINE:COLUMN, from 1").into_failed(text))
+        });
         let cursor = cursor.transpose()?;
         if let Some(text) = self.selection.as_ref().filter(|text| editor::range(text).is_none()) {
-            return Err(invalid_argument("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").at(text));
+            return Err(invalid_argument("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").into_failed(text));
         }
         if cursor.is_none() && self.selection.is_none() {
             return Ok(None);
@@ -324,7 +323,7 @@ impl Show {
     }
 
     /// Returns notes about other sessions with edits of the document, and about the file beside the shown version.
-    pub(super) fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
+    pub(super) fn notes_beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
         let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
         let mut notes: Vec<String> = others
             .map(|session| {
@@ -336,7 +335,7 @@ impl Show {
                 Err(why) if why.code != NO_FILE => notes.push(format!("{}; shown is what session {session} has", why.message)),
                 // The missing file of a new document is expected.
                 Err(_) if buffer.base.is_some() => notes.push(format!("the file itself is gone; shown is what session {session} has")),
-                Ok(file) if buffer.base.as_deref() != Some(&journal::digest(file)) => {
+                Ok(file) if buffer.base.as_deref() != Some(&journal::digest_of_text(file)) => {
                     notes.push(format!(
                         "another program changed the file since session {session} looked at it: refresh the session"
                     ));
@@ -351,7 +350,9 @@ impl Show {
     fn usual_anchor(&self, place: &Place, journal: &Journal, current: u64, buffer: Option<&Buffer>) -> Option<(String, u64, String)> {
         if let Some(buffer) = buffer {
             let number = buffer.anchor(place.now);
-            let before = self.text_of(number, place, journal, Some(buffer)).filter(|_| number != current)?;
+            let before = self
+                .shown_text_of_version(number, place, journal, Some(buffer))
+                .filter(|_| number != current)?;
             return Some(("an earlier state of the session".to_owned(), number, before));
         }
         let anchor = journal.timed(place.now).filter(|anchor| anchor.version != current)?;
@@ -424,11 +425,11 @@ impl Show {
     }
 
     /// Returns the text of a version, of the session or of the file.
-    fn text_of(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
+    fn shown_text_of_version(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
         let known = |digest| place.version_text(digest);
         match buffer {
             Some(buffer) => {
-                let own = buffer.text_of(number).map(str::to_owned);
+                let own = buffer.text_of_version(number).map(str::to_owned);
                 own.or_else(|| journal.anchored(number, self.session.as_deref()).and_then(known))
             }
             None => journal.version(number).and_then(known),
@@ -439,7 +440,7 @@ impl Show {
     fn earlier(&self, place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
         let path = &place.path;
         let journal = place.journal()?;
-        let Some(text) = self.text_of(number, place, &journal, buffer) else {
+        let Some(text) = self.shown_text_of_version(number, place, &journal, buffer) else {
             let why = Diagnostic::error(ErrorCode::E_VERSION, format!("there is no version {number} of {path}"));
             return Err(Failed::new(Code::Usage, why.hint(self.remembered(&journal, buffer))));
         };
@@ -513,7 +514,7 @@ impl Wrong {
         Failed::new(Code::Usage, self.0.hint(hint))
     }
 
-    fn at(self, found: &str) -> Failed {
+    fn into_failed(self, found: &str) -> Failed {
         Failed::new(
             Code::Usage,
             self.0

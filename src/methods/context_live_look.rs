@@ -1,7 +1,7 @@
 //! Input of `context live`: a document of the workspace, its present text, and its stored history.
 
 use super::context_live::Show;
-use super::window::root;
+use super::window::root_of_workspace;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -67,7 +67,7 @@ struct Noted {
 impl Place {
     /// Resolves a path as given. A path without a file resolves to the document of that path in a session or in the history.
     pub(super) fn from_path(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: true,
@@ -120,7 +120,7 @@ impl Place {
             Err((_, why)) => (Err(*why), Vec::new()),
         };
         notes.extend(self.renamed(show.session.as_deref().zip(buffer)));
-        notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
+        notes.extend(show.notes_beside(&unsaved, buffer, file.as_deref()));
         let file = file.ok();
         let text = buffer
             .map(|buffer| buffer.text.clone())
@@ -173,9 +173,9 @@ impl Place {
                 noted.is_version = journal.record_found(text, before.as_deref(), self.now, &said);
             }
             let version = buffer.map_or(journal.given, Buffer::version);
-            noted.has_cause = journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
+            noted.has_cause = journal.record_plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
             let shown = match buffer {
-                Some(buffer) => Some((buffer.version(), journal::digest(&buffer.text))),
+                Some(buffer) => Some((buffer.version(), journal::digest_of_text(&buffer.text))),
                 None => journal.current().map(|current| (current.number, current.digest.clone())),
             };
             if let (Some(name), Some((version, digest))) = (&show.set_anchor, shown) {

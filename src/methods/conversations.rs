@@ -1,7 +1,7 @@
 //! `context end` and `context conversations`: what an answer used, and which conversations there are.
 
 use super::context_build::{absent, unkept};
-use super::window::root;
+use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -55,7 +55,7 @@ impl Method for End {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Ended, Failed> {
         let id = &self.conversation;
-        let ended = Conversations::change(&root(desk)?, |all| {
+        let ended = Conversations::change(&root_of_workspace(desk)?, |all| {
             let found = all.go_on(id)?;
             let number = self
                 .round
@@ -135,7 +135,7 @@ impl Method for List {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         if let Some(id) = &self.drop {
             let dropped = Conversations::change(&root, |all| {
                 all.find(id)?;

@@ -70,7 +70,7 @@ impl Method for CostOf {
             Failed::new(Code::Usage, why.found(self.since.clone().unwrap_or_default()).hint(hint))
         })?;
         let (workspace, session) = desk.open_to_read()?;
-        let since = since.map_or(0, |since| since.at(session.engine.world.now_secs()));
+        let since = since.map_or(0, |since| since.seconds_since_1970_at(session.engine.world.now_secs()));
         let groups = self.by.map(|by| groups(&workspace.root, session, since, by)).transpose()?;
         Ok(Cost {
             since,

@@ -12,7 +12,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::versions::{Version, blob, input_changes};
+use workbench::versions::{Version, blob_of_version, input_changes};
 
 /// Show what two versions of a target, and their inputs, differ in.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +84,7 @@ impl Method for Diff {
             _ => None,
         };
         let lines = |from: Option<&Digest>, to: Option<&Digest>| -> Result<_, Failed> {
-            let (before, after) = (blob(session, from)?, blob(session, to)?);
+            let (before, after) = (blob_of_version(session, from)?, blob_of_version(session, to)?);
             let diff = unified(before.as_deref(), after.as_deref(), "a", "b").ok();
             Ok((diff.map(|lines| lines.concat()), [before.is_some(), after.is_some()]))
         };

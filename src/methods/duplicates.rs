@@ -88,11 +88,12 @@ impl Method for Duplicates {
             types: [pair.one.to_owned(), pair.other.to_owned()],
         });
         let shown: Vec<Alike> = shown.collect();
-        let state = table
-            .state()
-            .of_workspace(&names.flaws)
-            .lacking(&vectors.notes())
-            .page(0, shown.len(), pairs.len(), "raise the limit");
+        let state = table.state_of_vectors().of_workspace(&names.flaws).lacking(&vectors.notes()).page(
+            0,
+            shown.len(),
+            pairs.len(),
+            "raise the limit",
+        );
         Ok(DuplicatesAnswer {
             total: pairs.len(),
             types: vectors.len(),

@@ -7,7 +7,7 @@ use super::investigate::as_failed;
 use super::rewriting::Destination;
 use super::symbols::{Names, resolve_for_edit, resolve_one};
 use super::{Effect, Method, window};
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -242,7 +242,7 @@ impl Method for Edit {
         if let Some(done) = self.by_symbol(desk)? {
             return Ok(done.at(self.level(desk)?));
         }
-        let root = window::root(desk)?;
+        let root = window::root_of_workspace(desk)?;
         let Meant { path, symbol, defines } = self.resolve_place(desk)?;
         // The files are not kept from others while one of them is edited.
         desk.context.let_go();
@@ -267,24 +267,24 @@ impl Method for Edit {
         let tell = |session: &Option<String>| {
             session
                 .iter()
-                .for_each(|session| drop(edits::hand_over(&live, &root, session, now())))
+                .for_each(|session| drop(edits::hand_over(&live, &root, session, current_seconds())))
         };
         if self.op == Op::Close {
             tell(&self.session);
             if let Some(handle) = &self.session {
                 // What is not left is made again when it is wanted.
-                let _ = workbench::overlay::build::leave(&root, handle, now());
+                let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
             }
         }
         let is_strict = self.writes_text() && self.is_strict(&live);
         if is_strict && self.session.is_none() {
             try_strictly(desk, &disk, &request)?;
         }
-        let response = perform(&disk, &request, now());
+        let response = perform(&disk, &request, current_seconds());
         tell(&response.session);
         let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
         if let (None, Some(path), true) = (&response.session, &response.path, came_to_nothing) {
-            let _ = edits::failed(&live, &root, path, (request.order.name(), &response.summary), now());
+            let _ = edits::failed(&live, &root, path, (request.order.name(), &response.summary), current_seconds());
         }
         desk.worsen(match response.status {
             Status::Success | Status::NoOp => Code::Ok,
@@ -293,7 +293,7 @@ impl Method for Edit {
             Status::PersistFailure => Code::Io,
         });
         let response = match self.writes_text() {
-            true => with_lost_names(desk, response, is_strict, now()),
+            true => with_lost_names(desk, response, is_strict, current_seconds()),
             false => response,
         };
         if is_strict {
@@ -342,7 +342,7 @@ fn declaring_files(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Cand
 
 /// The symbols for `#if` that a file of C# is compiled under.
 pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<String>, Failed> {
-    let shown = desk.output(&file_label(file, "defines"))?;
+    let shown = desk.output_of_label(&file_label(file, "defines"))?;
     let read = producers::csharp::defines::read(&shown.bytes);
     let read = read.map_err(|failure| Failed::new(Code::TargetFailed, as_failed(failure, &shown.label).1))?;
     Ok(read.own.into_iter().collect())
@@ -413,7 +413,7 @@ impl Edit {
             (true, _) => Level::Basic,
             (false, true) => Level::Full,
             (false, false) => {
-                let manifest = Disk::new(&window::root(desk)?).read("cortex.toml").ok().flatten();
+                let manifest = Disk::new(&window::root_of_workspace(desk)?).read("cortex.toml").ok().flatten();
                 manifest.map_or_else(Level::default, |manifest| replies::level_of_manifest(&manifest.bytes))
             }
         })
@@ -432,7 +432,7 @@ impl Edit {
         };
         let names = desk.workspace_names()?;
         let (found, _) = resolve_for_edit(desk, &names, symbol)?;
-        let disk = Disk::new(&window::root(desk)?);
+        let disk = Disk::new(&window::root_of_workspace(desk)?);
         let files = declaring_files(desk, &names, &disk, &found);
         let defines = match files.as_slice() {
             [file] if is_conditional(&disk, file) => defines_of(desk, file).ok(),

@@ -55,7 +55,7 @@ impl SymbolEdit<'_> {
         let refusal = format!("{symbol} is not deleted");
         let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
-            let subject = RenameSubject::read(desk, symbol)?;
+            let subject = RenameSubject::from_symbol(desk, symbol)?;
             let request = subject.request("", false);
             let files = rename::delete(desk, &subject.names.symbols, &*subject.world, request)?.map_err(|way| rewriting.refused(&way))?;
             let emptied = files.iter().filter(|file| file.after.is_none());
@@ -78,7 +78,7 @@ impl SymbolEdit<'_> {
             "nothing was changed; write whole names, or give a type another name with `NAME = TYPE`",
         );
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
-            let (path, before) = text_of(desk, self.path.unwrap_or_default())?;
+            let (path, before) = path_and_text(desk, self.path.unwrap_or_default())?;
             let names = desk.workspace_names()?;
             let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
             let using = adding_usings::directive(given).map_err(refused)?;
@@ -117,7 +117,7 @@ impl SymbolEdit<'_> {
     fn plan_member(&self, desk: &mut Desk<'_>, rewriting: &Rewriting<'_>) -> Result<Planned, Failed> {
         let names = desk.workspace_names()?;
         let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
-        let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
+        let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
         let new = fit(self.new, Ends::of(&before).most_frequent());
         let defines = defines_of(desk, &path)?;
         let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
@@ -196,8 +196,8 @@ pub(super) fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r
 }
 
 /// The real path of a file, and its text in the workspace that is looked at.
-pub(super) fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
-    let disk = Disk::new(&window::root(desk)?);
+pub(super) fn path_and_text(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
+    let disk = Disk::new(&window::root_of_workspace(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
     requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
     let world = desk.open_to_build()?.0.engine.world.clone();

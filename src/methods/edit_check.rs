@@ -4,7 +4,7 @@ use super::Method;
 use super::edit::Edit;
 use super::edit_by_symbol::rewriting;
 use super::rewriting::{kept_text, look_in};
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use workbench::edit::disk::Disk;
@@ -53,7 +53,7 @@ pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, request: &EditRequest) 
         mode: Some(Mode::Manual),
         ..request.clone()
     };
-    let tried = with_lost_names(desk, perform(disk, &trial, now()), true, now());
+    let tried = with_lost_names(desk, perform(disk, &trial, current_seconds()), true, current_seconds());
     for order in [Order::Discard, Order::Close] {
         let end = EditRequest {
             order,
@@ -68,7 +68,7 @@ pub(super) fn try_strictly(desk: &Desk<'_>, disk: &Disk, request: &EditRequest) 
                     mode: None,
                     ..end
                 },
-                now(),
+                current_seconds(),
             ));
         }
     }
@@ -85,7 +85,7 @@ pub(super) fn take_back_lost(disk: &Disk, request: &EditRequest, response: &Resp
             path: None,
             ..request.clone()
         };
-        drop(perform(disk, &undo, now()));
+        drop(perform(disk, &undo, current_seconds()));
     }
     refused
 }
@@ -122,7 +122,7 @@ pub(super) fn names_lost(inside: &mut Desk<'_>, symbols: &Symbols, files: &[Rewr
 }
 
 fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u64) -> Option<LostNames> {
-    let root = desk.context.root()?;
+    let root = desk.context.root_around()?;
     let disk = Disk::new(&root);
     let id = response.session.as_deref()?;
     let session = Session::load(&disk, id, now).ok()?;

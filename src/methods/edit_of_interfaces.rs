@@ -1,7 +1,7 @@
 //! Operations of `edit` about interfaces: one made of a type, and stubs for what a type owes to its bases.
 
 use super::edit::{Edit, defines_of};
-use super::edit_by_symbol::{Planned, SymbolEdit, file_of, refused, rewriting, text_of};
+use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
 use super::rename::RenameSubject;
 use super::rewriting::Rewriting;
 use super::{Method, symbols};
@@ -43,9 +43,9 @@ impl SymbolEdit<'_> {
             "nothing was changed; mend what is named first, or name other members: NAME: MEMBER, MEMBER",
         );
         let (planned, target, interface) = self.to.plan_in(desk, Edit::NAME, |desk| {
-            let subject = RenameSubject::read(desk, self.symbol)?;
+            let subject = RenameSubject::from_symbol(desk, self.symbol)?;
             let of = &subject.candidate;
-            let (path, before) = text_of(desk, &file_of(of, self.path)?)?;
+            let (path, before) = path_and_text(desk, &file_of(of, self.path)?)?;
             let request = Asked::read(self.new).map_err(|why| of_file(&path, &why))?;
             let defines = defines_of(desk, &path)?;
             let made = extract(&before, symbol_of(&of.path), &request, &defines).map_err(|why| of_file(&path, &why))?;
@@ -95,7 +95,7 @@ impl SymbolEdit<'_> {
         let names = desk.workspace_names()?;
         let (of, _) = symbols::resolve_for_edit(desk, &names, self.symbol)?;
         let symbols = &names.symbols;
-        let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
+        let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
         let kind = symbols.find(of.key()).map(|at| symbols.glance(at).kind).unwrap_or_default();
         if of.member().is_some() || !matches!(kind, "class" | "struct" | "record" | "record struct") {
             return Err(refused(

@@ -1,7 +1,7 @@
 //! Operations of `edit` that change how code is laid out: parameters of members, files of types, directives.
 
 use super::edit::{Edit, defines_of};
-use super::edit_by_symbol::{Planned, SymbolEdit, file_of, refused, rewriting, text_of};
+use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
 use super::rename::RenameSubject;
 use super::symbols::{Names, resolve_for_edit};
 use super::{Method, window};
@@ -33,7 +33,7 @@ impl SymbolEdit<'_> {
             "nothing was changed; change the code that is named first, or give other parameters",
         );
         let plan = self.to.plan_in(desk, Edit::NAME, |desk| {
-            let subject = RenameSubject::read(desk, self.symbol)?;
+            let subject = RenameSubject::from_symbol(desk, self.symbol)?;
             let request = subject.request(self.new, false);
             let plan = rename::change_signature(desk, &subject.names.symbols, &*subject.world, request)?;
             plan.map_err(|way| rewriting.refused(&way))
@@ -65,7 +65,7 @@ impl SymbolEdit<'_> {
         let (planned, key, target) = self.to.plan_in(desk, Edit::NAME, |desk| {
             let names = desk.workspace_names()?;
             let (of, _) = resolve_for_edit(desk, &names, self.symbol)?;
-            let (path, before) = text_of(desk, &file_of(&of, self.path)?)?;
+            let (path, before) = path_and_text(desk, &file_of(&of, self.path)?)?;
             let defines = defines_of(desk, &path)?;
             let made = move_to_own_file(&before, symbol_of(&of.path), &defines);
             let made = made.map_err(|why: Refused| rewriting.refused(&InTheWay(BTreeSet::from([format!("{path}: {}", why.why)]))))?;
@@ -94,14 +94,14 @@ impl SymbolEdit<'_> {
     pub(super) fn target_file(&self, desk: &mut Desk<'_>, path: &str, key: &str, given: Option<&str>) -> Result<String, Failed> {
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let target = given.map_or_else(|| format!("{folder}{}.cs", simple_name(key)), str::to_owned);
-        let disk = Disk::new(&window::root(desk)?);
+        let disk = Disk::new(&window::root_of_workspace(desk)?);
         let resolve = |path: &str| workbench::edit::files::Files::resolve(&disk, path);
         let target = resolve(&target).map_err(|why| refused(&why.to_string(), why.hint()))?;
         if !target.ends_with(".cs") {
             return Err(refused(&format!("{target} is no file of C#"), "name one that ends in .cs"));
         }
         let world = desk.open_to_build()?.0.engine.world.clone();
-        let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root(desk)?.join(&target).exists();
+        let is_there = world.read_at_most(&target, LARGEST).is_ok() || window::root_of_workspace(desk)?.join(&target).exists();
         match is_there {
             true => Err(refused(
                 &format!("{target} is there already; nothing was changed"),
@@ -117,7 +117,7 @@ impl SymbolEdit<'_> {
         let refusal = format!("{path} keeps the order of its directives");
         let rewriting = rewriting("organize_usings", &refusal, "nothing was changed; mend what is named first");
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
-            let (path, before) = text_of(desk, path)?;
+            let (path, before) = path_and_text(desk, path)?;
             let defines = defines_of(desk, &path)?;
             let made = organized(&before, &defines).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
             let summary = match made {

@@ -224,7 +224,7 @@ impl Method for Explain {
 
 /// Explains the one target that a label refers to.
 fn explain_target(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Target, Failed> {
-    let label = &*names::label(session, label)?;
+    let label = &*names::label_or_source(session, label)?;
     let patterns = build::patterns(&[label.to_owned()])?;
     let mut explanation = match session.explain(&patterns)? {
         Ok(explained) => explained,
@@ -308,7 +308,7 @@ impl Target {
             last_redefined: explanation.last_redefined,
             before_collected: explanation.before_collected,
             producer_before: explanation.producer_before,
-            failure: explanation.failure.as_ref().map(diagnostic::json),
+            failure: explanation.failure.as_ref().map(diagnostic::diagnostic_json),
             waits_for: explanation.waits_for,
             remote: None,
             former: Vec::new(),
@@ -325,7 +325,7 @@ impl Provenance {
             took_us: record.took_us,
             bytes: record.len,
             sandbox: record.notes.get("sandbox").cloned(),
-            diagnostics: record.diagnostics.iter().map(diagnostic::json).collect(),
+            diagnostics: record.diagnostics.iter().map(diagnostic::diagnostic_json).collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `impact`: what a change reaches.
 
 use super::symbols::{meant_with_overloads, notes, state_of_page, unread_uses};
-use super::window::root;
+use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -269,7 +269,7 @@ impl ImpactOf {
                 Ok((found.into_iter().map(|one| one.path).collect(), former))
             }
             (None, true) => {
-                let root = root(desk)?;
+                let root = root_of_workspace(desk)?;
                 let (workspace, session) = desk.open_to_build()?;
                 let world = workspace.engine.world.clone();
                 let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();

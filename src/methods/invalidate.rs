@@ -49,7 +49,7 @@ impl Method for Invalidate {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Invalidated, Failed> {
         let context = desk.context;
         let (_, session) = desk.open_to_build()?;
-        let text = names::label(session, &self.label)?.into_owned();
+        let text = names::label_or_source(session, &self.label)?.into_owned();
         let patterns = build::patterns(std::slice::from_ref(&text))?;
         let survey = session.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() {

@@ -121,7 +121,7 @@ impl Method for Investigate {
         }
         let mut operation = Operation::start_operation(question, &self.scope);
         if self.background && desk.is_served() {
-            let root = desk.context.root().unwrap_or_default();
+            let root = desk.context.root_around().unwrap_or_default();
             record_progress(desk.context, &root, &mut operation, State::Gathering, "is to begin".to_owned());
             desk.later(
                 Self::NAME,
@@ -139,14 +139,14 @@ impl Method for Investigate {
                 state: symbols::State::default().lacking(&[IN_BACKGROUND.to_owned()]),
             });
         }
-        desk.ask(self.asking.clone());
+        desk.limit_models(self.asking.clone());
         let found = self.look_into(desk, question, &mut operation);
         if let (Err(failed), true) = (&found, operation.state < State::Done) {
             // A client that follows the operation sees that it ended.
             let why = failed.diagnostics.first().cloned().or_else(|| desk.context.complaint());
-            operation.error = why.as_ref().map(diagnostic::json);
+            operation.error = why.as_ref().map(diagnostic::diagnostic_json);
             let words = why.map_or_else(|| "it came to no answer".to_owned(), |why| why.message);
-            let root = desk.context.root().unwrap_or_default();
+            let root = desk.context.root_around().unwrap_or_default();
             record_progress(desk.context, &root, &mut operation, State::Failed, words);
         }
         found
@@ -191,12 +191,12 @@ impl Investigate {
         let step = |operation: &mut Operation, state: State, event: String| record_progress(context, &root, operation, state, event);
         step(operation, State::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
         // Names are looked up in the index of types.
-        desk.outputs(&["//index:types".to_owned()], true)?;
+        desk.outputs_of_labels(&["//index:types".to_owned()], true)?;
         let mut patterns = Vec::new();
         for scope in &self.scope {
             patterns.extend(resolve_scope(desk, scope)?);
         }
-        let report = desk.outputs(&patterns, true)?;
+        let report = desk.outputs_of_labels(&patterns, true)?;
         let candidates = candidates_of(&report);
         let (workspace, session) = desk.open_to_build()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
@@ -204,7 +204,7 @@ impl Investigate {
         let stale = stale(session, &material)?;
         if material.shown == 0 {
             let why = nothing_shown(&material, self.budget).label(&operation.label);
-            operation.error = Some(diagnostic::json(&why));
+            operation.error = Some(diagnostic::diagnostic_json(&why));
             step(operation, State::Failed, why.message.clone());
             return Err(Failed::new(Code::Usage, why));
         }
@@ -225,7 +225,7 @@ impl Investigate {
                     operation.rejected = Some(String::from_utf8_lossy(&rejected.raw).into_owned()).filter(|raw| !raw.is_empty());
                 }
                 let (code, why) = as_failed(failure, &label);
-                operation.error = Some(diagnostic::json(&why));
+                operation.error = Some(diagnostic::diagnostic_json(&why));
                 step(operation, State::Failed, why.message.clone());
                 return Err(Failed::new(code, why));
             }
@@ -242,7 +242,7 @@ impl Investigate {
             let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the filed answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
         })?;
-        let mut state = self.state(&material, stale, &findings).of_workspace(&*desk.flaws()?);
+        let mut state = self.state_of_material(&material, stale, &findings).of_workspace(&*desk.flaws()?);
         if !desk.other_names()?.is_empty() {
             state.notes.push(CSHARP_ALONE.to_owned());
         }
@@ -265,7 +265,7 @@ impl Investigate {
     }
 
     /// Returns freshness and completeness of the shown material, with the number of `stale` summaries.
-    fn state(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::State {
+    fn state_of_material(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::State {
         let (shown, withheld) = (material.shown, material.withheld.len());
         let left_out = &material.left_out;
         let names: Vec<&str> = left_out.iter().take(LEFT_OUT).map(String::as_str).collect();

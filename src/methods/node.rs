@@ -101,7 +101,7 @@ impl Method for Get {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Output, Failed> {
         let context = desk.context;
-        desk.ask(self.asking.clone());
+        desk.limit_models(self.asking.clone());
         let patterns = build::patterns(std::slice::from_ref(&self.label))?;
         // The targets of a set are known only after its build.
         if !desk
@@ -136,7 +136,7 @@ impl Method for Get {
             let state = target_status(&workspace.root, session, &label)?.state;
             return Ok(Output::new(&shown, state));
         }
-        let shown = desk.output(&label)?;
+        let shown = desk.output_of_label(&label)?;
         Ok(Output::new(&shown, NodeState::Current))
     }
 

@@ -6,7 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
-use crate::render::report::graph::path;
+use crate::render::report::graph::svg_path;
 use crate::render::report::layout::{HEIGHT, WIDTH, layout};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -119,7 +119,7 @@ impl Method for Near {
                 .map(|((from, to), points)| Edge {
                     from,
                     to,
-                    path: path(&points),
+                    path: svg_path(&points),
                     way: way.contains(&(from, to)),
                 })
                 .collect(),

@@ -57,7 +57,7 @@ impl Method for OperationOf {
             let why = Diagnostic::error(ErrorCode::E_NO_OPERATION, "there is no operation of this identifier").found(self.op_id.clone());
             Failed::new(Code::Usage, why.hint("`investigate` gives the identifier"))
         };
-        let root = desk.context.root().ok_or_else(unknown)?;
+        let root = desk.context.root_around().ok_or_else(unknown)?;
         let operation = investigation::read_operation(&root, &self.op_id).ok_or_else(unknown)?;
         let text = |name: &str| operation[name].as_str().unwrap_or_default().to_owned();
         let events = operation["events"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -34,16 +34,16 @@ pub struct Meant {
 /// Resolves a text to a definition of another language, if it is unknown to C#.
 pub fn resolve_other(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, Failed> {
     let names = desk.other_names()?;
-    let mut found: Vec<OtherSymbol> = names.resolve(text).into_iter().cloned().collect();
+    let mut found: Vec<OtherSymbol> = names.resolve_definitions(text).into_iter().cloned().collect();
     // A declaration and its overloads have the same path.
-    found.dedup_by(|one, other| one.path() == other.path());
+    found.dedup_by(|one, other| one.path_in_requests() == other.path_in_requests());
     if found.is_empty() || text.starts_with("//") || !text.contains('#') && is_of_csharp(desk, text)? {
         return Ok(None);
     }
     if found.len() == 1 {
         return Ok(found.pop().map(|symbol| Meant { names, symbol }));
     }
-    let shown: Vec<String> = found.iter().take(SHOWN).map(OtherSymbol::path).collect();
+    let shown: Vec<String> = found.iter().take(SHOWN).map(OtherSymbol::path_in_requests).collect();
     let why = Diagnostic::error(ErrorCode::AmbiguousSymbol, format!("{} definitions have this name", found.len()));
     let why = why.found(text.chars().take(120).collect::<String>()).candidates(shown);
     Err(SymbolError::new(Trouble::Ambiguous, why.hint("write more of it, or one of these")).into())
@@ -71,11 +71,11 @@ impl Meant {
 
     /// Returns its form in answers.
     pub fn resolved(&self) -> Resolved {
-        Resolved::gone(&self.symbol.path())
+        Resolved::gone(&self.symbol.path_in_requests())
     }
 
     /// Returns the state of an answer about it.
-    pub fn state(&self, symbols: &FileSymbols) -> State {
+    pub fn state_of_file(&self, symbols: &FileSymbols) -> State {
         let mut state = State::default().unread(&self.names.unread);
         state.notes.extend(provenance(&self.symbol.file, symbols));
         state
@@ -85,7 +85,7 @@ impl Meant {
     pub fn candidate(&self) -> Candidate {
         Candidate {
             kind: self.symbol.kind.clone(),
-            ..Candidate::of(&self.symbol.path(), std::slice::from_ref(&self.symbol.file))
+            ..Candidate::of(&self.symbol.path_in_requests(), std::slice::from_ref(&self.symbol.file))
         }
     }
 
@@ -119,7 +119,7 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
     }
     let Some(one) = resolve_other(desk, text)? else { return Ok(None) };
     let symbols = one.file_symbols(desk)?;
-    let state = one.state(&symbols);
+    let state = one.state_of_file(&symbols);
     let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);
     Ok(Some((one.resolved(), shown, state)))
 }
@@ -152,8 +152,8 @@ pub fn explain_unknown_name(desk: &mut Desk<'_>, mut failed: Failed) -> Failed {
     for why in failed.diagnostics.iter_mut().filter(|why| why.code == ErrorCode::SymbolNotFound) {
         let names = desk.other_names().unwrap_or_default();
         let found = why.found.clone().unwrap_or_default();
-        if let [one, ..] = names.resolve(&found).as_slice() {
-            why.message = format!("this is known of C# alone, and {} is of another language", one.path());
+        if let [one, ..] = names.resolve_definitions(&found).as_slice() {
+            why.message = format!("this is known of C# alone, and {} is of another language", one.path_in_requests());
             why.hint = Some("`search`, `resolve`, `outline`, `source`, `usages` and `context build` answer for it".to_owned());
             why.candidates.clear();
         }

@@ -41,7 +41,7 @@ pub struct Outline {
         alias = "memberPath",
         alias = "memberId",
         alias = "id",
-        deserialize_with = "arguments::symbols"
+        deserialize_with = "arguments::symbols_argument"
     )]
     #[schemars(extend("x-tool" = "Types, Type#Member, files, folders, namespaces or projects"))]
     pub symbols: Vec<String>,
@@ -124,7 +124,7 @@ impl Method for Outline {
             let labels;
             (labels, containers, others) = self.resolve_symbols(desk)?;
             if !labels.is_empty() {
-                let report = desk.outputs(&labels, true)?;
+                let report = desk.outputs_of_labels(&labels, true)?;
                 let made = report.roots.iter().zip(&report.outputs);
                 shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
             }
@@ -204,7 +204,7 @@ impl Outline {
     fn resolve_symbols(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         // Names are looked up in the index of types.
         if desk.reads_csharp()? {
-            desk.output("//index:types")?;
+            desk.output_of_label("//index:types")?;
         }
         let mut labels = Vec::with_capacity(self.symbols.len());
         let (mut containers, mut others) = (Vec::new(), Vec::new());
@@ -342,5 +342,5 @@ fn outline_label(symbol: &str) -> String {
 
 fn data(desk: &mut Desk<'_>, label: &str) -> Result<Value, Failed> {
     let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
-    Ok(to_json(&desk.output(&format!("{package}:outline-info"))?.bytes))
+    Ok(to_json(&desk.output_of_label(&format!("{package}:outline-info"))?.bytes))
 }

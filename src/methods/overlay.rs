@@ -1,7 +1,7 @@
 //! `overlay open`, `overlay list`, `overlay discard`: overlays as a whole, and helpers of all overlay methods.
 
 use super::{AsTool, Effect, Method, window};
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -17,12 +17,12 @@ use workbench::overlay::compare::{Compared, Kind, Since, compare};
 use workbench::overlay::record::{self, Listed};
 
 /// Returns the files that overlay documents may replace: not those of the store, and not the manifest.
-pub(super) fn files(desk: &Desk<'_>) -> Result<Disk, Failed> {
+pub(super) fn replaceable_files(desk: &Desk<'_>) -> Result<Disk, Failed> {
     let guard = Guard {
         store: desk.context.store_folder(),
         manifest: false,
     };
-    Ok(Disk::new(&window::root(desk)?).guarded(guard))
+    Ok(Disk::new(&window::root_of_workspace(desk)?).guarded(guard))
 }
 
 /// Open an overlay: a named view of the workspace in which documents stand in place of files.
@@ -66,7 +66,7 @@ impl Method for Open {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("expires: {why}"));
             Failed::new(Code::Usage, why.hint("write a time such as 12h, 7d or 4w"))
         })?;
-        let (overlay, new) = record::open_or_continue(&files(desk)?, &self.name, lifetime, now())?;
+        let (overlay, new) = record::open_or_continue(&replaceable_files(desk)?, &self.name, lifetime, current_seconds())?;
         Ok(Opened {
             name: self.name.clone(),
             new,
@@ -179,7 +179,7 @@ impl Method for List {
     type Answer = Overlays;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Overlays, Failed> {
-        let (files, now) = (files(desk)?, now());
+        let (files, now) = (replaceable_files(desk)?, current_seconds());
         let mut overlays = Vec::new();
         for Listed { name, overlay } in record::list_overlays(&files)? {
             let status = match &overlay {
@@ -251,7 +251,7 @@ impl Method for Discard {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Discarded, Failed> {
         Ok(Discarded {
             name: self.name.clone(),
-            documents: record::discard(&files(desk)?, &self.name, now())?,
+            documents: record::discard(&replaceable_files(desk)?, &self.name, current_seconds())?,
         })
     }
 

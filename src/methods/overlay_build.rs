@@ -1,10 +1,10 @@
 //! `overlay build`, `overlay diff`: builds targets with the documents of an overlay, and shows its changes.
 
-use super::overlay::{self, Document, files};
+use super::overlay::{self, Document, replaceable_files};
 use super::{AsTool, Effect, Method};
 use crate::cli::unguarded;
 use crate::commands::build::{build, code, default_request};
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -71,7 +71,7 @@ impl Method for Build {
         let tally = &report.tally;
         Ok(Built {
             name: self.name.clone(),
-            session: is_session(&files(desk)?, &self.name)?,
+            session: is_session(&replaceable_files(desk)?, &self.name)?,
             targets: report.targets,
             ran: tally.ran,
             cached: tally.cached,
@@ -215,9 +215,9 @@ impl Method for Diff {
     type Answer = Differs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Differs, Failed> {
-        let files = files(desk)?;
-        used(&files, &self.name, now())?;
-        let compared = compare(&files, &self.name, now())?;
+        let files = replaceable_files(desk)?;
+        used(&files, &self.name, current_seconds())?;
+        let compared = compare(&files, &self.name, current_seconds())?;
         let diff = compared.iter().map(|one| one.diff.as_str()).collect();
         let targets = self
             .targets
@@ -262,7 +262,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     desk.context.use_overlay(name);
     let context = desk.context;
     let (workspace, session) = desk.open_to_build()?;
-    let asks = workbench::paid::any(&workspace.definition()?.manifest, &workspace.engine.registry);
+    let asks = workbench::paid::any(&workspace.manifest_definition()?.manifest, &workspace.engine.registry);
     (request.options.dry_run, request.options.price) = (!asks, asks);
     request.list = true;
     let (now, before) = (marked(session), marked(&workspace.session_beneath()?));

@@ -1,8 +1,8 @@
 //! `overlay put`, `overlay apply`: documents of overlays.
 
-use super::overlay::files;
+use super::overlay::replaceable_files;
 use super::{AsTool, Effect, FileForm, Method};
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -100,7 +100,14 @@ impl Method for Put {
                 ));
             }
         };
-        let (path, became, overlay) = put::put_over(&files(desk)?, &self.name, &self.path, &what, self.onto_now, now())?;
+        let (path, became, overlay) = put::put_over(
+            &replaceable_files(desk)?,
+            &self.name,
+            &self.path,
+            &what,
+            self.onto_now,
+            current_seconds(),
+        )?;
         Ok(Done {
             name: self.name.clone(),
             path,
@@ -164,7 +171,8 @@ impl Method for Apply {
     type Answer = Applied;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Applied, Failed> {
-        let (changed, same) = match patch::apply_over(&files(desk)?, &self.name, &self.patch, self.onto_now, now())? {
+        let (changed, same) = match patch::apply_over(&replaceable_files(desk)?, &self.name, &self.patch, self.onto_now, current_seconds())?
+        {
             Patched::Changed(paths) => (paths, Vec::new()),
             Patched::Same(paths) => (Vec::new(), paths),
         };

@@ -1,9 +1,9 @@
 //! `overlay merge`: writes the documents of an overlay to the workspace.
 
-use super::overlay::files;
-use super::window::root;
+use super::overlay::replaceable_files;
+use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -83,9 +83,9 @@ impl Method for Merge {
     type Answer = Merged;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Merged, Failed> {
-        let (files, now) = (files(desk)?, now());
+        let (files, now) = (replaceable_files(desk)?, current_seconds());
         let done = merge::merge(&files, &self.name, now)?;
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         for Write { path, before, after } in &done.writes {
             // If the note fails, the merge continues; live contexts then attribute it to a person.
             let _ = edits::merged(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);

@@ -104,9 +104,9 @@ impl Method for Build {
             };
             packs::write_pack(desk.redefine()?, &self.name, &row)?;
         }
-        let chosen = types(desk, &self.name)?;
-        let shown = desk.output(&pack_label(&self.name, "pack"))?;
-        let contents = desk.output(&pack_label(&self.name, "contents"))?;
+        let chosen = types_of_pack(desk, &self.name)?;
+        let shown = desk.output_of_label(&pack_label(&self.name, "pack"))?;
+        let contents = desk.output_of_label(&pack_label(&self.name, "contents"))?;
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
         let left_out: Vec<LeftOut> = contents.left_out.iter().cloned().map(LeftOut::from).collect();
         let state = State::default().of_workspace(&*desk.flaws()?);
@@ -212,7 +212,7 @@ impl From<producers::csharp::pack::form::LeftOut> for LeftOut {
 ///
 /// # Errors
 /// When no pack has the name; the error lists similar ones.
-pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
+pub fn types_of_pack(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
     let known = packs::list_packs(desk.open_to_build()?.0)?;
     if !known.iter().any(|pack| pack.name == name) {
         let near = nearest(name, known.iter().map(|pack| pack.name.as_str()), 5);
@@ -222,7 +222,7 @@ pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
         };
         return Err(Failed::new(Code::Usage, unknown_pack(name).hint(hint).candidates(near)));
     }
-    let shown = desk.output(&pack_label(name, "selection"))?;
+    let shown = desk.output_of_label(&pack_label(name, "selection"))?;
     let selection: Selection = serde_json::from_slice(&shown.bytes).map_err(|error| Failed::bug(&error))?;
     Ok(selection.types)
 }

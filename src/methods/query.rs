@@ -121,7 +121,7 @@ pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: b
     let label = |at: usize| answer.nodes[at].label.to_string();
     Ok(QueryAnswer {
         edges: answer.edges.iter().map(|&(reader, read)| (label(reader), label(read))).collect(),
-        unknown: answer.unknown.iter().map(diagnostic::json).collect(),
+        unknown: answer.unknown.iter().map(diagnostic::diagnostic_json).collect(),
         unsure: answer.unsure,
         nodes: answer
             .nodes

@@ -5,7 +5,7 @@ use super::{AsTool, Effect, Entry, METHODS};
 use serde_json::{Value, json};
 
 /// Returns the names of a method's arguments, in the order of its help.
-pub fn arguments(entry: &Entry) -> Vec<String> {
+pub fn argument_names(entry: &Entry) -> Vec<String> {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let schema = (entry.arguments)();
     let names = command.get_arguments().map(|argument| camel(argument.get_id().as_str()));
@@ -39,12 +39,12 @@ pub fn listing() -> Value {
 /// Returns the reference page.
 pub fn methods_page() -> String {
     let mut page = String::from(PREFACE);
-    METHODS.iter().for_each(|entry| page.push_str(&section(entry)));
+    METHODS.iter().for_each(|entry| page.push_str(&section_of_method(entry)));
     page
 }
 
 /// Returns the page's section on one method.
-pub fn section(entry: &Entry) -> String {
+pub fn section_of_method(entry: &Entry) -> String {
     let mut section = format!("\n## {}\n\n", entry.name);
     section.push_str(&about(entry));
     let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
@@ -79,7 +79,7 @@ pub fn section(entry: &Entry) -> String {
         entry.name.replace(' ', ".")
     ));
     let arguments = (entry.arguments)();
-    section.push_str(&field_table("argument", arguments.as_value(), &self::arguments(entry)));
+    section.push_str(&field_table("argument", arguments.as_value(), &self::argument_names(entry)));
     let answers = (entry.answers)();
     // One table for each form of the answer.
     let forms = answers.as_value()["anyOf"].as_array().map(Vec::as_slice);
@@ -177,10 +177,10 @@ mod tests {
 
     #[test]
     fn arguments_by_position_end_with_the_overlay() {
-        let last = |name: &str| arguments(crate::methods::find_method(name).expect("a method")).pop();
+        let last = |name: &str| argument_names(crate::methods::find_method(name).expect("a method")).pop();
         assert_eq!(last("context build").as_deref(), Some("overlay"));
         for entry in METHODS {
-            let is_last = arguments(entry).last().is_some_and(|last| last == ARGUMENT);
+            let is_last = argument_names(entry).last().is_some_and(|last| last == ARGUMENT);
             assert_eq!(is_last, entry.within, "{}", entry.name);
         }
     }

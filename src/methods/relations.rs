@@ -133,7 +133,9 @@ impl Of {
         let total = relations.types.len();
         relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
         let mut state = match way {
-            Way::Deps => names.state(found.files.iter()).of_projects(&self.health_of(desk, &found)?),
+            Way::Deps => names
+                .state_of_symbols(found.files.iter())
+                .of_projects(&self.health_of(desk, &found)?),
             // The uses of an unreadable file are unknown.
             Way::Rdeps => State::default().of_workspace(&names.flaws).of_projects(&desk.health()?),
         };

@@ -137,7 +137,7 @@ pub(super) struct RenameSubject {
 }
 
 impl RenameSubject {
-    pub fn read(desk: &mut Desk<'_>, symbol: &str) -> Result<Self, Failed> {
+    pub fn from_symbol(desk: &mut Desk<'_>, symbol: &str) -> Result<Self, Failed> {
         let names = desk.workspace_names()?;
         let (candidate, _) = resolve_for_edit(desk, &names, symbol)?;
         let gaps = desk.health()?.gaps();
@@ -167,7 +167,7 @@ impl RenameSubject {
 
 impl Rename {
     fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
-        let subject = RenameSubject::read(desk, &self.symbol)?;
+        let subject = RenameSubject::from_symbol(desk, &self.symbol)?;
         let request = subject.request(&self.new, self.leave_possible);
         let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, request)?;
         planned.map_err(|way| {

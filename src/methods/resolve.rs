@@ -69,7 +69,7 @@ impl Method for Resolve {
             };
             return Ok(Meaning {
                 found,
-                state: other.state(&symbols),
+                state: other.state_of_file(&symbols),
             });
         }
         let names = desk.workspace_names()?;
@@ -85,7 +85,7 @@ impl Method for Resolve {
                 state.notes.extend(note_of_name(desk, &self.symbol)?);
                 state
             }
-            Some(_) => names.state(found.candidates.iter().flat_map(|one| &one.files)),
+            Some(_) => names.state_of_symbols(found.candidates.iter().flat_map(|one| &one.files)),
         };
         state = state.cut(found.candidates.len(), found.total, "raise the limit, or write more of the name");
         if let (Some(former), Some(one)) = (&found.former, &found.resolved) {

@@ -6,7 +6,7 @@ use engine::values::label::unescape;
 use engine::values::table::Table;
 use producers::csharp::members::MemberRow;
 use producers::csharp::types::TypeRow;
-use workbench::last_good::{label, parts};
+use workbench::last_good::{label_of_type, parts};
 
 pub use workbench::symbols::resolve::Resolved;
 
@@ -21,7 +21,7 @@ pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<Stri
         };
         return Ok((resolved, Vec::new()));
     };
-    let types = desk.output("//index:types")?.bytes;
+    let types = desk.output_of_label("//index:types")?.bytes;
     let row = Table::open(&types).and_then(|table| serde_json::from_slice::<TypeRow>(table.get(&key)?).ok());
     let files = row.as_ref().map(|row| row.files.clone()).unwrap_or_default();
     let mut found = Resolved {
@@ -35,7 +35,7 @@ pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<Stri
     let member = unescape(member);
     found.path = format!("{key}#{member}");
     if row.is_some() {
-        let members = desk.output(&label(&key, ":members"))?.bytes;
+        let members = desk.output_of_label(&label_of_type(&key, ":members"))?.bytes;
         let row = Table::open(&members).and_then(|table| serde_json::from_slice::<MemberRow>(table.get(&member)?).ok());
         found.member_id = row.map(|row| format!("{}_{}", found.type_id, row.id));
     }

@@ -1,8 +1,8 @@
 //! Edits of several files as one, which are looked at before they are saved: all edits of symbols go this way. What is planned and what is looked
 //! at are the files, or what a session shows in their place.
 
-use super::window::root;
-use crate::commands::gc::now;
+use super::window::root_of_workspace;
+use crate::commands::gc::current_seconds;
 use crate::context::{Context, Failed};
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -101,7 +101,7 @@ pub(super) fn look_in<T>(
     inside.read_only();
     let found = read(&mut inside)?;
     drop(inside);
-    context.close();
+    context.release_locks();
     Ok(found)
 }
 
@@ -113,7 +113,7 @@ pub(super) fn kept_text(disk: &Disk, content: &Content) -> Option<String> {
 
 /// The files of a session with all that it has not saved, and with new texts in place of those.
 fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<Rewritten> {
-    let session = session.and_then(|session| Session::load(disk, session, now()).ok());
+    let session = session.and_then(|session| Session::load(disk, session, current_seconds()).ok());
     let mut texts = files.to_vec();
     for (path, document) in session.iter().flat_map(|session| &session.documents) {
         if !document.is_edited() {
@@ -143,7 +143,7 @@ impl Rewriting<'_> {
         to: Destination<'_>,
         looked: impl FnOnce(&mut Desk<'_>) -> Result<Result<(), InTheWay>, Failed>,
     ) -> Result<Response, Failed> {
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: false,
@@ -187,7 +187,7 @@ impl Rewriting<'_> {
         }
         let done = self.order(&disk, rewrite(files.to_vec()), to.session, None)?;
         if let Some(session) = &done.session {
-            drop(edits::hand_over(&Disk::new(&root), &root, session, now()));
+            drop(edits::hand_over(&Disk::new(&root), &root, session, current_seconds()));
         }
         Ok(done)
     }
@@ -201,7 +201,7 @@ impl Rewriting<'_> {
             mode,
             fit: false,
         };
-        let response = perform(disk, &request, now());
+        let response = perform(disk, &request, current_seconds());
         let code = match response.status {
             Status::Success | Status::NoOp => return Ok(response),
             Status::PersistFailure => Code::Io,

@@ -90,7 +90,7 @@ impl Method for Search {
         }
         let names = desk.workspace_names()?;
         let mut page = loop {
-            let aliases = workbench::aliases::read_aliases(&desk.context.root().unwrap_or_default());
+            let aliases = workbench::aliases::read_aliases(&desk.context.root_around().unwrap_or_default());
             let page = search(&names.symbols, &self.query(Some(&aliases)))?;
             let known = page.filtered > 0 || page.hits.iter().any(|hit| hit.matched != Matched::Fuzzy);
             if known || !learns(desk)? {
@@ -180,7 +180,7 @@ impl Search {
         })?;
         let near: Vec<(f32, &str)> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).collect();
         let page = chosen_types(&names.symbols, &self.query(None), &near)?;
-        let mut state = table.state().of_workspace(&names.flaws).lacking(&vectors.notes());
+        let mut state = table.state_of_vectors().of_workspace(&names.flaws).lacking(&vectors.notes());
         if page.total == 0 {
             state = state.empty(match page.filtered {
                 0 => Empty::None,

@@ -88,10 +88,10 @@ impl Method for SemanticOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Summary, Failed> {
         let context = desk.context;
-        desk.ask(self.asking.clone());
+        desk.limit_models(self.asking.clone());
         // Names are looked up in the index of types.
         if desk.reads_csharp()? {
-            desk.outputs(&["//index:types".to_owned()], true)?;
+            desk.outputs_of_labels(&["//index:types".to_owned()], true)?;
         }
         // The path of a file of another language refers to its summary.
         let symbol = match desk.other_names()?.known_file(&self.symbol) {
@@ -150,7 +150,7 @@ impl Method for SemanticOf {
                 last_error,
             });
         }
-        let shown = desk.output(&label)?;
+        let shown = desk.output_of_label(&label)?;
         let (resolved, files) = resolved(desk, &shown.label)?;
         Ok(Summary {
             resolved,
@@ -183,7 +183,7 @@ fn expanded_label(desk: &mut Desk<'_>, text: &str) -> Result<String, Failed> {
     let outline = build::patterns(&[format!("//types/{key}#{member}:outline")])?;
     // The members of a type are known only once it was analysed.
     if !desk.open_to_build()?.1.survey(outline.patterns(), Reach::Named)?.unknown.is_empty() {
-        desk.outputs(&[format!("//types/{key}:members")], true)?;
+        desk.outputs_of_labels(&[format!("//types/{key}:members")], true)?;
     }
     let session = desk.open_to_build()?.1;
     match names::one_label(session, text, "shown") {

@@ -2,7 +2,7 @@
 
 use super::access::denied;
 use super::symbols::{namesakes, notes};
-use super::window::root;
+use super::window::root_of_workspace;
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::names::no_file;
 use crate::context::Failed;
@@ -30,7 +30,7 @@ use workbench::symbols::state::State;
 pub struct SourceOf {
     /// Types or members, by name, of a method all its overloads (Type.Method), up to five of one name together; files by path, with lines if wanted (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
-    #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
+    #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols_argument")]
     #[schemars(extend("x-tool" = "Names, or files with lines: src/A.cs:10-40"))]
     pub symbols: Vec<String>,
     /// Lines of each at most.
@@ -76,7 +76,9 @@ impl Method for SourceOf {
         let symbols: Vec<&Candidate> = sources_found.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
             true => State::default(),
-            false => desk.workspace_names()?.state(symbols.iter().flat_map(|symbol| &symbol.files)),
+            false => desk
+                .workspace_names()?
+                .state_of_symbols(symbols.iter().flat_map(|symbol| &symbol.files)),
         };
         let mut of_symbols = sources(desk, &symbols, self.lines)?.into_iter();
         let resolved = symbols.first().map(|one| Resolved {
@@ -97,7 +99,7 @@ impl Method for SourceOf {
             }
         }
         if let Some(room) = desk.context.room() {
-            let room = beside(room, &sources, &failed);
+            let room = remaining_room(room, &sources, &failed);
             fit(&mut sources, room);
         }
         for source in &sources {
@@ -141,7 +143,7 @@ fn sources_text(sources: &[Source]) -> String {
 }
 
 /// Returns the budget that the rest of the answer leaves for texts.
-fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
+fn remaining_room(room: Room, sources: &[Source], failed: &[Value]) -> Room {
     let mut bare = sources.to_vec();
     bare.iter_mut()
         .flat_map(|source| &mut source.parts)
@@ -168,7 +170,7 @@ impl Meant {
 impl SourceOf {
     /// Resolves the requests; returns also those that cannot be shown. A single request, or requests without any result, fail with an error.
     fn resolve_places(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         let store = desk.context.store_folder();
         let requests: Vec<FileRequest> = self.symbols.iter().map(|text| FileRequest::among(text, &root)).collect();
         let places: Vec<_> = requests.iter().map(|one| one.path_in_workspace(&root, store.as_deref())).collect();
@@ -208,7 +210,7 @@ impl SourceOf {
                 Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
                     let why = denied(why, desk);
                     failed.extend(why.diagnostics.first().map(|why| {
-                        let mut failure = diagnostic::json(why);
+                        let mut failure = diagnostic::diagnostic_json(why);
                         failure["asked"] = text.as_str().into();
                         failure
                     }));
@@ -242,7 +244,7 @@ impl SourceOf {
         let read = requests.iter().map(|request| {
             let source = lines(world, root, &request.path, request, self.lines).map_err(|why| Failed::new(Code::Usage, *why))?;
             Ok(Source {
-                path: one.symbol.path(),
+                path: one.symbol.path_in_requests(),
                 ..source
             })
         });

@@ -109,7 +109,7 @@ impl Method for Status {
         Ok(Standing {
             root: workspace.root.display().to_string(),
             store,
-            service: service.map(|service| service.with(&found)),
+            service: service.map(|service| service.with_status(&found)),
             name: found.name,
             files: found.files,
             changed: found.changed,
@@ -120,8 +120,8 @@ impl Method for Status {
             semantic: found.semantic,
             notes: self.notes,
             health: found.health.line(),
-            failures: context.placed(&found.failures).iter().map(diagnostic::json).collect(),
-            diagnostics: found.diagnostics.iter().map(diagnostic::json).collect(),
+            failures: context.placed(&found.failures).iter().map(diagnostic::diagnostic_json).collect(),
+            diagnostics: found.diagnostics.iter().map(diagnostic::diagnostic_json).collect(),
         })
     }
 

@@ -31,7 +31,7 @@ pub struct Names {
 
 impl Names {
     /// Returns the state of an answer about symbols declared in these files.
-    pub fn state<'f>(&self, files: impl Iterator<Item = &'f String>) -> State {
+    pub fn state_of_symbols<'f>(&self, files: impl Iterator<Item = &'f String>) -> State {
         State::default().of_files(&self.flaws, files)
     }
 }
@@ -41,7 +41,7 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
     if symbol.starts_with("//") {
         return Err(label_for_name(symbol));
     }
-    let root = desk.context.root().unwrap_or_default();
+    let root = desk.context.root_around().unwrap_or_default();
     loop {
         let aliases = aliases::read_aliases(&root);
         let options = Options {
@@ -68,7 +68,7 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
     let root = workspace.root.clone();
     let wanted = aliases::required_targets(&root, session)?;
     if !wanted.is_empty() {
-        desk.outputs(&wanted, true)?;
+        desk.outputs_of_labels(&wanted, true)?;
     }
     match aliases::update(&root, desk.open_to_build()?.1) {
         // Builds report an obstacle in its place.

@@ -130,7 +130,7 @@ impl Method for UsagesOf {
         if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
             let found = other_usages(desk, &other.names, &other.symbol)?;
             let symbols = other.file_symbols(desk)?;
-            let state = other.state(&symbols).unread(&found.unread);
+            let state = other.state_of_file(&symbols).unread(&found.unread);
             let first = self.page_of(other.resolved(), found, state);
             return Ok(Spots { first, more: Vec::new() });
         }

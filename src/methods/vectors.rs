@@ -30,7 +30,7 @@ pub(super) struct TypeVectors {
 
 impl TypeVectors {
     /// Returns the freshness of an answer that is based on them.
-    pub fn state(&self) -> State {
+    pub fn state_of_vectors(&self) -> State {
         match self.is_current {
             true => State::default(),
             false => State::default().as_of(
@@ -60,7 +60,7 @@ pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
         ));
     };
     if !producer.settings.contains_key("model") {
-        let bytes = desk.output(VECTORS)?.bytes;
+        let bytes = desk.output_of_label(VECTORS)?.bytes;
         return Ok(TypeVectors { bytes, is_current: true });
     }
     let shown = show::as_it_is(context, session, VECTORS, true)?;

@@ -71,14 +71,14 @@ impl Method for Show {
     type Answer = WindowAnswer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowAnswer, Failed> {
-        let root = root(desk)?;
-        let mut window = Window::read(&root).map_err(|error| unwritten(&error))?;
+        let root = root_of_workspace(desk)?;
+        let mut window = Window::read_window(&root).map_err(|error| unwritten(&error))?;
         let renamed = renamed(desk, &window)?;
         renamed.iter().for_each(|(from, to)| window.rename(from, to));
         let mut gone = None;
         let pack = match &window.pack {
             None => Vec::new(),
-            Some(name) => pack::types(desk, name).or_else(|failed| match failed.diagnostics.first() {
+            Some(name) => pack::types_of_pack(desk, name).or_else(|failed| match failed.diagnostics.first() {
                 Some(why) if why.code == ErrorCode::E_NO_PACK => {
                     gone = Some(format!("there is no pack {name} any more"));
                     Ok(Vec::new())
@@ -87,7 +87,7 @@ impl Method for Show {
             })?,
         };
         let known = cards(desk, &window, &pack)?;
-        let room = Room::read(&window, desk.open_to_read()?.0.text());
+        let room = Room::from_window(&window, desk.open_to_read()?.0.text());
         let mut made = compose(&window, &known.cards, &pack, room);
         if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
             // The answer still has the text.
@@ -96,7 +96,7 @@ impl Method for Show {
             desk.worsen(failed.code);
         }
         made.cut.extend(gone);
-        let mut state = known.state(desk, &made)?;
+        let mut state = known.state_of_window(desk, &made)?;
         for (from, to) in renamed.iter().filter(|(_, to)| made.shown.contains(to)) {
             state = state.renamed(Some(from), to);
         }
@@ -130,7 +130,7 @@ struct KnownTypes {
 
 impl KnownTypes {
     /// Returns freshness and completeness of a window composed of them.
-    fn state(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
+    fn state_of_window(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
         let names = desk.workspace_names()?;
         let mut files = Vec::new();
         let (mut stale, mut unasked) = (0, 0);
@@ -141,7 +141,7 @@ impl KnownTypes {
             stale += usize::from(self.cards.get(path).is_some_and(|card| card.remark.is_some()));
             unasked += usize::from(self.unasked.contains(path));
         }
-        let mut state = names.state(files.iter()).unread(&self.unread);
+        let mut state = names.state_of_symbols(files.iter()).unread(&self.unread);
         if !made.cut.is_empty() {
             state = state.lacking(&["not everything is shown; 'cut' says what is not, and why".to_owned()]);
         }
@@ -234,7 +234,7 @@ fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, Stri
         return Ok(BTreeMap::new());
     }
     learns(desk)?;
-    let aliases = aliases::read_aliases(&root(desk)?);
+    let aliases = aliases::read_aliases(&root_of_workspace(desk)?);
     let now = |path: String| {
         let [id] = aliases.renamed(&path)[..] else { return None };
         let at = symbols.with_id(id)?;
@@ -252,8 +252,8 @@ fn read_outputs(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<Strin
 }
 
 /// Returns the root of the workspace.
-pub fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
-    desk.context.root().ok_or_else(|| {
+pub fn root_of_workspace(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
+    desk.context.root_around().ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_NO_WORKSPACE, "there is no cortex.toml here or in any folder above");
         Failed::new(Code::Usage, why.hint("go to a workspace, or name one with -C DIR"))
     })
@@ -304,8 +304,8 @@ pub struct Dismiss {
 
 /// Changes the window by the type of a symbol. A deleted type can be removed by its former name, or the end of it.
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
-    let root = root(desk)?;
-    let mut before = Window::read(&root).map_err(|error| unwritten(&error))?;
+    let root = root_of_workspace(desk)?;
+    let mut before = Window::read_window(&root).map_err(|error| unwritten(&error))?;
     let renamed = renamed(desk, &before)?;
     renamed.iter().for_each(|(from, to)| before.rename(from, to));
     let known = before
@@ -327,7 +327,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
             (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), State::default()),
             (resolution, _) => {
                 let (found, former) = resolution?;
-                let state = names.state(found.files.iter()).renamed(former.as_deref(), found.key());
+                let state = names.state_of_symbols(found.files.iter()).renamed(former.as_deref(), found.key());
                 let resolved = Resolved {
                     path: found.key().to_owned(),
                     type_id: found.type_id,
@@ -450,9 +450,9 @@ impl Method for Set {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "pack and noPack cannot go together");
             return Err(Failed::new(Code::Usage, why.hint("leave noPack out for the pack to be active")));
         }
-        let root = root(desk)?;
+        let root = root_of_workspace(desk)?;
         if let Some(name) = &self.pack {
-            pack::types(desk, name)?;
+            pack::types_of_pack(desk, name)?;
         }
         if self.max_chars.is_some_and(|chars| chars != 0 && !(FEWEST..=MOST).contains(&chars)) {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("a window has {FEWEST} to {MOST} characters"));
@@ -469,7 +469,7 @@ impl Method for Set {
         });
         let window = changed.map_err(|error| unwritten(&error))?;
         Ok(Settings {
-            max_chars: Room::read(&window, desk.open_to_read()?.0.text()).max_chars,
+            max_chars: Room::from_window(&window, desk.open_to_read()?.0.text()).max_chars,
             pack: window.pack,
         })
     }

@@ -35,7 +35,7 @@ pub struct Round {
 /// # Errors
 /// When no model of the workspace is an agent, or answers cannot be stored.
 pub fn open_for_agents(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
-    desk.ask(AskingArgs {
+    desk.limit_models(AskingArgs {
         max_calls: Some(0),
         ..AskingArgs::default()
     });
@@ -147,7 +147,7 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
         waiting,
         used: agents.take_used(),
     };
-    for label in anew.iter().filter(|label| round.has(label)) {
+    for label in anew.iter().filter(|label| round.has_output(label)) {
         noted(agents.notes().answered_anew(label))?;
     }
     Ok(round)
@@ -155,7 +155,7 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
 
 impl Round {
     /// Whether a target has its output.
-    pub fn has(&self, label: &str) -> bool {
+    pub fn has_output(&self, label: &str) -> bool {
         self.report.roots.iter().any(|root| *root.label == *label && root.output.is_some())
     }
 }
@@ -174,7 +174,7 @@ fn disk(error: &std::io::Error) -> Failed {
 ///
 /// # Errors
 /// When it cannot be displayed on one line.
-pub fn name(agent: &str) -> Result<&str, Failed> {
+pub fn checked_agent_name(agent: &str) -> Result<&str, Failed> {
     let name = agent.trim();
     if name.chars().count() <= LONGEST_NAME && !name.chars().any(|c| c.is_control() || c == '\u{fffd}') {
         return Ok(name);
@@ -208,7 +208,7 @@ pub fn form(question: &Waiting) -> String {
 }
 
 /// Returns the word for the kind of question.
-pub fn kind(patch: bool) -> &'static str {
+pub fn kind_of_question(patch: bool) -> &'static str {
     if patch { "patch" } else { "new" }
 }
 

@@ -1,6 +1,6 @@
 //! `work list`: progress of the agents.
 
-use super::work::{self, Scope, kind, noted};
+use super::work::{self, Scope, kind_of_question, noted};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -82,14 +82,14 @@ impl Method for List {
             state: State::default(),
         };
         for question in &round.waiting {
-            let note = noted(notes.read(&question.id))?;
+            let note = noted(notes.read_note(&question.id))?;
             let lease = note.as_ref().and_then(|note| holder(note, now));
             listed.taken += usize::from(lease.is_some());
             if listed.questions.len() < LISTED {
                 listed.questions.push(Line {
                     id: question.id.clone(),
                     label: question.label.clone(),
-                    kind: kind(question.patch).to_owned(),
+                    kind: kind_of_question(question.patch).to_owned(),
                     agent: lease.map(|lease| lease.agent.clone()),
                     refused: work::refusals(note.as_ref()).0,
                 });

@@ -1,6 +1,6 @@
 //! `work next`: gives questions to an agent.
 
-use super::work::{self, Scope, form, kind, noted};
+use super::work::{self, Scope, form, kind_of_question, noted};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -96,7 +96,7 @@ impl Method for Next {
     type Answer = Questions;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Questions, Failed> {
-        let agent = work::name(&self.agent)?;
+        let agent = work::checked_agent_name(&self.agent)?;
         work::check_range("count", self.count, MOST)?;
         work::check_range("minutes", self.minutes, LONGEST_LEASE / 60)?;
         let round = work::scoped(desk, &self.scope.0)?;
@@ -114,7 +114,7 @@ impl Method for Next {
         let mut taken = 0;
         for other in &round.waiting {
             let is_given = given.iter().any(|given| given.question.id == other.id);
-            let note = noted(notes.read(&other.id))?;
+            let note = noted(notes.read_note(&other.id))?;
             taken += usize::from(!is_given && note.is_some_and(|note| holder(&note, now).is_some()));
         }
         // A prompt about a file that does not parse may be incomplete.
@@ -164,7 +164,7 @@ fn question(taken: Taken) -> Question {
     let Taken { question, until, refused } = taken;
     Question {
         form: form(&question),
-        kind: kind(question.patch).to_owned(),
+        kind: kind_of_question(question.patch).to_owned(),
         id: question.id,
         label: question.label,
         why: question.why,

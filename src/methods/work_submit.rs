@@ -1,6 +1,6 @@
 //! `work submit`: takes the answer of an agent.
 
-use super::work::{self, Round, kind, noted};
+use super::work::{self, Round, kind_of_question, noted};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -64,7 +64,7 @@ impl Method for Submit {
     type Answer = Became;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Became, Failed> {
-        let agent = work::name(&self.agent)?;
+        let agent = work::checked_agent_name(&self.agent)?;
         let wrong = |why: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint));
         if self.answer.trim().is_empty() {
             let hint = "give it as the second argument, or with --file FILE (- for standard input)";
@@ -121,7 +121,7 @@ impl Submit {
         let about = |code: ErrorCode, why: String| Diagnostic::error(code, why).label(&label);
         let (workspace, _) = desk.open_to_build()?;
         let notes = workspace.asking.agents().notes();
-        let now = noted(notes.read(&self.id))?;
+        let now = noted(notes.read_note(&self.id))?;
         let (refused, faults) = work::refusals(now.as_ref());
         if refused > work::refusals(Some(note)).0 {
             let why = about(ErrorCode::E_ANSWER, format!("the answer cannot be used: {}", faults.join("; ")));
@@ -142,9 +142,9 @@ impl Submit {
             return Err(Failed::new(Code::TargetFailed, why.hint(hint)));
         }
         let status = match (used, more.is_some()) {
-            (true, false) if round.has(&label) && ours => "filed",
+            (true, false) if round.has_output(&label) && ours => "filed",
             (true, true) => "part",
-            (_, false) if round.has(&label) => "before",
+            (_, false) if round.has_output(&label) => "before",
             _ => return Err(self.stale(note, &round)),
         };
         Ok(Became {
@@ -183,7 +183,7 @@ impl Submit {
         let readers: Vec<String> = TypeGraph::from_session(session)?.readers(label).into_iter().collect();
         let round = work::round(desk, &readers)?;
         let possible = |question: Waiting| Possible {
-            kind: kind(question.patch).to_owned(),
+            kind: kind_of_question(question.patch).to_owned(),
             id: question.id,
             label: question.label,
         };

@@ -2,7 +2,7 @@
 
 use super::news::News;
 use super::shell::SHELL;
-use crate::http::answer::{Body, is_json, json, not_allowed, read_body, text_answer, typed};
+use crate::http::answer::{Body, is_json, json_answer, not_allowed, read_body, text_answer, typed};
 use crate::http::gate::Gate;
 use crate::http::listen::{self, Routes};
 use crate::service::peer::Shared;
@@ -80,7 +80,7 @@ impl Page {
             Err(refused) => return refused,
         };
         match self.shared.answer_message(&body).await {
-            Some(answer) => json(StatusCode::OK, &answer),
+            Some(answer) => json_answer(StatusCode::OK, &answer),
             None => text_answer(StatusCode::ACCEPTED, ""),
         }
     }

@@ -1,6 +1,6 @@
 //! Output of the commands that maintain a store, as text and as JSON.
 
-use super::{duration, format_count, money, plural, printable, size};
+use super::{duration, format_count, format_size, money, plural, printable};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
 use engine::store::disk::verify::{Harm, Spot, Verified};
@@ -38,7 +38,7 @@ pub fn span(seconds: u64) -> String {
 /// Formats the result of a gc for people.
 pub fn collected(report: &Report, options: &Options) -> String {
     let (before, after, removed) = (&report.before, &report.after, &report.taken);
-    let contents = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), size(usage.file_bytes));
+    let contents = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), format_size(usage.file_bytes));
     let mut text = format!(
         "The store {} {} of {}.\n",
         if options.dry_run { "holds" } else { "held" },
@@ -48,7 +48,7 @@ pub fn collected(report: &Report, options: &Options) -> String {
     let amount = format!(
         "{}, {} as stored{}",
         things(removed.actions, removed.blobs),
-        size(removed.bytes),
+        format_size(removed.bytes),
         price(removed)
     );
     let amount = match (removed.actions == 0 && removed.blobs == 0, removed.versions) {
@@ -93,8 +93,8 @@ pub fn collected(report: &Report, options: &Options) -> String {
     if !options.dry_run && (report.compacted || before.file_bytes != after.file_bytes) {
         text.push_str(&format!(
             "The file went from {} to {}.\n",
-            size(before.file_bytes),
-            size(after.file_bytes)
+            format_size(before.file_bytes),
+            format_size(after.file_bytes)
         ));
     }
     text
@@ -108,7 +108,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
     format!(
         "Set aside as damaged: {}, {}; what was sound in there was taken over then; nothing removes them but you: {}.\n",
         plural(usage.set_aside_files, "file"),
-        size(usage.set_aside_bytes),
+        format_size(usage.set_aside_bytes),
         printable(&folder.join("store.redb.damaged-*").display().to_string())
     )
 }
@@ -117,10 +117,10 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
 pub fn kept_within(report: &Report, options: &Options) -> String {
     format!(
         "the store grew beyond {}: removed {}, the file went from {} to {}",
-        size(options.max_size.unwrap_or(0)),
+        format_size(options.max_size.unwrap_or(0)),
         things(report.taken.actions, report.taken.blobs),
-        size(report.before.file_bytes),
-        size(report.after.file_bytes)
+        format_size(report.before.file_bytes),
+        format_size(report.after.file_bytes)
     )
 }
 
@@ -130,14 +130,14 @@ pub fn not_reached(report: &Report, options: &Options) -> String {
     if options.dry_run {
         return format!(
             "a collection would not bring the store's file of {} down to {}",
-            size(report.before.file_bytes),
-            size(max)
+            format_size(report.before.file_bytes),
+            format_size(max)
         );
     }
     format!(
         "the store's file still has {}, more than {}",
-        size(report.after.file_bytes),
-        size(max)
+        format_size(report.after.file_bytes),
+        format_size(max)
     )
 }
 
@@ -217,7 +217,7 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
         "Opened {} and hashed {} ({}) in {}: {}, {}.\n",
         plural(found.rows, "row"),
         plural(found.blobs, "output"),
-        size(found.blob_bytes),
+        format_size(found.blob_bytes),
         duration(micros),
         plural(found.actions, "result"),
         plural(found.versions, "version")
@@ -287,9 +287,9 @@ pub fn stats(stats: &Stats, now: u64) -> String {
     let mut text = format!(
         "{} in a file of {}: {}, {} as stored; {}\n",
         things(usage.actions, usage.blobs),
-        size(usage.file_bytes),
-        size(stats.blob_bytes.raw),
-        size(stats.blob_bytes.stored),
+        format_size(usage.file_bytes),
+        format_size(stats.blob_bytes.raw),
+        format_size(stats.blob_bytes.stored),
         plural(usage.history_versions, "version")
     );
     let mut table = |head: &str, rows: Vec<(&str, &Share)>| {
@@ -303,7 +303,7 @@ pub fn stats(stats: &Stats, now: u64) -> String {
                 "{:<width$}  {:>9}  {:>11}  {:>9}  {:>9}\n",
                 printable(name),
                 format_count(share.actions),
-                size(share.raw_bytes),
+                format_size(share.raw_bytes),
                 duration(share.took_us),
                 if share.micros > 0 {
                     money::amount(share.micros)
@@ -410,7 +410,7 @@ pub fn exported(done: &Exported, out: &Path) -> String {
         plural(done.actions, "result"),
         plural(done.targets, "target"),
         printable(&out.display().to_string()),
-        size(done.bytes)
+        format_size(done.bytes)
     )
 }
 

@@ -199,7 +199,7 @@ fn cut_excerpt(excerpt: &Excerpt) -> Excerpt {
 }
 
 /// Formats a diagnostic as JSON: one object, with the fields of its code (seed 000 §16), the same for all readers.
-pub fn json(diagnostic: &Diagnostic) -> Value {
+pub fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
     let mut value = serde_json::json!({
         "severity": severity_word(diagnostic.severity),
         "code": diagnostic.code,

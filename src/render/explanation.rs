@@ -1,7 +1,7 @@
 //! Explanations as text for a terminal.
 
 use super::versions::confined;
-use super::{Style, diagnostic, duration, moment, printable, size};
+use super::{Style, diagnostic, duration, format_size, moment, printable};
 use crate::methods::explain::{ChainStep, Target, TargetState};
 use engine::build::chain::Step;
 use engine::build::moves::{Move, Moved};
@@ -186,7 +186,7 @@ impl Page {
         let Some(volume) = &remote.volume else { return };
         let (fetching, making) = (duration(volume.fetch_us), duration(volume.build_us));
         let verb = if remote.is_fetched { "fetched" } else { "made" };
-        let of = size(volume.bytes);
+        let of = format_size(volume.bytes);
         let all = if volume.is_of_new_tree {
             "building the whole tree about"
         } else {
@@ -203,7 +203,7 @@ impl Page {
             let length = target
                 .made
                 .as_ref()
-                .map(|made| format!(", {}", size(made.bytes)))
+                .map(|made| format!(", {}", format_size(made.bytes)))
                 .unwrap_or_default();
             self.add_fact("output", &format!("{}{length}", output.short()));
         }

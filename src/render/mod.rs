@@ -117,7 +117,7 @@ impl Style {
 }
 
 fn columns(terminal: impl os::handles::AsFd) -> Option<usize> {
-    let (columns, _) = os::terminals::size(terminal)?;
+    let (columns, _) = os::terminals::terminal_size(terminal)?;
     Some(columns).filter(|columns| *columns > 0)
 }
 
@@ -173,7 +173,7 @@ pub fn moment(secs: u64) -> String {
 }
 
 /// Formats a size for people: `12 bytes`, `3.4 KiB`, `1.0 GiB`.
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     match bytes {
         1 => return "1 byte".to_owned(),
         0..1_024 => return format!("{bytes} bytes"),
@@ -212,7 +212,10 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(format_count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([1, 12, 3_500, 1 << 30].map(size), ["1 byte", "12 bytes", "3.4 KiB", "1.0 GiB"]);
+        assert_eq!(
+            [1, 12, 3_500, 1 << 30].map(format_size),
+            ["1 byte", "12 bytes", "3.4 KiB", "1.0 GiB"]
+        );
         assert_eq!(
             [0, 951_782_400, 1_795_262_640].map(moment),
             ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2026-11-21 12:04 UTC"]

@@ -1,6 +1,6 @@
 //! The status of a workspace as text.
 
-use super::{Style, format_count, printable, size};
+use super::{Style, format_count, format_size, printable};
 use crate::methods::status::Standing;
 
 /// Limit of files and diagnostics listed; the true count is always shown.
@@ -12,7 +12,7 @@ pub fn format_status(status: &Standing, style: Style) -> String {
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
     match &status.store {
         Some(usage) => {
-            line("store", format!("{} in {}", size(usage.file_bytes), printable(&usage.folder)));
+            line("store", format!("{} in {}", format_size(usage.file_bytes), printable(&usage.folder)));
             line(
                 "",
                 format!(
@@ -23,7 +23,10 @@ pub fn format_status(status: &Standing, style: Style) -> String {
                 ),
             );
             if usage.set_aside_files > 0 {
-                let aside = format!("{} damaged set aside there as store.redb.damaged-*", size(usage.set_aside_bytes));
+                let aside = format!(
+                    "{} damaged set aside there as store.redb.damaged-*",
+                    format_size(usage.set_aside_bytes)
+                );
                 line("", style.yellow(&format!("{aside}; `cortex store stats` says more")));
             }
         }

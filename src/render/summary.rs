@@ -269,7 +269,7 @@ pub fn as_sentences(lines: &str) -> String {
 }
 
 /// Formats the report as one JSON document.
-pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
+pub fn summary_json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
     let roots: Vec<serde_json::Value> = report
         .roots
         .iter()
@@ -281,7 +281,7 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
     };
     let plans: Vec<serde_json::Value> = report.plans.iter().map(plan).collect();
     let list = |diagnostics: &[engine::values::diagnostic::Diagnostic]| -> Vec<serde_json::Value> {
-        diagnostics.iter().map(diagnostic::json).collect()
+        diagnostics.iter().map(diagnostic::diagnostic_json).collect()
     };
     serde_json::json!({
         "targets": targets,

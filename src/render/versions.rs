@@ -157,7 +157,7 @@ fn which(difference: &Difference, flags: [bool; 2]) -> Option<String> {
 }
 
 /// Returns a blob as text; tables as JSON.
-fn text_of(blob: &[u8]) -> Option<String> {
+fn blob_as_text(blob: &[u8]) -> Option<String> {
     if Table::is_table(blob) {
         let rows = to_json(blob);
         return serde_json::to_string_pretty(&rows).ok();
@@ -175,7 +175,7 @@ pub fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str
     let (Some(before), Some(after)) = (before, after) else {
         return Err("the store no longer has one of them");
     };
-    let (Some(before), Some(after)) = (text_of(before), text_of(after)) else {
+    let (Some(before), Some(after)) = (blob_as_text(before), blob_as_text(after)) else {
         return Err("they are no text");
     };
     if before == after {

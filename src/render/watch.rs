@@ -23,7 +23,7 @@ pub fn json_line(value: &Value, event: &str) -> String {
 
 /// Formats the start of the watch.
 pub fn begun(context: &Context, directories: usize) -> String {
-    if context.json() {
+    if context.prints_json() {
         return json_line(&json!({"directories": directories}), "watching");
     }
     let noun = if directories == 1 { "folder" } else { "folders" };
@@ -45,7 +45,7 @@ pub struct Edits {
 /// Formats the changes of a batch.
 pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
-    if context.json() {
+    if context.prints_json() {
         return json_line(
             &json!({"files": files, "members": members, "types": types, "stale": stale, "summaries": summaries, "checkout": head}),
             "moved",
@@ -113,7 +113,7 @@ pub fn busy(context: &Context) {
 pub fn ahead(context: &Context, ahead: &Ahead) -> String {
     let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    if context.json() {
+    if context.prints_json() {
         return json_line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
     }
     let text = format!("built ahead: {} ran ({})", format_count(ran as u64), duration(took));

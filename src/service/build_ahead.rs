@@ -61,7 +61,7 @@ pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Se
 
 fn open_session(workspace: &Workspace) -> Result<Session, Failed> {
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
-    Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, sources)?)
+    Ok(Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?)
 }
 
 /// Builds with low CPU priority. Returns `None` after a panic, which it reports.

@@ -67,7 +67,7 @@ impl From<io::Error> for Silence {
 pub const SAID: &str = "cortex.said";
 
 /// Requests a method. Calls `waits` if the answer takes long, and `hear` with each status.
-pub fn ask(socket: &Path, entry: &Entry, arguments: &Value, waits: impl FnOnce(), hear: impl Fn(&str)) -> Reply {
+pub fn request_method(socket: &Path, entry: &Entry, arguments: &Value, waits: impl FnOnce(), hear: impl Fn(&str)) -> Reply {
     let acts = entry.effect >= Effect::Acts;
     // A request that must not run twice goes only to a service that answers a ping.
     let unasked = |error| {
@@ -157,7 +157,7 @@ pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
 ///
 /// # Errors
 /// When no service listens, or it does not close the connection in time.
-pub fn stop(socket: &Path) -> io::Result<()> {
+pub fn stop_service(socket: &Path) -> io::Result<()> {
     let mut stream = sent(socket, "cortex.stop", &json!({}), Some(END))?;
     io::copy(&mut stream, &mut io::sink())?;
     Ok(())

@@ -51,7 +51,7 @@ pub struct Service {
 impl Service {
     /// Adds the counts of the workspace and the queue of summaries, and the alarms that follow.
     #[must_use]
-    pub fn with(mut self, found: &Status) -> Self {
+    pub fn with_status(mut self, found: &Status) -> Self {
         let semantic = &found.semantic;
         self.semantic_queue_length = semantic.pending + semantic.generating;
         self.types_indexed = found.types;

@@ -27,12 +27,12 @@ struct Place {
 pub struct Streams(Arc<Mutex<(u64, HashMap<u64, Place>)>>);
 
 impl Streams {
-    fn lock(&self) -> MutexGuard<'_, (u64, HashMap<u64, Place>)> {
+    fn lock_places(&self) -> MutexGuard<'_, (u64, HashMap<u64, Place>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open_stream(&self, place: Place) -> u64 {
-        let mut all = self.lock();
+        let mut all = self.lock_places();
         all.0 += 1;
         let token = all.0;
         all.1.insert(token, place);
@@ -57,19 +57,19 @@ impl Peer {
         match method {
             "$/enumerator/abort" => {
                 if let Some(token) = token {
-                    self.streams.lock().1.remove(&token);
+                    self.streams.lock_places().1.remove(&token);
                 }
                 message::answer_message(id, Value::Null)
             }
             "$/enumerator/next" => {
                 let Some(token) = token else { return unknown() };
-                let Some(place) = self.streams.lock().1.get(&token).cloned() else {
+                let Some(place) = self.streams.lock_places().1.get(&token).cloned() else {
                     return unknown();
                 };
                 match self.news(place, true, cancel).await {
                     Err(failed) => failed.to(id),
                     Ok((place, values, finished)) => {
-                        let mut all = self.streams.lock();
+                        let mut all = self.streams.lock_places();
                         if finished {
                             all.1.remove(&token);
                         } else if let Some(known) = all.1.get_mut(&token) {
@@ -89,7 +89,7 @@ impl Peer {
                     seen: params["since"].as_u64().and_then(|seen| usize::try_from(seen).ok()).unwrap_or(0),
                 };
                 match params.get("partialResultToken").or_else(|| params.get("progressToken")) {
-                    Some(token) => self.push(id, token, place, cancel).await,
+                    Some(token) => self.push_changes(id, token, place, cancel).await,
                     None => self.enumerate(id, place, cancel).await,
                 }
             }
@@ -107,7 +107,7 @@ impl Peer {
         }
     }
 
-    async fn push(&self, id: &Value, token: &Value, mut place: Place, cancel: &Cancel) -> Value {
+    async fn push_changes(&self, id: &Value, token: &Value, mut place: Place, cancel: &Cancel) -> Value {
         loop {
             match self.news(place, true, cancel).await {
                 Err(failed) => return failed.to(id),

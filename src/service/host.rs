@@ -172,7 +172,7 @@ impl Host {
     pub fn new(global: Global) -> Self {
         let context = Context::new(global.clone());
         Self {
-            root: context.root(),
+            root: context.root_around(),
             store: context.store_folder().map(|folder| folder.join(DATABASE)),
             global,
             turn: Turn::new(1),
@@ -212,7 +212,7 @@ impl Host {
         let _request = self.requests.register(cancel);
         let start = Instant::now();
         let question = self.question(entry, &arguments);
-        if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
+        if let Some(answer) = question.as_deref().and_then(|question| self.warm.cached_answer(question)) {
             self.meter.count_call(entry.name, start.elapsed(), false, true);
             let answer = Value::clone(&answer);
             touch(self.root.as_deref(), entry, &answer);
@@ -235,7 +235,7 @@ impl Host {
             let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
             let filed: Vec<Arc<Hold>> = context.locks_held().into_iter().filter(|hold| hold.filed().is_some()).collect();
-            context.close();
+            context.release_locks();
             let diagnostics = context.take_said();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
             let has_changed = failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
@@ -243,7 +243,7 @@ impl Host {
                 continue;
             }
             self.meter.count_call(entry.name, start.elapsed(), result.is_err(), false);
-            self.collect(filed);
+            self.run_automatic_gc(filed);
             return Outcome { result, said: diagnostics };
         }
     }
@@ -299,7 +299,7 @@ impl Host {
 
     /// Runs automatic gc of the stores into which a request stored results, as a command does after itself: in a turn to build, without
     /// delaying the answer.
-    fn collect(self: &Arc<Self>, filed: Vec<Arc<Hold>>) {
+    fn run_automatic_gc(self: &Arc<Self>, filed: Vec<Arc<Hold>>) {
         let due: Vec<Arc<Hold>> = filed.into_iter().filter(|hold| gc::is_due(hold)).collect();
         if due.is_empty() {
             return;
@@ -329,7 +329,7 @@ impl Host {
         let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
         // A failed build ahead is reported to the requests that need its outputs.
         let _ = build_ahead(&context, &cancel, |_| {});
-        context.close();
+        context.release_locks();
         !cancel.is_cancelled()
     }
 
@@ -393,7 +393,10 @@ impl Host {
             "a bug of cortex in '{method}', trace {trace}: {}",
             words.unwrap_or("no reason given")
         );
-        note_line!("{}", diagnostic::json(&Diagnostic::error(ErrorCode::InternalError, why.as_str())));
+        note_line!(
+            "{}",
+            diagnostic::diagnostic_json(&Diagnostic::error(ErrorCode::InternalError, why.as_str()))
+        );
         let why = Diagnostic::error(ErrorCode::InternalError, why).found(trace);
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }
@@ -461,7 +464,7 @@ impl RequestTurn {
 
 impl CheckoutTurn for RequestTurn {
     fn give_back(&self) {
-        self.turn().leave(self.ticket);
+        self.turn().release_turn(self.ticket);
     }
 
     fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {

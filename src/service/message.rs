@@ -179,12 +179,12 @@ pub fn fault(failed: &Failed, diagnostics: &[engine::values::diagnostic::Diagnos
     let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(diagnostics).collect();
     let first = all.iter().position(|one| one.severity == Severity::Error);
     let mut data = match first {
-        Some(at) => diagnostic::json(all[at]),
+        Some(at) => diagnostic::diagnostic_json(all[at]),
         None => json!({"severity": "error", "code": ErrorCode::E_FAILED.as_str(), "message": "the method gave no answer"}),
     };
     let others: Vec<Value> = (0..all.len())
         .filter(|at| Some(*at) != first)
-        .map(|at| diagnostic::json(all[at]))
+        .map(|at| diagnostic::diagnostic_json(all[at]))
         .collect();
     if !others.is_empty() {
         data["others"] = others.into();

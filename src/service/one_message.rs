@@ -29,7 +29,7 @@ impl Shared {
             }
             return Some(answer);
         }
-        Some(match MethodCall::read(&method, params) {
+        Some(match MethodCall::from_request(&method, params) {
             Ok(call) => self.answer_asked(&id, call).await,
             Err((code, why)) => message::error(&id, code, &why),
         })

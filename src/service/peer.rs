@@ -130,7 +130,7 @@ where
     let mut reader = Reader::new(from);
     tokio::select! {
         () = async {
-            peer.read(&mut reader, &headers).await;
+            peer.read_requests(&mut reader, &headers).await;
             while !peer.running().is_empty() && !gone() {
                 tokio::time::sleep(TELL_EVERY / 10).await;
             }
@@ -162,7 +162,7 @@ impl Peer {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn read<R: AsyncRead + Unpin>(&self, reader: &mut Reader<R>, headers: &AtomicBool) {
+    async fn read_requests<R: AsyncRead + Unpin>(&self, reader: &mut Reader<R>, headers: &AtomicBool) {
         while let Ok(true) = reader.ready().await {
             headers.store(reader.framing() == Framing::Headers, Relaxed);
             let frame = match tokio::time::timeout(PATIENCE, reader.next()).await {
@@ -232,7 +232,7 @@ impl Peer {
                 }
             };
         }
-        let outcome = match MethodCall::read(method, params) {
+        let outcome = match MethodCall::from_request(method, params) {
             Ok(call) => self.register_request(&id).map(|cancel| (call, cancel)),
             Err(why) => Err(message::error(&id, why.0, &why.1)),
         };
@@ -346,7 +346,7 @@ impl Peer {
 
 /// Builds the message of a request's outcome.
 pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
-    let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
+    let said: Vec<Value> = outcome.said.iter().map(diagnostic::diagnostic_json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {
             Ok(answered) => (answered.answer, answered.code, Vec::new()),
@@ -383,7 +383,7 @@ pub(super) struct MethodCall {
 
 impl MethodCall {
     /// Reads the method and its arguments, by name or by position.
-    pub(super) fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
+    pub(super) fn from_request(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
             let entry = methods::find_method(name).ok_or_else(|| unknown_method(name))?;
@@ -430,7 +430,7 @@ fn by_position(entry: &Entry, values: Vec<Value>) -> Result<Map<String, Value>, 
     if let [Value::Object(named)] = values.as_slice() {
         return Ok(named.clone());
     }
-    let names = methods::reference::arguments(entry);
+    let names = methods::reference::argument_names(entry);
     if values.len() > names.len() {
         return Err((code::PARAMS, format!("'{}' takes {} arguments at most", entry.name, names.len())));
     }

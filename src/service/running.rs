@@ -30,7 +30,7 @@ pub struct Registered<'r> {
 impl Running {
     /// Registers a piece of work with its cancellation.
     pub fn register(&self, cancel: &Cancel) -> Registered<'_> {
-        let mut state = self.lock();
+        let mut state = self.lock_running();
         if state.is_over {
             cancel.cancel();
         }
@@ -42,18 +42,18 @@ impl Running {
 
     /// Returns the number of running pieces.
     pub fn count(&self) -> usize {
-        self.lock().cancels.len()
+        self.lock_running().cancels.len()
     }
 
     /// Cancels the running work.
     pub fn cancel_all(&self) {
-        self.lock().cancels.values().for_each(Cancel::cancel);
+        self.lock_running().cancels.values().for_each(Cancel::cancel);
     }
 
     /// Cancels the running work, and all that is registered from now on. Waits at most `patience` for the running work to end.
     pub fn finish_within(&self, patience: Duration) {
         let until = Instant::now() + patience;
-        let mut state = self.lock();
+        let mut state = self.lock_running();
         state.is_over = true;
         state.cancels.values().for_each(Cancel::cancel);
         loop {
@@ -65,14 +65,14 @@ impl Running {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_running(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
-        self.running.lock().cancels.remove(&self.number);
+        self.running.lock_running().cancels.remove(&self.number);
         self.running.ended.notify_all();
     }
 }

@@ -75,7 +75,7 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 ///
 /// # Errors
 /// When the server cannot start, or the socket is removed.
-pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
+pub fn serve_socket(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
     let clients = clients();
     let runtime = runtime()?;
     let ends = host.clone();

@@ -1,6 +1,6 @@
 //! Watch on the files of edit sessions in a service: it notices writes of other programs as they happen.
 
-use crate::commands::gc::now;
+use crate::commands::gc::current_seconds;
 use crate::context::Context;
 use engine::watch::Lookout;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use workbench::edit::place::Guard;
 
 /// Starts the watch; `None` if the system reports no changes. Then each operation checks the files itself, as without a service.
 pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
-    let root = context.root()?.canonicalize().ok()?;
+    let root = context.root_around()?.canonicalize().ok()?;
     // The watch edits nothing, so the manifest needs no protection.
     let guard = Guard {
         store: context.store_folder(),
@@ -20,7 +20,7 @@ pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
     let mut folders = BTreeSet::new();
     let on_move = move |moved: &engine::watch::Moved| {
         // An error of this read is reported to the next edit.
-        if let Ok(found) = notice(&disk, moved.as_ref(), now()) {
+        if let Ok(found) = notice(&disk, moved.as_ref(), current_seconds()) {
             folders = found;
         }
         folders.clone()

@@ -42,7 +42,7 @@ impl Turn {
     /// The name of the holder, when the time is over or the wait was cancelled.
     pub fn acquire_turn(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
         let until = Instant::now() + patience;
-        let mut tickets = self.lock();
+        let mut tickets = self.lock_holders();
         while tickets.len() >= self.places {
             let ((holder, _), since) = tickets[0];
             if cancel.is_cancelled() || Instant::now() >= until || since.elapsed() >= long {
@@ -60,8 +60,8 @@ impl Turn {
     }
 
     /// Releases the right before `Held` is dropped.
-    pub fn leave(&self, ticket: Ticket) {
-        let mut tickets = self.lock();
+    pub fn release_turn(&self, ticket: Ticket) {
+        let mut tickets = self.lock_holders();
         if let Some(own) = tickets.iter().position(|(one, _)| *one == ticket) {
             tickets.remove(own);
         }
@@ -71,7 +71,7 @@ impl Turn {
 
     /// Waits to acquire the right again under its ticket. Returns false if `is_cancelled` first.
     pub fn enter_again(&self, ticket: Ticket, is_cancelled: &dyn Fn() -> bool) -> bool {
-        let mut tickets = self.lock();
+        let mut tickets = self.lock_holders();
         while tickets.len() >= self.places {
             if is_cancelled() {
                 return false;
@@ -88,17 +88,17 @@ impl Turn {
 
     /// Returns the holder that has the right for the longest, and for how long.
     pub fn holder(&self) -> Option<(&'static str, Duration)> {
-        self.lock().first().map(|((holder, _), since)| (*holder, since.elapsed()))
+        self.lock_holders().first().map(|((holder, _), since)| (*holder, since.elapsed()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Ticket, Instant)>> {
+    fn lock_holders(&self) -> MutexGuard<'_, Vec<(Ticket, Instant)>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.turn.leave(self.ticket);
+        self.turn.release_turn(self.ticket);
     }
 }
 
@@ -127,11 +127,11 @@ mod tests {
         let held = turn
             .acquire_turn("node get", Duration::ZERO, LONG, &Cancel::default())
             .expect("free");
-        turn.leave(held.ticket);
+        turn.release_turn(held.ticket);
         assert_eq!(turn.holder(), None);
         let left = Instant::now();
         assert!(turn.enter_again(held.ticket, &|| false));
-        assert!(turn.lock()[0].1 >= left);
+        assert!(turn.lock_holders()[0].1 >= left);
         drop(held);
         assert_eq!(turn.holder(), None);
     }

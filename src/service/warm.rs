@@ -21,7 +21,7 @@ pub struct Warm(Mutex<Kept>);
 
 impl Warm {
     /// Returns the answer to a question, if it is cached and no source changed since.
-    pub fn get(&self, question: &str) -> Option<Arc<Value>> {
+    pub fn cached_answer(&self, question: &str) -> Option<Arc<Value>> {
         let (answer, moment) = self.lock_answers().answers.get(question)?.clone();
         // Checked without the lock: the watch may need a moment.
         if moment.stands() {

@@ -20,7 +20,7 @@ pub fn start_watching(
     hear: impl Fn(&Batch) + Send + 'static,
 ) -> Option<std::thread::JoinHandle<()>> {
     let started = start(context, host);
-    context.close();
+    context.release_locks();
     let watch = match started {
         Ok(watch) => watch?,
         Err(failed) => {
@@ -60,7 +60,7 @@ pub fn start_watching(
                 {
                     watch.cover(look.state.set_defs());
                 }
-                context.close();
+                context.release_locks();
             }
         }
     };
@@ -71,7 +71,7 @@ fn start(context: &Context, host: &Arc<Host>) -> Result<Option<Watch>, Failed> {
     let workspace = context.workspace("serve")?;
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let Some(store) = &workspace.store_folder else { return Ok(None) };
-    let socket = match Socket::bind(&workbench::watch::socket(store, workspace.engine.view)) {
+    let socket = match Socket::bind_exclusively(&workbench::watch::socket(store, workspace.engine.view)) {
         Ok(socket) => socket,
         Err(SocketError::Taken { .. }) => return Ok(None),
         Err(error) => return Err(WatchError::from(error).into()),

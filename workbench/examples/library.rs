@@ -16,12 +16,12 @@ fn main() -> Result<(), LibraryError> {
     let library = Library::open(Path::new(folder), StoreChoice::Folder(store))?;
     let mut out = std::io::stdout();
     let mut show = || -> Result<(), LibraryError> {
-        let output = library.get(label)?;
+        let output = library.build_output(label)?;
         let _ = writeln!(
             out,
             "{} is {}, {}\n{}",
             output.label,
-            library.state(label)?.as_str(),
+            library.state_of_label(label)?.as_str(),
             output.digest,
             String::from_utf8_lossy(&output.bytes)
         );

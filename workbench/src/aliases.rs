@@ -4,7 +4,7 @@
 //! from the History of this checkout: where `//index:types` lost some types and gained others, their contents without names are compared. The file
 //! keeps aliases that History has dropped; deleting both loses the aliases and nothing else.
 
-use crate::last_good::{label, parts};
+use crate::last_good::{label_of_type, parts};
 use crate::renamed_members;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
@@ -167,7 +167,9 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
     let came = came
         .into_iter()
         .filter(|key| moves.types.as_ref().is_some_and(|types| types.contains_key(*key)));
-    Ok(came.flat_map(|key| [label(key, ":structure"), label(key, ":impl")]).collect())
+    Ok(came
+        .flat_map(|key| [label_of_type(key, ":structure"), label_of_type(key, ":impl")])
+        .collect())
 }
 
 /// The former names of types, for a build that is about to ask models.
@@ -321,7 +323,7 @@ fn identities(
     new: bool,
 ) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
     let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
-        let versions = (states.versions)(&label(key, target))?;
+        let versions = (states.versions)(&label_of_type(key, target))?;
         let first = versions.iter().find(|(made, _)| *made >= at).filter(|_| new);
         let found = first.or_else(|| versions.iter().rfind(|(made, _)| *made <= at));
         found.map_or(Ok(None), |(_, digest)| (states.bytes)(digest))
@@ -381,7 +383,7 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
     };
     let mut found = Vec::new();
     for name in known.former(&id) {
-        let label = label(name, rest);
+        let label = label_of_type(name, rest);
         let versions = session.engine.store.history(session.engine.view, &label)?;
         let history: Vec<Past> = versions
             .chunk_by(|one, next| one.key == next.key)

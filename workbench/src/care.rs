@@ -17,10 +17,10 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// When the store as a whole cannot be read or written.
-pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verified>), StoreError> {
+pub fn verify_store(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verified>), StoreError> {
     // A repair needs the store unchanged since the check, so no other process may open it.
     let found = if repair {
-        check_graphs(disk, disk.verify()?)?
+        check_graphs(disk, disk.verify_everything()?)?
     } else {
         check_graphs(disk, disk.verify_among_others()?)?
     };
@@ -34,15 +34,15 @@ pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verifi
             disk.clear(view, &[Part::Nodes, Part::Links, Part::State, Part::Requests])?;
         }
     }
-    let mut left = check_graphs(disk, disk.verify()?)?;
+    let mut left = check_graphs(disk, disk.verify_everything()?)?;
     // A copy of everything reachable and sound corrects wrong counts and drops rows that no search finds. Incomplete entries are then dropped.
     if !left.is_sound() {
         disk.compact_reachable()?;
-        left = check_graphs(disk, disk.verify()?)?;
+        left = check_graphs(disk, disk.verify_everything()?)?;
     }
     if !left.is_sound() {
         disk.repair(&left.harm)?;
-        left = check_graphs(disk, disk.verify()?)?;
+        left = check_graphs(disk, disk.verify_everything()?)?;
     }
     Ok((found, Some(left)))
 }
@@ -55,7 +55,7 @@ fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, Store
     if !found.is_sound() {
         let labels = Labels::from_store(disk)?;
         for harm in &mut found.harm {
-            labels.name(disk, harm)?;
+            labels.name_damaged_entry(disk, harm)?;
         }
     }
     // Discard the damage noted during the check: the findings include it.

@@ -4,7 +4,7 @@
 
 use crate::aliases::renamed;
 use crate::correction::{CORRECTED, Sections};
-use crate::last_good::{label as label_of, parts};
+use crate::last_good::{label_of_type as label_of, parts};
 use crate::paid::is_paid;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
@@ -53,7 +53,7 @@ fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) ->
     let Some(blob) = session.engine.store.output(&last.filed.output)? else {
         return Ok(false);
     };
-    let mut text = Sections::read(&String::from_utf8_lossy(&blob));
+    let mut text = Sections::from_text(&String::from_utf8_lossy(&blob));
     for (name, body) in &mut text.list {
         if let Some(theirs) = words.get(name) {
             body.clone_from(theirs);

@@ -101,7 +101,7 @@ pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = locked(root, below)?;
     match read_in(&folder, below, bytes.len()) {
         Ok(Some(before)) if before == bytes => Ok(()),
-        _ => replace(&folder, name, bytes, SHARED),
+        _ => replace_entry(&folder, name, bytes, SHARED),
     }
 }
 
@@ -142,7 +142,7 @@ fn change_as<E: From<io::Error>>(
     let Some(bytes) = change(read_in(&folder, below, most)?)? else {
         return Ok(false);
     };
-    replace(&folder, name, &bytes, mode)?;
+    replace_entry(&folder, name, &bytes, mode)?;
     Ok(true)
 }
 
@@ -248,7 +248,7 @@ pub struct Held {
 /// Locks the folder of a file, so that no other process writes in it until the file is in place.
 fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(Folder, &'n str)> {
     let (folder, name) = open_parent(root, below, true)?;
-    folder.lock()?;
+    folder.lock_exclusively()?;
     Ok((folder, name))
 }
 
@@ -323,7 +323,7 @@ fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
 }
 
 /// Replaces the entry of this name, whatever it led to. The folder is locked.
-fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn replace_entry(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     // The folder is locked: a leftover of a kill is replaced by the next write in the folder.
     let mut file = fresh_as(folder, NEW, mode)?;
     let written = kill::write(&mut file, bytes)

@@ -47,7 +47,7 @@ pub struct Sections {
 
 impl Sections {
     /// Parses a summary.
-    pub fn read(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let mut read = Self::default();
         for line in text.lines() {
             if let Some(name) = line.strip_suffix(':').filter(|name| is_section(name)) {
@@ -115,7 +115,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
     if let Some((line, _)) = inside.into_iter().find(|(_, line)| line.starts_with('#')) {
         return Err(Refused::Heading(line + 1));
     }
-    let (had, has) = (Sections::read(old), Sections::read(new));
+    let (had, has) = (Sections::from_text(old), Sections::from_text(new));
     let lacks = |these: &Sections, those: &Sections| -> Vec<String> {
         let names = these.list.iter().filter(|(name, _)| those.section_text(name).is_none());
         names.map(|(name, _)| name.clone()).collect()
@@ -151,7 +151,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
 
 /// Returns the notes of an output in which a person replaced `old`, whose notes were `before`, by `new`.
 pub fn notes(old: &str, new: &Sections, before: &Notes) -> Notes {
-    let had = Sections::read(old);
+    let had = Sections::from_text(old);
     let mut names: BTreeSet<&str> = corrected(before).collect();
     let changed = new.list.iter().filter(|(name, text)| had.section_text(name) != Some(text));
     names.extend(changed.map(|(name, _)| name.as_str()));

@@ -26,10 +26,10 @@ pub fn find_example(session: &mut Session) -> Result<Option<String>, EngineError
     let Value::Object(graph) = to_json(&tables[0]) else {
         return Ok(None);
     };
-    Ok(Table::open(&tables[1]).and_then(|types| choose(&graph, &types)))
+    Ok(Table::open(&tables[1]).and_then(|types| choose_example(&graph, &types)))
 }
 
-fn choose(graph: &Map<String, Value>, types: &Table<'_>) -> Option<String> {
+fn choose_example(graph: &Map<String, Value>, types: &Table<'_>) -> Option<String> {
     let mut bearers: HashMap<&str, usize> = HashMap::new();
     for name in graph.keys() {
         *bearers.entry(last_name(name)).or_default() += 1;
@@ -72,7 +72,7 @@ mod tests {
             })
             .collect();
         let bytes = write_table(&rows);
-        choose(&graph.collect(), &Table::open(&bytes).expect("a table"))
+        choose_example(&graph.collect(), &Table::open(&bytes).expect("a table"))
     }
 
     #[test]

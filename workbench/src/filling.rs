@@ -34,14 +34,14 @@ const ROUNDS: usize = 3;
 const NOW: u64 = 4_000_000_000;
 
 /// Returns a unique, incompressible output.
-fn output(number: u64, size: usize) -> Vec<u8> {
+fn incompressible_output(number: u64, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);
     bytes
 }
 
-fn result(number: u64, size: usize) -> NewResult {
-    let blob = output(number, size);
+fn filling_result(number: u64, size: usize) -> NewResult {
+    let blob = incompressible_output(number, size);
     let label = format!("//types/Some.Name.Space.Type{number}:outline");
     let inputs = (0..4_u64).map(|input| InputRecord {
         role: "in".into(),
@@ -79,7 +79,9 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
     let (disk, _) = DiskStore::open(folder, DiskOptions::default())?;
     let start = Instant::now();
     for from in (0..blobs).step_by(BATCH as usize) {
-        let results = (from..(from + BATCH).min(blobs)).map(|number| result(number, size)).collect();
+        let results = (from..(from + BATCH).min(blobs))
+            .map(|number| filling_result(number, size))
+            .collect();
         let commit = Commit {
             results,
             ..Commit::default()
@@ -110,7 +112,7 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
 fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
     disk.release();
     let start = Instant::now();
-    care::verify(disk, false)?;
+    care::verify_store(disk, false)?;
     Ok(start.elapsed().as_millis())
 }
 
@@ -118,7 +120,9 @@ fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
 fn hashed(blobs: u64, size: usize, threads: usize) -> u128 {
     let mut spent = 0;
     for from in (0..blobs).step_by(BATCH as usize) {
-        let piece: Vec<Vec<u8>> = (from..(from + BATCH).min(blobs)).map(|number| output(number, size)).collect();
+        let piece: Vec<Vec<u8>> = (from..(from + BATCH).min(blobs))
+            .map(|number| incompressible_output(number, size))
+            .collect();
         let start = Instant::now();
         std::thread::scope(|scope| {
             for part in piece.chunks(piece.len().div_ceil(threads)) {

@@ -51,7 +51,7 @@ fn dated(file: Vec<u8>, made_at: u64) -> Vec<u8> {
     }
 }
 
-fn summary(type_key: &str) -> String {
+fn label_of_summary(type_key: &str) -> String {
     format!("//types/{}:semantic", engine::values::label::escape(type_key))
 }
 
@@ -68,7 +68,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
     let value = |line: &'_ str, head: &str| line.strip_prefix(head).map(|value| value.trim_end_matches(['\n', ',']).to_owned());
     let names = lines().filter_map(|line| value(line, NAME));
     let labels: Vec<String> = names
-        .map(|name| Some(summary(&serde_json::from_str::<String>(&name).ok()?)))
+        .map(|name| Some(label_of_summary(&serde_json::from_str::<String>(&name).ok()?)))
         .collect::<Option<_>>()?;
     let fields = |head: &str| lines().filter(|line| line.starts_with(head)).count();
     if fields("      \"key\": ") > 0 || fields(STATE) != labels.len() || fields(NEXT) != labels.len() {
@@ -106,7 +106,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
 fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
     let mut index: serde_json::Value = serde_json::from_slice(blob).ok()?;
     let types = index.get_mut("types")?.as_array_mut()?;
-    let label = |entry: &serde_json::Value| Some(summary(entry.get("key").or_else(|| entry.get("fqn"))?.as_str()?));
+    let label = |entry: &serde_json::Value| Some(label_of_summary(entry.get("key").or_else(|| entry.get("fqn"))?.as_str()?));
     let labels: Vec<String> = types.iter().map(label).collect::<Option<_>>()?;
     for (entry, status) in types.iter_mut().zip(states(&labels)) {
         let entry = entry.as_object_mut()?;

@@ -98,7 +98,7 @@ pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<O
         max_size: Some(max),
         ..Options::options_of_limits(limits, now)
     };
-    match collect(disk, &options) {
+    match collect_garbage(disk, &options) {
         // Another collection has started since the check, and does the same.
         Err(GarbageError::Store(StoreError::Collecting { .. })) => Ok(None),
         done => Ok(Some((options, done?))),
@@ -147,7 +147,7 @@ pub struct Report {
 ///
 /// # Errors
 /// When the store cannot be read or written, or its references are damaged. Evictions done before the error stay.
-pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageError> {
+pub fn collect_garbage(disk: &DiskStore, options: &Options) -> Result<Report, GarbageError> {
     let collecting = match options.dry_run {
         true => None,
         false => Some(disk.begin_collection()?),
@@ -161,7 +161,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
     report.after = report.before;
     if options.dry_run {
         let wanted = options.max_size.map(|max| surplus(disk, max)).transpose()?;
-        report.taken = plan(disk, options, wanted, &mut report)?.taken;
+        report.taken = plan_eviction(disk, options, wanted, &mut report)?.taken;
         if let (Some(max), false) = (options.max_size, wanted == Some(0)) {
             let mut left = disk.fill()?;
             left.row_bytes = left.row_bytes.saturating_sub(report.taken.row_bytes());
@@ -186,7 +186,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
         if round > 0 && is_short() {
             break;
         }
-        let plan = plan(disk, options, wanted, &mut report)?;
+        let plan = plan_eviction(disk, options, wanted, &mut report)?;
         report.taken.add_tally(&disk.sweep(&plan)?);
         let shorter = match options.max_size {
             Some(_) => !is_short(),
@@ -210,7 +210,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
 }
 
 /// Plans the eviction of all results that nothing refers to.
-fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
+fn plan_eviction(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
     let marks = roots(disk, options, report)?;
     let policy = Policy {
         now: options.now,
@@ -219,7 +219,7 @@ fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Rep
         paid: options.paid,
         free,
     };
-    let plan = disk.plan(marks, &policy)?;
+    let plan = disk.find_garbage(marks, &policy)?;
     (report.paid, report.young) = (plan.paid, plan.young);
     Ok(plan)
 }
@@ -232,9 +232,9 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
     for view in disk.tenants()? {
         if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
             let root = record.root().to_path_buf();
-            if is_given_up(record, options) && forget(disk, view, options)? {
+            if is_given_up(record, options) && forget_checkout(disk, view, options)? {
                 report.forgotten.push(root);
-                marks.forget(view);
+                marks.unprotect_view(view);
                 continue;
             }
             report.vanished.push(root);
@@ -257,7 +257,7 @@ fn is_given_up(record: &ViewRecord, options: &Options) -> bool {
 }
 
 /// Forgets a given-up checkout, unless a process has claimed it or it is back. Returns whether it is forgotten, or would be.
-fn forget(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, StoreError> {
+fn forget_checkout(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, StoreError> {
     if options.dry_run {
         return Ok(!disk.is_claimed(view));
     }
@@ -273,7 +273,7 @@ fn forget(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, Sto
     {
         return Ok(false);
     }
-    disk.forget(view)?;
+    disk.forget_view(view)?;
     Ok(true)
 }
 

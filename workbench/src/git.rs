@@ -62,11 +62,11 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     if !is_name(commit) {
         return None;
     }
-    output(root, &["cat-file", "blob", &format!("{commit}:./{path}")])
+    output_of_git(root, &["cat-file", "blob", &format!("{commit}:./{path}")])
 }
 
 /// Returns the output of git, which is told to fetch nothing and to take no lock; `None` where it fails.
-fn output(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
+fn output_of_git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
         .args(args)
         .current_dir(folder)
@@ -84,7 +84,7 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
     if !is_name(commit) {
         return None;
     }
-    let commit = output(root, &["cat-file", "commit", commit])?;
+    let commit = output_of_git(root, &["cat-file", "commit", commit])?;
     let text = String::from_utf8_lossy(&commit);
     let line = text
         .lines()
@@ -100,12 +100,12 @@ pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<Stri
     let commit = commit(&checkout)?;
     let index = read_git_file(&checkout.own.join("index"), LARGEST).and_then(|index| Index::from_bytes(&index, commit.len() / 2))?;
     let committed = if index.staged {
-        tree(&checkout.top, &commit)?
+        tree_of_commit(&checkout.top, &commit)?
     } else {
         BTreeMap::new()
     };
     let below = |path: &[u8]| {
-        let path = checkout.top.join(names::path(path));
+        let path = checkout.top.join(names::path_of_bytes(path));
         path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned)
     };
     let is_staged = |entry: &Entry| index.staged && committed.get(&entry.path) != Some(&entry.id);
@@ -120,8 +120,8 @@ pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<Stri
 }
 
 /// Returns the object names of all files of a commit, by `git ls-tree`, which runs no filter and no hook.
-fn tree(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
-    let listed = output(top, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
+fn tree_of_commit(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let listed = output_of_git(top, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
     let line = |line: &[u8]| {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         let name = std::str::from_utf8(&line[..tab]).ok()?.rsplit(' ').next()?;
@@ -213,7 +213,7 @@ struct Entry {
 impl Entry {
     /// Whether its file differs from the recorded state.
     fn differs(&self, top: &Path) -> bool {
-        let Ok(found) = FileInfo::of_path(&top.join(names::path(&self.path))) else {
+        let Ok(found) = FileInfo::of_path(&top.join(names::path_of_bytes(&self.path))) else {
             return true;
         };
         // Both are cut to 32 bits, as git does it. A git built without fractions of seconds records none.
@@ -323,7 +323,7 @@ impl Index {
 
     /// Whether something is staged, or a file below `root` differs from its recorded state.
     fn differs(&self, top: &Path, root: &Path) -> bool {
-        let is_below = |entry: &&Entry| top.join(names::path(&entry.path)).starts_with(root);
+        let is_below = |entry: &&Entry| top.join(names::path_of_bytes(&entry.path)).starts_with(root);
         self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
     }
 }

@@ -76,7 +76,7 @@ pub fn gather(
             continue;
         }
         let mut texts = vec![("outline", input(&key, &candidate.label, candidate.bytes))];
-        if let Some(summary) = summary(session, &key)? {
+        if let Some(summary) = summary_input(session, &key)? {
             texts.push(("summary", summary));
         }
         let all: String = texts.iter().map(|(_, input)| String::from_utf8_lossy(&input.bytes)).collect();
@@ -119,7 +119,7 @@ fn input(key: &str, label: &Arc<str>, bytes: Arc<[u8]>) -> Input {
     }
 }
 
-fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError> {
+fn summary_input(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError> {
     let label = format!("//types/{}:semantic", escape(key));
     let Some(last) = session.last(&label)? else { return Ok(None) };
     let blob = session.engine.store.output(&last.filed.output)?;

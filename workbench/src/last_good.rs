@@ -145,7 +145,7 @@ pub fn newest_type_of_name(session: &Session, name: &str) -> Result<Option<Strin
         Resolution::Many(_) => return Ok(None),
         Resolution::None => {}
     }
-    let was_made = !store.history(view, &label(name, ":complete"))?.is_empty();
+    let was_made = !store.history(view, &label_of_type(name, ":complete"))?.is_empty();
     Ok(was_made.then(|| name.to_owned()))
 }
 
@@ -201,7 +201,7 @@ pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<Go
     let store = &*session.engine.store;
     // `:members` has parameters, but is built only when members are requested; `:signatures` is built for every question about names.
     for (target, wanted) in [(":members", name), (":signatures", name.split('(').next().unwrap_or(name))] {
-        let told_by = label(key, target);
+        let told_by = label_of_type(key, target);
         let mut since: Option<HistoryRecord> = None;
         for version in store.history(session.engine.view, &told_by)?.into_iter().rev() {
             let Some(blob) = store.output(&version.output)? else { break };
@@ -244,7 +244,7 @@ fn signed(text: &[u8]) -> Vec<String> {
 /// # Errors
 /// When the store cannot be read.
 pub fn meant_member(session: &Session, key: &str, name: &str) -> Result<Option<String>, StoreError> {
-    let members = label(key, ":members");
+    let members = label_of_type(key, ":members");
     for version in session.engine.store.history(session.engine.view, &members)?.iter().rev() {
         let blob = session.engine.store.output(&version.output)?;
         let table = blob.as_deref().and_then(Table::open);
@@ -266,7 +266,7 @@ pub fn parts(label: &str) -> Option<(String, &str)> {
 }
 
 /// Returns the label of a type's target.
-pub fn label(key: &str, rest: &str) -> String {
+pub fn label_of_type(key: &str, rest: &str) -> String {
     format!("//types/{}{rest}", escape(key))
 }
 
@@ -278,7 +278,7 @@ pub fn last_good(session: &Session, label: &str) -> Result<Option<LastGood>, Sto
     let Some((key, _)) = parts(label) else { return Ok(None) };
     let mut lineage = Lineage {
         session,
-        own: self::label(&key, ":"),
+        own: self::label_of_type(&key, ":"),
         member: None,
         known: BTreeMap::new(),
     };
@@ -324,7 +324,7 @@ impl Lineage<'_> {
         };
         for input in &record.inputs {
             let ours = input.label.starts_with(&self.own) || syntax_file(&input.label).is_some();
-            if ours && !self.output(&input.label, &input.digest, steps)? {
+            if ours && !self.is_output_good(&input.label, &input.digest, steps)? {
                 return Ok(false);
             }
         }
@@ -332,7 +332,7 @@ impl Lineage<'_> {
     }
 
     /// Whether an output of a target was, at least once, built from files that parsed.
-    fn output(&mut self, label: &Arc<str>, digest: &Digest, steps: usize) -> Result<bool, StoreError> {
+    fn is_output_good(&mut self, label: &Arc<str>, digest: &Digest, steps: usize) -> Result<bool, StoreError> {
         if syntax_file(label).is_some() {
             return self.is_of_whole_syntax(label, digest);
         }

@@ -90,7 +90,7 @@ impl Library {
     ///
     /// # Errors
     /// When the label matches no or several targets, or the target cannot be built.
-    pub fn get(&self, label: &str) -> Result<Output> {
+    pub fn build_output(&self, label: &str) -> Result<Output> {
         let (_workspace, mut session) = self.session(Access::Build)?;
         let request = Request {
             patterns: patterns(label)?,
@@ -140,7 +140,7 @@ impl Library {
     ///
     /// # Errors
     /// When the label matches no or several targets.
-    pub fn state(&self, label: &str) -> Result<NodeState> {
+    pub fn state_of_label(&self, label: &str) -> Result<NodeState> {
         let patterns = patterns(label)?;
         let (workspace, mut session) = self.session(Access::Look)?;
         let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;

@@ -23,7 +23,7 @@ pub enum StoreChoice {
 
 impl StoreChoice {
     /// Returns the store's folder for a workspace; `None` without a store.
-    pub fn folder(&self, root: &Path) -> Option<PathBuf> {
+    pub fn store_folder(&self, root: &Path) -> Option<PathBuf> {
         match self {
             Self::None => None,
             Self::Folder(folder) => Some(folder.clone()),
@@ -80,8 +80,8 @@ mod tests {
         std::fs::write(other.join(".git"), "gitdir: ../main/.git/worktrees/other\n").expect("file");
         std::fs::write(main.join(".git/worktrees/other/commondir"), "../..\n").expect("file");
         let choice = StoreChoice::Cache(root.join("cache"));
-        assert_eq!(choice.folder(&main), choice.folder(&other));
-        assert_ne!(choice.folder(&main), choice.folder(&root));
+        assert_eq!(choice.store_folder(&main), choice.store_folder(&other));
+        assert_ne!(choice.store_folder(&main), choice.store_folder(&root));
         assert_ne!(view(&main), view(&other));
     }
 }

@@ -131,7 +131,7 @@ impl CheckoutTurn for Hold {
                 lock_timeout: Duration::ZERO,
                 ..terms.options.clone()
             };
-            let beside = Claim::beside(&terms.folder, terms.view, &at_once).ok();
+            let beside = Claim::claim_beside(&terms.folder, terms.view, &at_once).ok();
             *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((claim.time(), beside));
         }
     }

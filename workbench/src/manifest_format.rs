@@ -9,7 +9,7 @@ use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, RawString, Table, 
 /// The parser's error if the text is not TOML.
 pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
-    table(document.as_table_mut(), 0);
+    format_table(document.as_table_mut(), 0);
     let trailing = format_comments(document.trailing().as_str().unwrap_or_default());
     document.set_trailing(trailing.trim_end_matches('\n').to_owned());
     let text = document.to_string();
@@ -18,7 +18,7 @@ pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
 }
 
 /// Formats a table with its contents. The root, at depth 0, has no head; tables below depth 1 belong to the table before.
-fn table(table: &mut Table, depth: usize) {
+fn format_table(table: &mut Table, depth: usize) {
     if depth > 0 {
         let before = format_comments(prefix(table.decor()));
         let gap = if depth > 1 || before.starts_with('\n') { "" } else { "\n" };
@@ -31,16 +31,16 @@ fn table(table: &mut Table, depth: usize) {
             *key.leaf_decor_mut() = Decor::new(before, " ");
         }
         match item {
-            Item::Value(of) => value(of, " "),
-            Item::Table(inner) => self::table(inner, depth + 1),
-            Item::ArrayOfTables(all) => all.iter_mut().for_each(|inner| self::table(inner, depth + 1)),
+            Item::Value(of) => format_value(of, " "),
+            Item::Table(inner) => self::format_table(inner, depth + 1),
+            Item::ArrayOfTables(all) => all.iter_mut().for_each(|inner| self::format_table(inner, depth + 1)),
             Item::None => {}
         }
     }
 }
 
 /// Formats a value, with `before` in front of it; the rest of its line stays.
-fn value(value: &mut Value, before: &str) {
+fn format_value(value: &mut Value, before: &str) {
     let after = suffix(value.decor()).trim_end().to_owned();
     *value.decor_mut() = Decor::new(before, after);
     match value {
@@ -58,7 +58,7 @@ fn elements(array: &mut Array) {
         return;
     }
     for (at, one) in array.iter_mut().enumerate() {
-        value(one, if at == 0 { "" } else { " " });
+        format_value(one, if at == 0 { "" } else { " " });
         one.decor_mut().set_suffix("");
     }
     array.set_trailing_comma(false);
@@ -76,7 +76,7 @@ fn inline(table: &mut InlineTable) {
             return;
         }
         *key.leaf_decor_mut() = Decor::new(" ", " ");
-        value(one, " ");
+        format_value(one, " ");
         one.decor_mut().set_suffix(if at == last { " " } else { "" });
     }
 }

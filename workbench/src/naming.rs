@@ -68,7 +68,7 @@ impl Labels {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn name(&self, disk: &DiskStore, harm: &mut Harm) -> Result<(), StoreError> {
+    pub fn name_damaged_entry(&self, disk: &DiskStore, harm: &mut Harm) -> Result<(), StoreError> {
         if harm.labels.is_empty() {
             let of_hash = |hash: Option<&[u8; 16]>| hash.and_then(|hash| self.by_hash.get(hash)).cloned().into_iter().collect();
             harm.labels = match harm.spot() {

@@ -82,7 +82,7 @@ pub(crate) fn open_disk(
     }
     if builds && is_beside {
         // This command writes no rows of the checkout, so another process may build it meanwhile.
-        claim = Some(Claim::beside(folder, view, &options)?);
+        claim = Some(Claim::claim_beside(folder, view, &options)?);
     }
     let terms = (builds && !is_beside).then(|| ClaimTerms {
         folder: folder.to_owned(),
@@ -104,7 +104,7 @@ pub(crate) fn open_disk(
 
 /// Stops a watch's build ahead, and again when the command starts to wait: one may have started just after the first call.
 fn stop_builds_ahead(folder: &Path, view: ViewId, options: &mut DiskOptions) {
-    let watch = WatcherAnswer::at(crate::watch::socket(folder, view));
+    let watch = WatcherAnswer::new(crate::watch::socket(folder, view));
     watch.make_way();
     let announce = options.on_wait_view.take();
     options.on_wait_view = Some(Arc::new(move |holder: &str| {

@@ -1,7 +1,7 @@
 //! Former names of members, from the History of this checkout: members of a type whose code is equal but for a name.
 
 use crate::aliases::States;
-use crate::last_good::label;
+use crate::last_good::label_of_type;
 use engine::seams::paid::{FormerName, FormerNames};
 use engine::store::StoreError;
 use engine::values::digest::Digest;
@@ -63,11 +63,11 @@ pub(crate) fn former<'t>(
 }
 
 fn changed_type<'t>(states: &States<'_>, key: &'t str, then: &'t str) -> Result<Option<ChangedType<'t>>, StoreError> {
-    let versions = (states.versions)(&label(key, ":impl"))?;
+    let versions = (states.versions)(&label_of_type(key, ":impl"))?;
     let Some(&(at, now)) = versions.last() else { return Ok(None) };
     let earlier = match then == key {
         true => versions,
-        false => (states.versions)(&label(then, ":impl"))?,
+        false => (states.versions)(&label_of_type(then, ":impl"))?,
     };
     let mut earlier: Vec<Digest> = earlier
         .into_iter()

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const USUAL: &str = "outline";
 
 /// Splits a text that is neither a label nor a path into name and target.
-pub fn name(text: &str) -> Option<(&str, &str)> {
+pub fn split_short_name(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix("global::").unwrap_or(text);
     let (name, target) = text.rsplit_once(':').unwrap_or((text, USUAL));
     let begins = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '@'));
@@ -21,7 +21,7 @@ pub fn name(text: &str) -> Option<(&str, &str)> {
 
 /// Returns the label that a short name stands for; other texts unchanged.
 pub fn expanded(text: &str) -> Cow<'_, str> {
-    match name(&with_arity(text)) {
+    match split_short_name(&with_arity(text)) {
         Some((name, target)) => Cow::Owned(format!("//types/{name}:{target}")),
         None => Cow::Borrowed(text),
     }
@@ -58,13 +58,16 @@ pub fn with_arity(text: &str) -> Cow<'_, str> {
 /// Whether a text that is not a label is written like a path.
 pub fn is_path(text: &str) -> bool {
     let is_label = text.starts_with(['-', ':']) || text.starts_with("//");
-    !is_label && name(&with_arity(text)).is_none() && text.contains(['/', '.']) && !text.contains(['*', '?', '#', '(', ':', '<', '@'])
+    !is_label
+        && split_short_name(&with_arity(text)).is_none()
+        && text.contains(['/', '.'])
+        && !text.contains(['*', '?', '#', '(', ':', '<', '@'])
 }
 
 /// Adds a target to a name without one: commands about summaries refer to the summary of a type.
 pub fn with_target<'t>(text: &'t str, target: &str) -> Cow<'t, str> {
     let plain = text.strip_prefix("global::").unwrap_or(text);
-    match name(text) {
+    match split_short_name(text) {
         Some(_) if !plain.contains(':') => Cow::Owned(format!("{plain}:{target}")),
         _ => Cow::Borrowed(text),
     }

@@ -11,7 +11,7 @@ use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
 use os::info::FileInfo;
-use producers::command::{Trust, definition, program_params, sent};
+use producers::command::{Trust, digest_of_program, program_params, sent};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ impl Waiting {
     fn from_params(of: &str, params: Params) -> Self {
         Self {
             of: of.to_owned(),
-            definition: definition(&params, &Params::new()),
+            definition: digest_of_program(&params, &Params::new()),
             params,
             bounds: Params::new(),
         }
@@ -121,7 +121,7 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         of: format!("producer.{}", producer.name),
         params: producer.params.clone(),
         bounds: producer.settings.clone(),
-        definition: definition(&producer.params, &producer.settings),
+        definition: digest_of_program(&producer.params, &producer.settings),
     });
     let models = manifest.models.iter().flat_map(|(name, model)| {
         let argv = model.get("command").and_then(|argv| argv.as_array());

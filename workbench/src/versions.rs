@@ -1,7 +1,7 @@
 //! Versions of a target in History, and differences between two of them.
 
 use crate::aliases::former;
-use crate::last_good::{label as label_of, parts};
+use crate::last_good::{label_of_type as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::seams::annotate::Revision;
@@ -62,7 +62,7 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         .and_then(|id| session.graph.node(id).result)
         .map(|filed| filed.output);
     let build_of = |number: u64| -> Result<Option<BuildRecord>, StoreError> {
-        let body = store.row(session.engine.view, Part::Builds, &builds::key(number))?;
+        let body = store.row(session.engine.view, Part::Builds, &builds::key_of_build(number))?;
         Ok(body.and_then(|body| BuildRecord::from_row(&(Vec::new(), body))))
     };
     let revision = |number: u64| -> Result<Option<Revision>, StoreError> {
@@ -201,7 +201,7 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn blob(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
+pub fn blob_of_version(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
     Ok(digest.map(|digest| session.engine.store.output(digest)).transpose()?.flatten())
 }
 

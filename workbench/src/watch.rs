@@ -375,7 +375,7 @@ fn of_type(members: &str, target: &str) -> String {
 /// Returns the labels of the outlines of the window's types that the graph knows: pinned ones, and those viewed last.
 pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
     // Ignore a window that cannot be read: commands that show it report that.
-    let window = Window::read(root).unwrap_or_default();
+    let window = Window::read_window(root).unwrap_or_default();
     let recent = window.recent.iter().take(RECENT).map(|recent| &recent.path);
     let types = window.pinned.iter().map(|pin| &pin.path).chain(recent);
     let outlines: BTreeSet<String> = types.map(|path| format!("//types/{}:outline", escape(path))).collect();

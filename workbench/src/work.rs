@@ -184,7 +184,7 @@ pub struct Comer<'a> {
 pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<Taken>> {
     let mut found = Vec::new();
     for question in waiting {
-        let note = notes.read(&question.id)?.unwrap_or_default();
+        let note = notes.read_note(&question.id)?.unwrap_or_default();
         match holder(&note, comer.now) {
             Some(lease) if comer.agent.is_empty() || lease.agent != comer.agent => {}
             holder => found.push((holder.is_none(), question, note)),
@@ -237,7 +237,7 @@ pub enum Handed {
 /// # Errors
 /// When it cannot be noted.
 pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
-    let Some(mut note) = notes.read(id)? else {
+    let Some(mut note) = notes.read_note(id)? else {
         return Ok(Handed::Unknown);
     };
     if note.answer.is_some() {

@@ -220,7 +220,7 @@ impl Workspace {
         let documents = opening.overlay.map(documents).transpose()?;
         let purpose = &opening.options.purpose;
         let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
-        let store_folder = opening.store.folder(&root);
+        let store_folder = opening.store.store_folder(&root);
         let view = view(&root);
         let use_of_store = StoreUse::of_command(&opening);
         let OpenStore {
@@ -234,12 +234,12 @@ impl Workspace {
             None => open_memory(use_of_store),
         };
         let store = match is_beside {
-            true => overlay::build::beside(store, view),
+            true => overlay::build::store_beside(store, view),
             false => store,
         };
         let world = Disk::new(root.clone());
         let world = match &store_folder {
-            Some(folder) => world.watched_by(Arc::new(WatcherAnswer::at(crate::watch::socket(folder, view)))),
+            Some(folder) => world.watched_by(Arc::new(WatcherAnswer::new(crate::watch::socket(folder, view)))),
             None => world,
         };
         let on_wait = opening.on_wait;
@@ -277,7 +277,7 @@ impl Workspace {
             hold,
             notices,
             asking,
-            digest: digest(&text, &packs),
+            digest: digest_of_texts(&text, &packs),
             text,
             packs,
             manifest: OnceCell::new(),
@@ -294,10 +294,10 @@ impl Workspace {
     /// # Errors
     /// All errors of the manifest.
     pub fn manifest(&self) -> Result<Arc<Manifest>, WorkbenchError> {
-        Ok(self.read()?.manifest.clone())
+        Ok(self.read_manifest_once()?.manifest.clone())
     }
 
-    fn read(&self) -> Result<&Read, WorkbenchError> {
+    fn read_manifest_once(&self) -> Result<&Read, WorkbenchError> {
         if let Some(read) = self.manifest.get() {
             return Ok(read);
         }
@@ -312,7 +312,7 @@ impl Workspace {
                 let stays = |row: &[u8]| row == key || row == compiled::BEFORE;
                 let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| !stays(other));
                 let mut rows: Vec<RowChange> = others.map(|(other, _)| (Part::Manifests, other, None)).collect();
-                rows.push((Part::Manifests, key, Some(compiled::encode(&loaded))));
+                rows.push((Part::Manifests, key, Some(compiled::encode_manifest(&loaded))));
                 (loaded, rows)
             }
         };
@@ -337,7 +337,7 @@ impl Workspace {
 
     /// Replaces the text of the packs file, which the caller has checked and written.
     pub(crate) fn hold_packs(&mut self, packs: String) {
-        self.digest = digest(&self.text, &packs);
+        self.digest = digest_of_texts(&self.text, &packs);
         self.packs = packs;
         self.manifest = OnceCell::new();
     }
@@ -356,8 +356,8 @@ impl Workspace {
     ///
     /// # Errors
     /// All errors of the manifest.
-    pub fn definition(&self) -> Result<Definition, WorkbenchError> {
-        let read = self.read()?;
+    pub fn manifest_definition(&self) -> Result<Definition, WorkbenchError> {
+        let read = self.read_manifest_once()?;
         Ok(Definition {
             digest: self.digest,
             manifest: read.manifest.clone(),
@@ -435,7 +435,7 @@ impl Workspace {
     /// When the manifest is wrong, or the store or the sources cannot be read.
     pub fn session(&self) -> Result<Session, WorkbenchError> {
         let look = self.engine.read_sources(&self.digest, || self.manifest())?;
-        Ok(Session::open(self.sharing_engine()?, &self.definition()?, look)?)
+        Ok(Session::open(self.sharing_engine()?, &self.manifest_definition()?, look)?)
     }
 
     /// Opens a session in which the producer of a target has other parameters. Rows of the checkout stay; results are stored under their keys.
@@ -472,7 +472,7 @@ impl Workspace {
         };
         let engine = overlay::build::reading(self.engine.clone());
         let definition = Definition {
-            digest: digest(&text, &self.packs),
+            digest: digest_of_texts(&text, &self.packs),
             manifest: manifest.clone(),
             rows: Vec::new(),
         };
@@ -487,7 +487,7 @@ impl Workspace {
     pub fn session_beneath(&self) -> Result<Session, WorkbenchError> {
         let engine = self.beneath.as_ref().unwrap_or(&self.engine);
         let look = engine.read_sources(&self.digest, || self.manifest())?;
-        Ok(Session::open(engine.clone(), &self.definition()?, look)?)
+        Ok(Session::open(engine.clone(), &self.manifest_definition()?, look)?)
     }
 }
 
@@ -556,7 +556,7 @@ fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Valu
 }
 
 /// Returns the digest of a manifest's text, of every ruleset that it could name and of the packs, if there are any.
-fn digest(text: &str, packs: &str) -> Digest {
+fn digest_of_texts(text: &str, packs: &str) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 manifest texts 1");
     let rulesets = producers::rulesets::NAMES.iter().filter_map(|name| producers::rulesets::text(name));
     let packs = (!packs.is_empty()).then_some(packs);

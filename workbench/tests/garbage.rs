@@ -307,9 +307,9 @@ impl Bench {
                     .filter(|digest| self.disk.has_blob(digest).expect("a store")),
             );
         }
-        let dry = garbage::collect(&self.disk, &Gc { dry_run: true, ..*options }).expect("a dry run");
+        let dry = garbage::collect_garbage(&self.disk, &Gc { dry_run: true, ..*options }).expect("a dry run");
         assert_eq!(self.actions().len(), before.len(), "a dry run takes nothing");
-        let report = garbage::collect(&self.disk, options).expect("a collection");
+        let report = garbage::collect_garbage(&self.disk, options).expect("a collection");
         let after: BTreeSet<ActionKey> = self.actions().into_keys().collect();
         match options.max_size {
             None => {
@@ -337,7 +337,7 @@ impl Bench {
                 }
             }
         }
-        let verified = self.disk.verify().expect("a store");
+        let verified = self.disk.verify_everything().expect("a store");
         assert!(verified.is_sound(), "{:?}", verified.harm);
         assert_eq!(self.disk.damage(), Vec::<String>::new());
         for view in 0..VIEWS {
@@ -432,7 +432,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
         paid: true,
         free: None,
     };
-    let plan = bench.disk.plan(marks, &policy).expect("a plan");
+    let plan = bench.disk.find_garbage(marks, &policy).expect("a plan");
     assert_eq!(plan.actions().len(), 3);
     // Back to the first text: all results are found under keys that the plan is about to remove.
     bench.worlds[0].write_source("docs/0", "first");
@@ -441,9 +441,9 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     assert_eq!((taken.actions, taken.blobs), (0, 0));
     drop(collecting);
     assert_eq!(bench.build(0, Arc::new(MemoryStore::new())), built);
-    assert!(bench.disk.verify().expect("a store").is_sound());
+    assert!(bench.disk.verify_everything().expect("a store").is_sound());
     // Nothing refers to the second text any more.
-    let report = garbage::collect(
+    let report = garbage::collect_garbage(
         &bench.disk,
         &Gc {
             older_than: 0,

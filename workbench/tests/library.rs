@@ -24,10 +24,10 @@ fn a_program_gets_targets_and_hears_of_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let library = library(folder.path());
     let label = "//types/N.A:outline";
-    let first = library.get("//types/A:outline").expect("an output");
+    let first = library.build_output("//types/A:outline").expect("an output");
     assert_eq!(first.label, label);
     assert!(String::from_utf8_lossy(&first.bytes).contains("Get()"));
-    assert_eq!(library.state(label).expect("a state"), NodeState::Current);
+    assert_eq!(library.state_of_label(label).expect("a state"), NodeState::Current);
     let mut changes = library.watch().expect("a watch");
     write(
         &folder.path().join("ws"),
@@ -35,10 +35,10 @@ fn a_program_gets_targets_and_hears_of_changes() {
         "namespace N;\npublic class A { public int Put() => 1; }\n",
     );
     assert_eq!(changes.next().expect("a batch"), ["A.cs"]);
-    assert_eq!(library.state(label).expect("a state"), NodeState::MaybeStale);
+    assert_eq!(library.state_of_label(label).expect("a state"), NodeState::MaybeStale);
     assert!(library.why(label).expect("an explanation").chain.last().is_some());
     assert_eq!(library.last(label).expect("a store").expect("an output"), first);
-    let now = library.get(label).expect("an output");
+    let now = library.build_output(label).expect("an output");
     assert!(String::from_utf8_lossy(&now.bytes).contains("Put()"));
     let read = library.query(&format!("deps({label})")).expect("labels");
     assert!(read.contains(&"//types/N.A:complete".to_owned()), "{read:?}");
@@ -50,7 +50,7 @@ fn what_means_nothing_is_refused_with_the_reason() {
     let library = library(folder.path());
     for wrong in ["//types/N.B:outline", "no label", "//types/N.A:nothing"] {
         assert!(
-            matches!(library.get(wrong), Err(LibraryError::Refused(why)) if !why.is_empty()),
+            matches!(library.build_output(wrong), Err(LibraryError::Refused(why)) if !why.is_empty()),
             "{wrong}"
         );
     }

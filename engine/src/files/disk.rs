@@ -43,7 +43,7 @@ impl Disk {
 }
 
 /// Returns nanoseconds since 1970; 0 for a clock set before that, which settles no stamp.
-fn now() -> i64 {
+fn nanoseconds_since_1970() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .ok()
@@ -54,12 +54,12 @@ fn now() -> i64 {
 /// Returns the present stamp of a file, the default one if it does not exist; `None` if a later write might leave it unchanged.
 pub fn settled_stamp(path: &Path) -> Option<Stamp> {
     let stamp = os::info::FileInfo::of_path(path).map_or_else(|_| Stamp::default(), |info| Stamp::from_info(&info));
-    stamp.settled(now()).then_some(stamp)
+    stamp.settled(nanoseconds_since_1970()).then_some(stamp)
 }
 
 impl World for Disk {
     fn now_nanos(&self) -> i64 {
-        now()
+        nanoseconds_since_1970()
     }
 
     fn root(&self) -> Option<&std::path::Path> {
@@ -100,11 +100,12 @@ struct DiskSources {
 
 impl world::Sources for DiskSources {
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
-        self.tree.refresh(&self.root, sets, now())
+        self.tree.refresh(&self.root, sets, nanoseconds_since_1970())
     }
 
     fn refresh_named(&mut self, sets: &[SetDef], changed: &[String], directories: u64) -> Result<Refresh, WorldError> {
-        self.tree.refresh_named(&self.root, sets, now(), changed, directories)
+        self.tree
+            .refresh_named(&self.root, sets, nanoseconds_since_1970(), changed, directories)
     }
 
     fn standing(&self) -> Standing {
@@ -155,11 +156,11 @@ struct DiskExports {
 
 impl world::Exports for DiskExports {
     fn verify(&self, nodes: &[u32]) -> Vec<u32> {
-        self.exports.verify(&self.root, nodes, now())
+        self.exports.damaged_exports(&self.root, nodes, nanoseconds_since_1970())
     }
 
     fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError> {
-        self.exports.write(&self.root, node, path, digest, bytes, now())
+        self.exports.write(&self.root, node, path, digest, bytes, nanoseconds_since_1970())
     }
 
     fn remove(&self, node: u32) -> Result<(), WorldError> {

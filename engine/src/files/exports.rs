@@ -7,7 +7,7 @@
 //! path below `.cortex/out/`, word = node, flag 1 = the stamp was settled when the content was last known.
 
 use super::packed::{self, Entry, Packed};
-use super::read::{Root, hash_open, io_error, is_plain, system_error};
+use super::read::{Root, hash_open, io_error, is_plain_path, system_error};
 use super::stamp::Stamp;
 use crate::seams::world::{ExportOutcome, RowEdits, Rows, WorldError};
 use crate::values::digest::Digest;
@@ -40,7 +40,7 @@ impl Page {
     fn get(&self, node: u32) -> Option<Entry> {
         match self {
             Self::Saved(bytes) => {
-                let packed = entries(bytes)?;
+                let packed = packed_entries(bytes)?;
                 packed.find_word(u64::from(node)).map(|index| packed.entry(index))
             }
             Self::Open(entries) => entries.get(&node).cloned(),
@@ -52,7 +52,7 @@ impl Page {
             Self::Saved(bytes) => bytes.clone(),
             Self::Open(entries) => {
                 let mut row = vec![VERSION, 0, 0, 0];
-                packed::encode(entries.values(), &mut row);
+                packed::append_entries(entries.values(), &mut row);
                 Arc::new(row)
             }
         }
@@ -60,7 +60,7 @@ impl Page {
 
     fn decoded_entries(&mut self) -> &mut BTreeMap<u32, Entry> {
         if let Self::Saved(bytes) = self {
-            let packed = entries(bytes);
+            let packed = packed_entries(bytes);
             let all = packed.iter().flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index)));
             *self = Self::Open(all.filter_map(|entry| Some((u32::try_from(entry.word).ok()?, entry))).collect());
         }
@@ -71,8 +71,8 @@ impl Page {
     }
 }
 
-fn entries(bytes: &[u8]) -> Option<Packed<'_>> {
-    let (packed, rest) = Packed::split(bytes.get(HEAD_LEN..)?)?;
+fn packed_entries(bytes: &[u8]) -> Option<Packed<'_>> {
+    let (packed, rest) = Packed::split_entries(bytes.get(HEAD_LEN..)?)?;
     (bytes[0] == VERSION && rest.is_empty()).then_some(packed)
 }
 
@@ -127,7 +127,7 @@ impl KnownExport {
                 match page {
                     Page::Open(entries) => owners.extend(entries.iter().map(|(node, entry)| (entry.name.clone(), *node))),
                     Page::Saved(bytes) => {
-                        let packed = entries(bytes);
+                        let packed = packed_entries(bytes);
                         let all = packed
                             .iter()
                             .flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word_at(index))));
@@ -158,7 +158,7 @@ enum Look {
     Different,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_pages<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // State behind these locks is consistent between statements: a panic elsewhere does not corrupt it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -168,7 +168,7 @@ fn display_path(path: &str) -> String {
     format!("{OUT_DIR}/{path}")
 }
 
-fn split(path: &str) -> (&str, &str) {
+fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
@@ -177,10 +177,10 @@ impl Exports {
     pub fn from_rows(rows: Rows) -> Self {
         let pages = rows.into_iter().filter_map(|(key, row)| {
             let page = u32::from_be_bytes(key.try_into().ok()?);
-            let packed = entries(&row)?;
+            let packed = packed_entries(&row)?;
             let in_order = (0..packed.len()).is_sorted_by(|a, b| packed.word_at(*a) < packed.word_at(*b));
             let in_page = (0..packed.len()).all(|index| packed.word_at(index) / u64::from(PAGE) == u64::from(page));
-            let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain(packed.name(index)));
+            let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain_path(packed.name(index)));
             good.then(|| (page, Page::Saved(Arc::new(row))))
         });
         Self {
@@ -194,10 +194,10 @@ impl Exports {
 
     /// Returns those of `nodes` whose file is missing or differs from the bytes written, in ascending order. Records new stamps of files that were
     /// only touched.
-    pub fn verify(&self, root: &Path, nodes: &[u32], now: i64) -> Vec<u32> {
-        lock(&self.directories).clear();
+    pub fn damaged_exports(&self, root: &Path, nodes: &[u32], now: i64) -> Vec<u32> {
+        lock_pages(&self.directories).clear();
         // Take the pages out of the lock: a rayon thread that waits may run another job that acquires it.
-        let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock(&self.known)
+        let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock_pages(&self.known)
             .pages
             .iter()
             .map(|(number, page)| (*number, page.saved()))
@@ -206,7 +206,7 @@ impl Exports {
             Ok(root) => self.compare_with_disk(&root, &pages, nodes, now),
             Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
         };
-        let mut known = lock(&self.known);
+        let mut known = lock_pages(&self.known);
         let mut bad = Vec::new();
         for (node, look) in looks {
             match look {
@@ -229,7 +229,7 @@ impl Exports {
     fn compare_with_disk(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
         let pages: FxHashMap<u32, Packed<'_>> = pages
             .iter()
-            .filter_map(|(number, bytes)| entries(bytes).map(|packed| (*number, packed)))
+            .filter_map(|(number, bytes)| packed_entries(bytes).map(|packed| (*number, packed)))
             .collect();
         let look = |last: &mut Option<(String, Option<Arc<Folder>>)>, node: &u32| {
             let found = pages
@@ -238,7 +238,7 @@ impl Exports {
             let Some((page, index)) = found else {
                 return (*node, Look::Different);
             };
-            let (directory, name) = split(page.name(index));
+            let (directory, name) = split_path(page.name(index));
             if last.as_ref().is_none_or(|(last, _)| last != directory) {
                 *last = Some((directory.to_owned(), self.directory(root, directory, false).ok()));
             }
@@ -266,14 +266,14 @@ impl Exports {
     /// # Errors
     /// When another node has the path, it leads out of the output folder, or it cannot be written.
     pub fn write(&self, root: &Path, node: u32, path: &str, digest: Digest, bytes: &[u8], now: i64) -> Result<ExportOutcome, WorldError> {
-        if !is_plain(path) {
+        if !is_plain_path(path) {
             return Err(WorldError::Leaves {
                 path: path.to_owned(),
                 out_of: "the output folder",
             });
         }
         let claimed = {
-            let mut known = lock(&self.known);
+            let mut known = lock_pages(&self.known);
             if let Some(first) = known.other_owner(path, node) {
                 return Err(WorldError::Claimed {
                     path: path.to_owned(),
@@ -292,7 +292,7 @@ impl Exports {
             .write_file(&root, path, digest, bytes, old.as_ref())
             .or_else(|error| match error {
                 // The open directory was removed meanwhile.
-                WorldError::Io { .. } if lock(&self.directories).remove(split(path).0).is_some() => {
+                WorldError::Io { .. } if lock_pages(&self.directories).remove(split_path(path).0).is_some() => {
                     self.write_file(&root, path, digest, bytes, old.as_ref())
                 }
                 error => Err(error),
@@ -306,7 +306,7 @@ impl Exports {
             stamp,
             digest,
         };
-        let mut known = lock(&self.known);
+        let mut known = lock_pages(&self.known);
         if let Some(first) = known.other_owner(path, node) {
             return Err(WorldError::Claimed {
                 path: path.to_owned(),
@@ -329,7 +329,7 @@ impl Exports {
         old: Option<&Entry>,
     ) -> Result<(ExportOutcome, Stamp), WorldError> {
         let failed = |error| io_error(&display_path(path), "written", error);
-        let (directory, name) = split(path);
+        let (directory, name) = split_path(path);
         let folder = self.directory(root, directory, true).map_err(|error| {
             let way = in_the_way(root, directory).filter(|_| matches!(error, SystemError::NO_FOLDER | SystemError::LINK));
             match (failed(error), way) {
@@ -360,7 +360,7 @@ impl Exports {
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = temporary(number);
         let replace = |top: &Folder| {
-            let written = replace((top, &temporary), (&folder, name), bytes);
+            let written = write_and_rename((top, &temporary), (&folder, name), bytes);
             if written.is_err() {
                 // A leftover is removed by the next process that writes a file.
                 let _ = top.remove(&temporary);
@@ -385,13 +385,15 @@ impl Exports {
     /// # Errors
     /// When the file exists and cannot be removed; it is then still known.
     pub fn remove_export(&self, root: &Path, node: u32) -> Result<(), WorldError> {
-        let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
+        let Some(entry) = lock_pages(&self.known).get(node) else {
+            return Ok(());
+        };
         let root = Root::open_root(root)?;
-        let (directory, name) = split(&entry.name);
+        let (directory, name) = split_path(&entry.name);
         let removed = self.directory(&root, directory, false).and_then(|folder| folder.remove(name));
         match removed {
             Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::IS_FOLDER | SystemError::LINK) => {
-                lock(&self.known).set_entry(node, None);
+                lock_pages(&self.known).set_entry(node, None);
                 Ok(())
             }
             Err(error) => Err(io_error(&display_path(&entry.name), "removed", error)),
@@ -400,17 +402,17 @@ impl Exports {
 
     /// Returns the path of a node's file, below the output folder.
     pub fn path(&self, node: u32) -> Option<String> {
-        lock(&self.known).get(node).map(|entry| entry.name)
+        lock_pages(&self.known).get(node).map(|entry| entry.name)
     }
 
     /// Returns the digest of the bytes last written for a node.
     pub fn digest(&self, node: u32) -> Option<Digest> {
-        lock(&self.known).get(node).map(|entry| entry.digest)
+        lock_pages(&self.known).get(node).map(|entry| entry.digest)
     }
 
     /// Returns the rows changed since they were loaded or last taken.
     pub fn take_dirty_rows(&self) -> RowEdits {
-        let mut known = lock(&self.known);
+        let mut known = lock_pages(&self.known);
         let dirty = std::mem::take(&mut known.dirty);
         let mut edits = Vec::with_capacity(dirty.len());
         for number in dirty {
@@ -431,7 +433,7 @@ impl Exports {
 
     /// Opens a directory below the output folder, creating it if `make`. Refuses links.
     fn directory(&self, root: &Root, path: &str, make: bool) -> Result<Arc<Folder>, SystemError> {
-        if let Some(folder) = lock(&self.directories).get(path) {
+        if let Some(folder) = lock_pages(&self.directories).get(path) {
             return Ok(folder.clone());
         }
         let mut at: Option<Folder> = None;
@@ -453,7 +455,7 @@ impl Exports {
             at = Some(folder);
         }
         let folder = Arc::new(at.ok_or(SystemError::NOT_FOUND)?);
-        lock(&self.directories).insert(path.to_owned(), folder.clone());
+        lock_pages(&self.directories).insert(path.to_owned(), folder.clone());
         Ok(folder)
     }
 }
@@ -497,7 +499,7 @@ pub fn keep_out_of_git(folder: &Folder) {
 }
 
 /// Writes a temporary file in a folder, and renames it.
-fn replace(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8]) -> Result<Stamp, SystemError> {
+fn write_and_rename(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8]) -> Result<Stamp, SystemError> {
     let mut file = temporary.0.create_or_empty(temporary.1, 0o644)?;
     file.write_all(bytes).map_err(system_error)?;
     temporary.0.rename(temporary.1, to.0, to.1)?;

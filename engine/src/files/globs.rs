@@ -95,7 +95,7 @@ impl Globs {
         for (owner, set) in sets.iter().enumerate() {
             for glob in &set.include {
                 let glob = normal(glob);
-                if is_plain(&glob) {
+                if is_plain_glob(&glob) {
                     plain.add_path(glob, 1 << owner);
                     continue;
                 }
@@ -139,9 +139,9 @@ impl Globs {
     }
 
     /// Returns the state at the workspace root.
-    pub(crate) fn root(&self) -> Reach {
+    pub(crate) fn reach_at_root(&self) -> Reach {
         Reach {
-            globs: self.includes.iter().map(|include| include.close(1)).collect(),
+            globs: self.includes.iter().map(|include| include.add_reached_positions(1)).collect(),
             plain: self.plain.sets,
         }
     }
@@ -209,7 +209,7 @@ impl Globs {
 
     /// Returns the sets that the path belongs to if there are no ignore files at all.
     pub(crate) fn sets_of_path(&self, path: &str) -> u64 {
-        let mut reach = self.root();
+        let mut reach = self.reach_at_root();
         let mut at = 0;
         while let Some(slash) = path[at..].find('/') {
             reach = self.reach_in_directory(&reach, &path[at..at + slash], &path[..at + slash], || false);
@@ -253,13 +253,13 @@ impl Plain {
 }
 
 /// Whether a glob matches only the path that it spells.
-fn is_plain(glob: &str) -> bool {
+fn is_plain_glob(glob: &str) -> bool {
     glob.len() <= MAX_GLOB_LEN && !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 impl Include {
     /// Adds the positions reached without consuming a component.
-    fn close(&self, mut bits: u64) -> u64 {
+    fn add_reached_positions(&self, mut bits: u64) -> u64 {
         for (index, step) in self.steps.iter().enumerate() {
             if matches!(step, Step::Any) && bits & (1 << index) != 0 {
                 bits |= 1 << (index + 1);
@@ -279,7 +279,7 @@ impl Include {
                 _ => {}
             }
         }
-        self.close(next)
+        self.add_reached_positions(next)
     }
 }
 
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn directories_that_no_glob_can_reach_are_not_entered() {
         let globs = Globs::new(&[set(&["docs/*/x/*.md", "*.sln"], &[])]).unwrap();
-        let root = globs.root();
+        let root = globs.reach_at_root();
         assert!(!globs.reach_in_directory(&root, "src", "src", || false).alive());
         let docs = globs.reach_in_directory(&root, "docs", "docs", || false);
         assert!(docs.alive() && !globs.reach_in_directory(&root, "docs", "docs", || true).alive());
@@ -431,10 +431,10 @@ mod tests {
         }
         assert!(has(&plain, &[], "a/b/c.txt") && has(&plain, &[], ".x/y") && !has(&plain, &[], "a/b/d.txt"));
         let globs = Globs::new(&[set(&plain, &[])]).unwrap();
-        let a = globs.reach_in_directory(&globs.root(), "a", "a", || false);
-        assert!(a.alive() && !globs.reach_in_directory(&globs.root(), "a", "a", || true).alive());
+        let a = globs.reach_in_directory(&globs.reach_at_root(), "a", "a", || false);
+        assert!(a.alive() && !globs.reach_in_directory(&globs.reach_at_root(), "a", "a", || true).alive());
         assert!(globs.reach_in_directory(&a, "b", "a/b", || false).alive() && !globs.reach_in_directory(&a, "c", "a/c", || false).alive());
-        assert!(!globs.reach_in_directory(&globs.root(), "b", "b", || false).alive());
+        assert!(!globs.reach_in_directory(&globs.reach_at_root(), "b", "b", || false).alive());
     }
 
     #[test]

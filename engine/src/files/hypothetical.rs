@@ -42,7 +42,7 @@ const HOPS: usize = 40;
 
 /// Returns the target of a link; resolves a dangling one by its text.
 fn link_target(root: &Root, path: &str) -> Option<String> {
-    if let Ok(target) = root.resolve(path) {
+    if let Ok(target) = root.resolve_below(path) {
         return target.to_str().map(str::to_owned);
     }
     let mut at = path.to_owned();

@@ -47,7 +47,7 @@ impl Listing {
         for blob in [&subdirs, &not_text] {
             out.extend_from_slice(&u32::try_from(blob.len()).unwrap_or(u32::MAX).to_le_bytes());
         }
-        packed::encode(self.files.iter(), &mut out);
+        packed::append_entries(self.files.iter(), &mut out);
         out.extend_from_slice(&subdirs);
         out.extend_from_slice(&not_text);
         out
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
     /// Parses a row; `None` if the lengths do not fit or the version differs.
     pub(crate) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_LEN)?;
-        let (files, rest) = Packed::split(&bytes[HEAD_LEN..])?;
+        let (files, rest) = Packed::split_entries(&bytes[HEAD_LEN..])?;
         let subdirs = rest.get(..u32_at(head, HEAD_LEN - 8) as usize)?;
         let not_text = rest.get(subdirs.len()..)?;
         let fits = head[0] == VERSION && not_text.len() == u32_at(head, HEAD_LEN - 4) as usize;

@@ -4,7 +4,7 @@
 
 use super::globs::{Globs, fingerprint};
 use super::packed::{self, Entry, Packed};
-use super::read::is_plain;
+use super::read::is_plain_path;
 use super::stamp::Stamp;
 use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, World, WorldError};
 use crate::values::digest::Digest;
@@ -32,46 +32,46 @@ impl MemoryWorld {
         Self::default()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn locked_state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the clock, in nanoseconds since 1970.
     pub fn set_now(&self, now: i64) {
-        self.state().now = now;
+        self.locked_state().now = now;
     }
 
     /// Writes a source.
     pub fn write_source(&self, path: &str, bytes: impl Into<Vec<u8>>) {
-        self.state().files.insert(path.to_owned(), bytes.into());
+        self.locked_state().files.insert(path.to_owned(), bytes.into());
     }
 
     /// Removes a source; returns whether it existed.
     pub fn delete(&self, path: &str) -> bool {
-        self.state().files.remove(path).is_some()
+        self.locked_state().files.remove(path).is_some()
     }
 
     /// Returns all sources by path.
     pub fn sources_now(&self) -> BTreeMap<String, Vec<u8>> {
-        self.state().files.clone()
+        self.locked_state().files.clone()
     }
 
     /// Returns all output files by path below the output folder.
     pub fn outputs(&self) -> BTreeMap<String, Vec<u8>> {
-        self.state().outputs.clone()
+        self.locked_state().outputs.clone()
     }
 
     /// Edits an output file behind the builder's back (`None` removes it).
     pub fn tamper(&self, path: &str, bytes: Option<Vec<u8>>) {
         match bytes {
-            Some(bytes) => self.state().outputs.insert(path.to_owned(), bytes),
-            None => self.state().outputs.remove(path),
+            Some(bytes) => self.locked_state().outputs.insert(path.to_owned(), bytes),
+            None => self.locked_state().outputs.remove(path),
         };
     }
 
     /// Makes reading a source fail, or work again. Its digest is missing meanwhile, as on a disk.
     pub fn fail_reads(&self, path: &str, fail: bool) {
-        let mut state = self.state();
+        let mut state = self.locked_state();
         if fail {
             state.unreadable.insert(path.to_owned())
         } else {
@@ -81,7 +81,7 @@ impl MemoryWorld {
 
     /// Makes writing and removing an output file fail, or work again.
     pub fn fail_writes(&self, path: &str, fail: bool) {
-        let mut state = self.state();
+        let mut state = self.locked_state();
         if fail {
             state.unwritable.insert(path.to_owned())
         } else {
@@ -91,7 +91,7 @@ impl MemoryWorld {
 
     /// Returns how often a source was read and an output file actually written.
     pub fn touches(&self) -> (usize, usize) {
-        let state = self.state();
+        let state = self.locked_state();
         (state.reads, state.writes)
     }
 }
@@ -107,11 +107,11 @@ fn world_error(path: &str, what: &'static str, reason: &str) -> WorldError {
 
 impl World for MemoryWorld {
     fn now_nanos(&self) -> i64 {
-        self.state().now
+        self.locked_state().now
     }
 
     fn sources(&self, rows: Rows) -> Box<dyn Sources> {
-        let known = decode(&rows)
+        let known = decode_memory_row(&rows)
             .into_iter()
             .map(|entry| (entry.name, (entry.word, (entry.flags == 0).then_some(entry.digest))));
         let print = rows
@@ -127,7 +127,7 @@ impl World for MemoryWorld {
     }
 
     fn exports(&self, rows: Rows) -> Box<dyn Exports> {
-        let known = decode(&rows)
+        let known = decode_memory_row(&rows)
             .into_iter()
             .filter_map(|entry| Some((u32::try_from(entry.word).ok()?, (entry.name, entry.digest))));
         Box::new(MemoryExports {
@@ -137,9 +137,9 @@ impl World for MemoryWorld {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
-        let mut state = self.state();
+        let mut state = self.locked_state();
         state.reads += 1;
-        if !is_plain(path) {
+        if !is_plain_path(path) {
             return Err(WorldError::Leaves {
                 path: path.to_owned(),
                 out_of: "the workspace",
@@ -157,10 +157,10 @@ impl World for MemoryWorld {
 }
 
 /// Decodes the only row.
-fn decode(rows: &Rows) -> Vec<Entry> {
+fn decode_memory_row(rows: &Rows) -> Vec<Entry> {
     let row = rows.iter().find(|(key, _)| key == b"all");
     let packed = row
-        .and_then(|(_, row)| Packed::split(row))
+        .and_then(|(_, row)| Packed::split_entries(row))
         .map(|(packed, _)| packed)
         .filter(Packed::well_formed);
     packed
@@ -169,9 +169,9 @@ fn decode(rows: &Rows) -> Vec<Entry> {
         .collect()
 }
 
-fn encode(entries: &[Entry]) -> (Vec<u8>, Option<Vec<u8>>) {
+fn encode_memory_row(entries: &[Entry]) -> (Vec<u8>, Option<Vec<u8>>) {
     let mut row = Vec::new();
-    packed::encode(entries.iter(), &mut row);
+    packed::append_entries(entries.iter(), &mut row);
     (b"all".to_vec(), Some(row))
 }
 
@@ -191,7 +191,7 @@ impl Sources for MemorySources {
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
         let globs = Globs::new(sets)?;
         let print = fingerprint(sets);
-        let state = self.world.state();
+        let state = self.world.locked_state();
         let mut refresh = Refresh {
             stated: state.files.len(),
             ..Refresh::default()
@@ -275,7 +275,7 @@ impl Sources for MemorySources {
             })
             .collect();
         let print = self.print.map(|print| print.to_le_bytes().to_vec());
-        vec![encode(&entries), (b"sets".to_vec(), print)]
+        vec![encode_memory_row(&entries), (b"sets".to_vec(), print)]
     }
 }
 
@@ -295,14 +295,14 @@ impl MemoryExports {
 
 impl Exports for MemoryExports {
     fn verify(&self, nodes: &[u32]) -> Vec<u32> {
-        let (known, state) = (self.lock_records(), self.world.state());
+        let (known, state) = (self.lock_records(), self.world.locked_state());
         let same = |(path, digest): &(String, Digest)| state.outputs.get(path).is_some_and(|bytes| Digest::of(bytes) == *digest);
         let bad: BTreeSet<u32> = nodes.iter().copied().filter(|node| !known.0.get(node).is_some_and(same)).collect();
         bad.into_iter().collect()
     }
 
     fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError> {
-        if !is_plain(path) {
+        if !is_plain_path(path) {
             return Err(WorldError::Leaves {
                 path: path.to_owned(),
                 out_of: "the output folder",
@@ -324,7 +324,7 @@ impl Exports for MemoryExports {
         if self.path(node).is_some_and(|old| old != path) {
             self.remove(node)?;
         }
-        let (mut known, mut state) = (self.lock_records(), self.world.state());
+        let (mut known, mut state) = (self.lock_records(), self.world.locked_state());
         let outcome = if state.outputs.get(path).is_some_and(|old| old == bytes) {
             ExportOutcome::AlreadyPresent
         } else if state.unwritable.contains(path) {
@@ -343,7 +343,7 @@ impl Exports for MemoryExports {
     }
 
     fn remove(&self, node: u32) -> Result<(), WorldError> {
-        let (mut known, mut state) = (self.lock_records(), self.world.state());
+        let (mut known, mut state) = (self.lock_records(), self.world.locked_state());
         let Some((path, _)) = known.0.get(&node) else { return Ok(()) };
         if state.unwritable.contains(path) && state.outputs.contains_key(path) {
             return Err(world_error(path, "removed", "Permission denied"));
@@ -378,6 +378,6 @@ impl Exports for MemoryExports {
                 digest: *digest,
             })
             .collect();
-        vec![encode(&entries)]
+        vec![encode_memory_row(&entries)]
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 }
 
 /// Appends entries.
-pub(crate) fn encode<'e>(entries: impl ExactSizeIterator<Item = &'e Entry> + Clone, out: &mut Vec<u8>) {
+pub(crate) fn append_entries<'e>(entries: impl ExactSizeIterator<Item = &'e Entry> + Clone, out: &mut Vec<u8>) {
     let names_len: usize = entries.clone().map(|entry| entry.name.len()).sum();
     out.reserve(HEAD_LEN + entries.len() * RECORD_LEN + names_len);
     out.extend_from_slice(&clamp(entries.len()).to_le_bytes());
@@ -58,7 +58,7 @@ pub(crate) struct Packed<'a> {
 
 impl<'a> Packed<'a> {
     /// Splits `bytes` into the entries at their front and the rest. `None` if the lengths do not fit.
-    pub(crate) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+    pub(crate) fn split_entries(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let head = bytes.get(..HEAD_LEN)?;
         let records_len = (u32_at(head, 0) as usize).checked_mul(RECORD_LEN)?;
         let names_at = records_len.checked_add(HEAD_LEN)?;
@@ -188,9 +188,9 @@ mod tests {
         #[test]
         fn packed_entries_are_what_was_packed(entries in entries(), rest in prop::collection::vec(any::<u8>(), 0..8)) {
             let mut bytes = Vec::new();
-            encode(entries.iter(), &mut bytes);
+            append_entries(entries.iter(), &mut bytes);
             bytes.extend_from_slice(&rest);
-            let (packed, after) = Packed::split(&bytes).unwrap();
+            let (packed, after) = Packed::split_entries(&bytes).unwrap();
             prop_assert!(packed.well_formed());
             prop_assert_eq!(after, &rest[..]);
             prop_assert_eq!((0..packed.len()).map(|index| packed.entry(index)).collect::<Vec<_>>(), entries.clone());
@@ -202,7 +202,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_refused_or_readable(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            if let Some((packed, _)) = Packed::split(&bytes) {
+            if let Some((packed, _)) = Packed::split_entries(&bytes) {
                 for index in 0..packed.len() {
                     packed.entry(index);
                 }

@@ -69,14 +69,14 @@ impl Root {
         match self.folder.open_beneath(path) {
             // An absolute link that points back inside, a kernel or sandbox without the call, or a concurrent rename.
             Err(SystemError::ELSEWHERE | SystemError::NO_SUCH_CALL | SystemError::FORBIDDEN | SystemError::AGAIN) => {
-                self.open_plain(&self.resolve(path)?)
+                self.open_plain(&self.resolve_below(path)?)
             }
             answer => answer,
         }
     }
 
     /// Resolves `path` relative to the root; [`SystemError::ELSEWHERE`] if it leads out of it.
-    pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, SystemError> {
+    pub(crate) fn resolve_below(&self, path: &str) -> Result<PathBuf, SystemError> {
         let root = std::fs::canonicalize(&self.path).map_err(system_error)?;
         let target = std::fs::canonicalize(root.join(path)).map_err(system_error)?;
         target
@@ -121,7 +121,7 @@ impl Root {
     }
 
     /// Reads a file, at most `limit` bytes.
-    pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, SystemError> {
+    pub(crate) fn read_source_file(&self, path: &str, limit: usize) -> Result<Vec<u8>, SystemError> {
         let mut file = self.open_file(path)?;
         let info = FileInfo::of(&file)?;
         match info.kind() {
@@ -180,7 +180,7 @@ pub(crate) fn hash_open(mut file: &File, size: u64) -> Result<Digest, SystemErro
 }
 
 /// Whether a path consists of plain names only: no `..`, no root, no empty name.
-pub(crate) fn is_plain(path: &str) -> bool {
+pub(crate) fn is_plain_path(path: &str) -> bool {
     path.split('/').all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0')
 }
 
@@ -193,10 +193,10 @@ pub fn read_source(root: &Path, path: &str, most: usize) -> Result<Vec<u8>, Worl
         path: path.to_owned(),
         out_of: "the workspace",
     };
-    if !is_plain(path) {
+    if !is_plain_path(path) {
         return Err(leaves());
     }
-    Root::open_root(root)?.read(path, most).map_err(|error| {
+    Root::open_root(root)?.read_source_file(path, most).map_err(|error| {
         if error == SystemError::ELSEWHERE {
             leaves()
         } else {
@@ -267,7 +267,7 @@ mod tests {
             matches!(root.hash("f"), Ok(Hashed::Steady(stamp, digest)) if digest == Digest::of(&bytes) && stamp.size == bytes.len() as u64)
         );
         assert!(matches!(root.hash("empty"), Ok(Hashed::Steady(_, digest)) if digest == Digest::of(b"")));
-        assert_eq!(root.read("f", 10).unwrap(), &bytes[..10]);
-        assert_eq!(root.read("f", usize::MAX - 1).unwrap(), bytes);
+        assert_eq!(root.read_source_file("f", 10).unwrap(), &bytes[..10]);
+        assert_eq!(root.read_source_file("f", usize::MAX - 1).unwrap(), bytes);
     }
 }

@@ -266,7 +266,7 @@ impl Scan<'_> {
     /// Returns the sets, as bits, that a regular file of this path would be in.
     pub(crate) fn sets_of_file(&self, path: &str) -> u64 {
         let mut context = Context {
-            reach: self.globs.root(),
+            reach: self.globs.reach_at_root(),
             ignores: None,
         };
         let (mut directory, mut rest) = ("", path);
@@ -315,7 +315,7 @@ impl Scan<'_> {
                 continue;
             }
             let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
-            let (flags, digest) = match self.root.read(&whole, MAX_RULES_LEN + 1) {
+            let (flags, digest) = match self.root.read_source_file(&whole, MAX_RULES_LEN + 1) {
                 Ok(bytes) if bytes.len() > MAX_RULES_LEN => {
                     diagnostics.push(oversize(&whole));
                     (RULES | settled, NOTHING)
@@ -424,7 +424,7 @@ impl Scan<'_> {
                 .found(written.clone())
                 .hint(hint)
         };
-        let target = match self.root.resolve(path) {
+        let target = match self.root.resolve_below(path) {
             Ok(target) => target,
             Err(SystemError::ELSEWHERE) => {
                 diagnostics.push(refuse(
@@ -474,7 +474,7 @@ impl Scan<'_> {
 /// Checks whether a rule file still has the recorded content; returns the fresh entry if so.
 pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) -> Option<Entry> {
     let (stamp, kind) = root.stat(path).ok()?;
-    let bytes = (kind == Kind::File).then(|| root.read(path, MAX_RULES_LEN + 1))?.ok()?;
+    let bytes = (kind == Kind::File).then(|| root.read_source_file(path, MAX_RULES_LEN + 1))?.ok()?;
     let settled = if stamp.settled(now) { SETTLED } else { 0 };
     let flags = entry.flags & !SETTLED | settled;
     (Digest::of(&bytes) == entry.digest).then(|| Entry {

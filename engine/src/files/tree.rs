@@ -60,7 +60,7 @@ impl SourceTree {
         let mut tree = Self::default();
         for (key, row) in rows {
             if let Ok(path) = String::from_utf8(key)
-                && (path.is_empty() || super::read::is_plain(&path))
+                && (path.is_empty() || super::read::is_plain_path(&path))
                 && Row::from_bytes(&row).is_some_and(|row| row.well_formed())
             {
                 tree.directories.insert(path, row);
@@ -276,7 +276,7 @@ impl SourceTree {
         let mut level = vec![WalkTask {
             path: String::new(),
             outer: Context {
-                reach: scan.globs.root(),
+                reach: scan.globs.reach_at_root(),
                 ignores: None,
             },
             anew: false,
@@ -377,7 +377,7 @@ impl SourceTree {
     /// Returns the paths of a set of the last refresh, sorted. Leaves out unreadable files, like those of an unreadable directory: the failure
     /// affects only itself.
     pub fn set_paths(&self, index: usize) -> Vec<String> {
-        let listed = self.collect(|word| is_in(word, index), |path, digest| digest.map(|_| path));
+        let listed = self.collect_sources(|word| is_in(word, index), |path, digest| digest.map(|_| path));
         let mut paths: Vec<String> = listed.into_iter().flatten().collect();
         paths.sort_unstable();
         paths
@@ -405,12 +405,12 @@ impl SourceTree {
 
     /// Returns all sources, sorted by path.
     pub fn files(&self) -> Vec<(String, Option<Digest>)> {
-        let mut files = self.collect(|_| true, |path, digest| (path, digest));
+        let mut files = self.collect_sources(|_| true, |path, digest| (path, digest));
         files.sort_unstable();
         files
     }
 
-    fn collect<T>(&self, wanted: impl Fn(u64) -> bool, make: impl Fn(String, Option<Digest>) -> T) -> Vec<T> {
+    fn collect_sources<T>(&self, wanted: impl Fn(u64) -> bool, make: impl Fn(String, Option<Digest>) -> T) -> Vec<T> {
         let mut out = Vec::new();
         for (path, bytes) in &self.directories {
             let Some(row) = Row::from_bytes(bytes) else { continue };

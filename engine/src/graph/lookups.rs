@@ -120,7 +120,7 @@ impl LookupTable {
     }
 
     /// Returns the lookups of a node; `None` if unknown.
-    pub fn get(&mut self, id: NodeId) -> Option<&[u32]> {
+    pub fn lookups_of_node(&mut self, id: NodeId) -> Option<&[u32]> {
         self.page_to_change(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
     }
 
@@ -209,7 +209,7 @@ mod tests {
             let mut stored = LookupTable::stored(Box::new(move |page| rows.get(page.to_be_bytes().as_slice()).cloned().flatten()));
             for id in 0..300 {
                 let known = nodes.get(&id).map(|hashes| hashes.iter().copied().collect::<Vec<_>>());
-                prop_assert_eq!(stored.get(NodeId(id)).map(<[u32]>::to_vec), known);
+                prop_assert_eq!(stored.lookups_of_node(NodeId(id)).map(<[u32]>::to_vec), known);
             }
             prop_assert!(stored.take_changed().is_empty());
         }
@@ -226,7 +226,7 @@ mod tests {
         #[test]
         fn rows_that_cannot_be_read_say_nothing(body in proptest::collection::vec(any::<u8>(), 0..40)) {
             let mut table = LookupTable::stored(Box::new(move |_| Some(body.clone())));
-            table.get(NodeId(3));
+            table.lookups_of_node(NodeId(3));
         }
     }
 }

@@ -373,7 +373,7 @@ impl Graph {
 
     /// Returns the lookups made when a node's inputs were found, as [`lookups::hash`]es; `None` if unknown.
     pub fn lookups(&mut self, id: NodeId) -> Option<&[u32]> {
-        self.lookups.get(id)
+        self.lookups.lookups_of_node(id)
     }
 
     /// Calls `each` with every node that `id` reads, repeats possible, without decoding its record.

@@ -142,7 +142,7 @@ impl Graph {
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_pages)
             .into_iter()
-            .map(|page| self.row(page, RECORDS, Self::write_record))
+            .map(|page| self.page_row(page, RECORDS, Self::write_record))
             .collect()
     }
 
@@ -150,7 +150,7 @@ impl Graph {
     pub fn take_dirty_links(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_links)
             .into_iter()
-            .map(|page| self.row(page, LINKS, Self::write_links))
+            .map(|page| self.page_row(page, LINKS, Self::write_links))
             .collect()
     }
 
@@ -164,7 +164,7 @@ impl Graph {
         std::mem::take(&mut self.dirty_stale).then(|| self.stale.to_bytes())
     }
 
-    fn row(&self, page: u32, size: u32, write: fn(&Self, &mut Vec<u8>, u8, NodeId)) -> Row {
+    fn page_row(&self, page: u32, size: u32, write: fn(&Self, &mut Vec<u8>, u8, NodeId)) -> Row {
         let mut body = Vec::new();
         for (slot, id) in (0..=u8::MAX).zip(page * size..(page + 1) * size) {
             if self.exists(NodeId(id)) {

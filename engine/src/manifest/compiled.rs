@@ -31,7 +31,7 @@ pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
 pub const BEFORE: &[u8] = b"before";
 
 /// Encodes a manifest and its warnings.
-pub fn encode(loaded: &Loaded) -> Vec<u8> {
+pub fn encode_manifest(loaded: &Loaded) -> Vec<u8> {
     let mut out = Encoder::default();
     let Manifest {
         name,
@@ -43,11 +43,11 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
         store,
         remote,
     } = &loaded.manifest;
-    out.json(&loaded.warnings);
+    out.write_json(&loaded.warnings);
     out.write_text(name);
-    out.json(default);
-    out.json(store);
-    out.json(remote);
+    out.write_json(default);
+    out.write_json(store);
+    out.write_json(remote);
     out.encode_list(sources.len(), sources.iter(), |out, (name, set)| {
         out.write_text(name);
         out.encode_list(set.include.len(), &set.include, |out, glob| out.write_text(glob));
@@ -56,13 +56,13 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
     });
     out.encode_list(models.len(), models.iter(), |out, (name, model)| {
         out.write_text(name);
-        out.json(model);
+        out.write_json(model);
     });
     out.encode_list(producers.len(), producers, |out, producer| {
         out.write_text(&producer.name);
         out.write_text(&producer.uses);
-        out.json(&producer.params);
-        out.json(&producer.settings);
+        out.write_json(&producer.params);
+        out.write_json(&producer.settings);
         out.flag(producer.keep);
     });
     out.encode_list(rules.len(), rules, Encoder::rule);
@@ -75,11 +75,11 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
         rest: bytes,
         shared: Vec::new(),
     };
-    let warnings = from.json()?;
+    let warnings = from.read_json()?;
     let name = from.read_text()?.to_owned();
-    let default = from.json()?;
-    let store = from.json()?;
-    let remote = from.json()?;
+    let default = from.read_json()?;
+    let store = from.read_json()?;
+    let remote = from.read_json()?;
     let sources = from.decode_list(|from| {
         let name = from.read_text()?.to_owned();
         let include = from.decode_list(|from| from.read_text().map(str::to_owned))?;
@@ -93,14 +93,14 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
             },
         ))
     })?;
-    let models: Vec<(String, Params)> = from.decode_list(|from| Some((from.read_text()?.to_owned(), from.json()?)))?;
+    let models: Vec<(String, Params)> = from.decode_list(|from| Some((from.read_text()?.to_owned(), from.read_json()?)))?;
     let producers = from.decode_list(|from| {
         let (name, uses) = (from.read_text()?.to_owned(), from.read_text()?.to_owned());
         Some(ProducerDef {
             name,
             uses,
-            params: from.json()?,
-            settings: from.json()?,
+            params: from.read_json()?,
+            settings: from.read_json()?,
             keep: from.flag()?,
         })
     })?;
@@ -152,7 +152,7 @@ impl Encoder {
         self.write_text(text);
     }
 
-    fn json(&mut self, value: &impl Serialize) {
+    fn write_json(&mut self, value: &impl Serialize) {
         let json = serde_json::to_string(value).expect("invariant: parameters and diagnostics have text keys");
         self.write_text(&json);
     }
@@ -309,7 +309,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn json<T: DeserializeOwned>(&mut self) -> Option<T> {
+    fn read_json<T: DeserializeOwned>(&mut self) -> Option<T> {
         serde_json::from_str(self.read_text()?).ok()
     }
 
@@ -538,7 +538,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_manifest_comes_back_as_it_was(loaded in loaded()) {
-            let bytes = encode(&loaded);
+            let bytes = encode_manifest(&loaded);
             prop_assert_eq!(decode(&bytes), Some(loaded));
             prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
             prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), None);
@@ -546,7 +546,7 @@ mod tests {
 
         #[test]
         fn damaged_bytes_never_panic(loaded in loaded(), at in any::<prop::sample::Index>(), byte: u8) {
-            let mut bytes = encode(&loaded);
+            let mut bytes = encode_manifest(&loaded);
             let at = at.index(bytes.len());
             bytes[at] = byte;
             if let Some(read) = decode(&bytes) {

@@ -285,7 +285,7 @@ pub fn slice(node: &Template, item: Option<&str>, keys: &SetSpec, vars: &Vars, b
     let mut rows = TableWriter::default();
     for key in &keys {
         if let Some(value) = table.get(key)? {
-            rows.push(key, &value);
+            rows.append_row(key, &value);
         }
     }
     Ok(rows.finish())

@@ -55,12 +55,12 @@ impl JobGroup {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait_until<T>(&self, found: impl Fn(&mut State) -> Option<T>) -> T {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         loop {
             if let Some(found) = found(&mut state) {
                 return found;
@@ -70,7 +70,7 @@ impl JobGroup {
     }
 
     fn change_state(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         change(&mut state);
         if state.absent.is_empty() && state.met.is_none() {
             state.met = Some(Arc::new(std::mem::take(&mut state.handed)));

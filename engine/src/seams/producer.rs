@@ -288,7 +288,7 @@ impl Output {
     ///
     /// # Errors
     /// When a path is not valid in a tree.
-    pub fn tree(files: &BTreeMap<String, File>) -> Result<Self, TreeError> {
+    pub fn from_files(files: &BTreeMap<String, File>) -> Result<Self, TreeError> {
         let Pieces { root, parts } = pieces(files)?;
         Ok(Self { parts, ..Self::new(root) })
     }

@@ -283,9 +283,9 @@ impl BuildRecord {
     /// Returns the rows to write: its own, and the removal of the build that it pushes out.
     pub fn to_rows(&self) -> Vec<RowChange> {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
-        let mut rows = vec![(Part::Builds, key(self.number), Some(body))];
+        let mut rows = vec![(Part::Builds, key_of_build(self.number), Some(body))];
         if let Some(outdated) = self.number.checked_sub(KEEP_BUILDS).filter(|number| *number > 0) {
-            rows.push((Part::Builds, key(outdated), None));
+            rows.push((Part::Builds, key_of_build(outdated), None));
         }
         rows
     }
@@ -302,7 +302,7 @@ impl BuildRecord {
 }
 
 /// Returns the row key of a build.
-pub fn key(number: u64) -> Vec<u8> {
+pub fn key_of_build(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
@@ -337,7 +337,7 @@ mod tests {
         let rows = build.to_rows();
         let (_, row_key, body) = rows[0].clone();
         assert_eq!(BuildRecord::from_row(&(row_key, body.expect("a body"))), Some(build));
-        assert_eq!(rows[1], (Part::Builds, key(3), None));
+        assert_eq!(rows[1], (Part::Builds, key_of_build(3), None));
         let first = BuildRecord {
             number: KEEP_BUILDS,
             ..BuildRecord::default()

@@ -220,7 +220,7 @@ fn decode_list<'b, T>(from: &mut Decoder<'b>, mut item: impl FnMut(&mut Decoder<
     Ok(items)
 }
 
-fn digest(from: &mut Decoder<'_>) -> Result<Digest, Error> {
+fn decode_digest(from: &mut Decoder<'_>) -> Result<Digest, Error> {
     from.bytes()?
         .try_into()
         .map(Digest)
@@ -242,7 +242,7 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
     let (mut spent, mut notes, mut parts, mut memo) = (None, Notes::new(), Vec::new(), Arc::default());
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
-            0 => output = Some(digest(from)?),
+            0 => output = Some(decode_digest(from)?),
             1 => len = Some(from.u64()?),
             2 => label = Some(string(from)?),
             3 => producer = Some(string(from)?),
@@ -253,7 +253,7 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
             8 => class = if from.u8()? == 0 { Class::Cheap } else { Class::Paid },
             9 => spent = Some(from.decode()?),
             10 => notes = from.decode()?,
-            11 => parts = decode_list(from, digest)?,
+            11 => parts = decode_list(from, decode_digest)?,
             12 => memo = Arc::from(from.bytes()?),
             _ => return Ok(false),
         }
@@ -282,7 +282,7 @@ fn decode_input(from: &mut Decoder<'_>) -> Result<InputRecord, Error> {
         match key {
             0 => role = Some(Arc::from(from.str()?)),
             1 => label = Some(Arc::from(from.str()?)),
-            2 => from_digest = Some(digest(from)?),
+            2 => from_digest = Some(decode_digest(from)?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -333,8 +333,8 @@ pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord
     let (mut action, mut output, mut at, mut build) = (None, None, 0, None);
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
-            0 => action = Some(ActionKey(digest(from)?)),
-            1 => output = Some(digest(from)?),
+            0 => action = Some(ActionKey(decode_digest(from)?)),
+            1 => output = Some(decode_digest(from)?),
             2 => at = from.u64()?,
             3 => build = Some(from.u64()?),
             _ => return Ok(false),

@@ -105,7 +105,7 @@ impl Exchanged {
     }
 }
 
-fn key(day: u64) -> Vec<u8> {
+fn key_of_day(day: u64) -> Vec<u8> {
     day.to_be_bytes().to_vec()
 }
 
@@ -123,15 +123,15 @@ pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) ->
     }
     let today = now / DAY;
     let mut figures = store
-        .row(view, Part::Exchange, &key(today))?
-        .and_then(|body| day(&(key(today), body)))
+        .row(view, Part::Exchange, &key_of_day(today))?
+        .and_then(|body| day(&(key_of_day(today), body)))
         .map_or_else(Exchanged::default, |(_, figures)| figures);
     figures.add_exchange(run);
     let body = minicbor::to_vec(&figures).expect("invariant: encoding into memory does not fail");
     let outdated = store.rows(view, Part::Exchange)?.into_iter().map(|(key, _)| key);
-    let outdated = outdated.filter(|old| *old < key(today.saturating_sub(KEEP_DAYS)));
+    let outdated = outdated.filter(|old| *old < key_of_day(today.saturating_sub(KEEP_DAYS)));
     let drop: Vec<RowChange> = outdated.map(|old| (Part::Exchange, old, None)).collect();
-    let rows = drop.into_iter().chain([(Part::Exchange, key(today), Some(body))]).collect();
+    let rows = drop.into_iter().chain([(Part::Exchange, key_of_day(today), Some(body))]).collect();
     store.commit(view, Commit { rows, ..Commit::default() })
 }
 

@@ -101,15 +101,15 @@ impl Writer {
         self.out.write_all(&key.0.0)?;
         self.out.write_all(&len.to_le_bytes())?;
         self.out.write_all(&bytes)?;
-        self.blob(&record.output, output)?;
+        self.write_blob(&record.output, output)?;
         for (at, digest) in record.parts.iter().enumerate() {
-            self.blob(digest, parts.get(at).and_then(|part| part.as_deref()))?;
+            self.write_blob(digest, parts.get(at).and_then(|part| part.as_deref()))?;
         }
         self.count += 1;
         Ok(())
     }
 
-    fn blob(&mut self, digest: &Digest, bytes: Option<&[u8]>) -> Result<(), ParcelError> {
+    fn write_blob(&mut self, digest: &Digest, bytes: Option<&[u8]>) -> Result<(), ParcelError> {
         match bytes.filter(|_| self.written.insert(*digest)) {
             Some(bytes) => {
                 self.out.write_all(&(bytes.len() as u64).to_le_bytes())?;
@@ -168,7 +168,7 @@ pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: 
         if kind != [RESULT] {
             return Err(ParcelError::Form("an entry of no known kind").into());
         }
-        take(result(&mut from, now)?)?;
+        take(read_result(&mut from, now)?)?;
         count += 1;
     }
     let mut claimed = [0; 8];
@@ -184,7 +184,7 @@ pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: 
     }
 }
 
-fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
+fn read_result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
     let (mut key, mut len) = ([0; 32], [0; 4]);
     exact(from, &mut key)?;
     exact(from, &mut len)?;
@@ -197,13 +197,13 @@ fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
     if Label::parse(&record.label).is_err() {
         return Err(ParcelError::Form("a record bears no label"));
     }
-    let blob = blob(from, &record, &record.output)?;
+    let blob = read_checked_blob(from, &record, &record.output)?;
     if blob.as_ref().is_some_and(|blob| blob.len() as u64 != record.len) {
         return Err(ParcelError::Form("an output of another length than its record says"));
     }
     let mut parts = Vec::new();
     for digest in &record.parts {
-        parts.extend(self::blob(from, &record, digest)?.map(|part| (*digest, part)));
+        parts.extend(self::read_checked_blob(from, &record, digest)?.map(|part| (*digest, part)));
     }
     Ok(NewResult {
         key: ActionKey(Digest(key)),
@@ -214,7 +214,7 @@ fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
 }
 
 /// Reads a blob of a result and checks its digest; `None` if the blob does not follow here.
-fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<Option<Arc<[u8]>>, ParcelError> {
+fn read_checked_blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<Option<Arc<[u8]>>, ParcelError> {
     let mut len = [0; 8];
     exact(from, &mut len)?;
     let blob: Arc<[u8]> = match u64::from_le_bytes(len) {

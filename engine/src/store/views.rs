@@ -28,7 +28,7 @@ pub struct ViewRecord {
 impl ViewRecord {
     /// Returns the root as a path.
     pub fn root(&self) -> &Path {
-        os::names::path(&self.root)
+        os::names::path_of_bytes(&self.root)
     }
 
     /// Decodes the record in a row; `None` if it is malformed.

@@ -61,7 +61,7 @@ struct Child {
 const CHILD_LEN: usize = 48;
 
 impl Child {
-    fn read(bytes: &[u8]) -> Option<Self> {
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (digest, rest) = bytes.split_first_chunk::<32>()?;
         let (rows, rest) = rest.split_first_chunk::<8>()?;
         let (bytes, rest) = rest.split_first_chunk::<8>()?;
@@ -97,7 +97,7 @@ impl<'a> Branch<'a> {
     }
 
     fn child(&self, at: usize) -> Option<Child> {
-        Child::read(self.children.row(at).1)
+        Child::from_bytes(self.children.row(at).1)
     }
 
     /// Returns the children in order; `None` for a malformed one.
@@ -114,7 +114,7 @@ struct Page {
 }
 
 impl Page {
-    fn root(blob: Arc<[u8]>) -> Result<Self, PageError> {
+    fn from_root_blob(blob: Arc<[u8]>) -> Result<Self, PageError> {
         let malformed = || PageError::Malformed(Digest::of(&blob));
         let level = match is_branch(&blob) {
             true => Branch::from_blob(&blob).ok_or_else(malformed)?.level,
@@ -188,7 +188,7 @@ impl RowReader {
     /// When it is no table.
     pub fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
         Ok(Self {
-            path: vec![(Page::root(root)?, usize::MAX)],
+            path: vec![(Page::from_root_blob(root)?, usize::MAX)],
         })
     }
 
@@ -238,7 +238,7 @@ pub fn each_page<E: From<PageError>>(
     mut fetch: impl Fetch<E>,
     mut visit: impl FnMut(Digest, &Arc<[u8]>),
 ) -> Result<(), E> {
-    let mut open = vec![Page::root(root.clone())?];
+    let mut open = vec![Page::from_root_blob(root.clone())?];
     while let Some(page) = open.pop() {
         if page.level == 0 {
             continue;
@@ -259,11 +259,11 @@ pub fn each_page<E: From<PageError>>(
 /// When a page is missing or malformed.
 pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>, mut visit: impl FnMut(Table<'_>)) -> Result<(), E> {
     let mut walk = Walk { stack: Vec::new() };
-    let mut page = Page::root(root.clone())?;
+    let mut page = Page::from_root_blob(root.clone())?;
     loop {
         match page.level {
             0 => visit(page.leaf()),
-            _ => walk.push(&page)?,
+            _ => walk.push_page(&page)?,
         }
         let Some(Entry::Page(level, child)) = walk.stack.pop() else {
             return Ok(());
@@ -286,7 +286,9 @@ pub fn count(root: &[u8]) -> Option<usize> {
 /// When a page is missing or malformed.
 pub fn flatten<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>) -> Result<Vec<u8>, E> {
     let mut whole = TableWriter::default();
-    each_leaf(root, fetch, |leaf| leaf.rows().for_each(|(key, value)| whole.push(key, value)))?;
+    each_leaf(root, fetch, |leaf| {
+        leaf.rows().for_each(|(key, value)| whole.append_row(key, value))
+    })?;
     Ok(whole.finish())
 }
 
@@ -347,7 +349,7 @@ fn chunk<'a>(
         pages.push((last.to_owned(), Child { digest, rows, bytes }));
     };
     for (key, value, count, size) in entries {
-        page.push(key, value);
+        page.append_row(key, value);
         rows += count;
         bytes += size as u64;
         last = key;
@@ -403,13 +405,13 @@ enum Entry {
 
 impl Walk {
     fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
-        let page = Page::root(root)?;
+        let page = Page::from_root_blob(root)?;
         let mut walk = Self { stack: Vec::new() };
-        walk.push(&page)?;
+        walk.push_page(&page)?;
         Ok(walk)
     }
 
-    fn push(&mut self, page: &Page) -> Result<(), PageError> {
+    fn push_page(&mut self, page: &Page) -> Result<(), PageError> {
         if page.level == 0 {
             self.stack
                 .extend((0..page.leaf().len()).rev().map(|at| Entry::Row(page.blob.clone(), at)));
@@ -425,7 +427,7 @@ impl Walk {
     fn open_branch<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
         if let Some(Entry::Page(level, child)) = self.stack.pop() {
             let page = Page::fetch(&child, level, fetch)?;
-            self.push(&page)?;
+            self.push_page(&page)?;
         }
         Ok(())
     }

@@ -119,7 +119,7 @@ pub fn write_table<K: AsRef<str> + Ord, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -
     let mut sorted: Vec<(&str, &[u8])> = rows.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
     sorted.sort_by_key(|(key, _)| *key);
     let mut writer = TableWriter::default();
-    sorted.into_iter().for_each(|(key, value)| writer.push(key, value));
+    sorted.into_iter().for_each(|(key, value)| writer.append_row(key, value));
     writer.finish()
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct TableWriter {
 
 impl TableWriter {
     /// Appends a row.
-    pub(crate) fn push(&mut self, key: &str, value: &[u8]) {
+    pub(crate) fn append_row(&mut self, key: &str, value: &[u8]) {
         self.heap.extend_from_slice(key.as_bytes());
         let key_end = self.heap.len();
         self.heap.extend_from_slice(value);
@@ -175,7 +175,7 @@ pub fn to_json(blob: &[u8]) -> Value {
 }
 
 /// Returns a blob in the form for other programs: a table, whose format is our own, as JSON; anything else as it is.
-pub fn readable(blob: &[u8]) -> Cow<'_, [u8]> {
+pub fn readable_blob(blob: &[u8]) -> Cow<'_, [u8]> {
     match Table::open(blob) {
         Some(_) => format!("{:#}\n", to_json(blob)).into_bytes().into(),
         None => blob.into(),

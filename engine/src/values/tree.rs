@@ -101,7 +101,7 @@ fn is_entry_name(name: &str) -> bool {
 ///
 /// # Errors
 /// When it is not exactly as [`pieces`] writes it.
-pub fn entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
+pub fn parse_entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
     let text = std::str::from_utf8(blob).map_err(|_| TreeError::Malformed)?;
     let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
     let mut entries: Vec<Entry<'_>> = Vec::new();
@@ -227,7 +227,7 @@ pub fn files<E: From<TreeError>>(
     let mut seen = 0;
     let mut open: Vec<(String, Arc<[u8]>, usize)> = vec![(String::new(), root.into(), 0)];
     while let Some((path, blob, depth)) = open.pop() {
-        for entry in entries(&blob)? {
+        for entry in parse_entries(&blob)? {
             seen += 1;
             if seen > MOST || depth >= DEEPEST {
                 return Err(TreeError::TooLarge.into());
@@ -291,10 +291,10 @@ mod tests {
 
         #[test]
         fn any_bytes_are_a_folder_or_not(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = entries(&bytes);
+            let _ = parse_entries(&bytes);
             let mut text = HEAD.as_bytes().to_vec();
             text.extend(bytes);
-            let _ = entries(&text);
+            let _ = parse_entries(&text);
         }
     }
 

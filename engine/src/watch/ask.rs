@@ -60,7 +60,7 @@ pub struct WatcherAnswer {
 
 impl WatcherAnswer {
     /// Creates a client for `socket`.
-    pub fn at(socket: impl Into<PathBuf>) -> Self {
+    pub fn new(socket: impl Into<PathBuf>) -> Self {
         Self { socket: socket.into() }
     }
 
@@ -78,7 +78,7 @@ impl WatcherAnswer {
         });
     }
 
-    fn ask(&self, sets: u64, since: Option<&[u8]>) -> io::Result<Option<Watched>> {
+    fn changes_since(&self, sets: u64, since: Option<&[u8]>) -> io::Result<Option<Watched>> {
         let mut stream = connect(&self.socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -101,7 +101,7 @@ impl WatcherAnswer {
 
 impl Watcher for WatcherAnswer {
     fn since(&self, sets: u64, since: Option<&[u8]>) -> Option<Watched> {
-        self.ask(sets, since).ok().flatten()
+        self.changes_since(sets, since).ok().flatten()
     }
 }
 

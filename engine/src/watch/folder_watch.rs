@@ -71,7 +71,7 @@ impl At {
         let mut changed = None;
         loop {
             // Also check changes in a folder from before it was watched.
-            while self.listen(on_move(&changed)) {
+            while self.watch_exactly(on_move(&changed)) {
                 changed = None;
             }
             match self.batch() {
@@ -82,7 +82,7 @@ impl At {
     }
 
     /// Watches exactly these folders; returns whether they changed.
-    fn listen(&mut self, wanted: BTreeSet<String>) -> bool {
+    fn watch_exactly(&mut self, wanted: BTreeSet<String>) -> bool {
         let wanted: BTreeSet<String> = wanted.iter().map(|folder| self.nearest(folder)).collect();
         for folder in self.folders.difference(&wanted) {
             self.directories.unwatch_directory(folder);
@@ -119,7 +119,7 @@ impl At {
                 }
             }
             let mut is_heard = false;
-            self.directories.drain(|heard| {
+            self.directories.pass_events(|heard| {
                 is_heard = true;
                 match heard {
                     WatchEvent::Name { directory, name, .. } => {

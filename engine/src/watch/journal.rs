@@ -43,7 +43,7 @@ impl Journal {
         self.now += 1;
         self.last.insert(path.to_owned(), self.now);
         if self.last.len() > MOST {
-            self.forget();
+            self.record_unknown_changes();
         }
     }
 
@@ -59,7 +59,7 @@ impl Journal {
     }
 
     /// Records that anything may have changed.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn record_unknown_changes(&mut self) {
         self.now += 1;
         self.floor = self.now;
         self.outputs = self.now;
@@ -108,7 +108,7 @@ mod tests {
             let mut noted: Vec<Option<String>> = Vec::new();
             for (kind, path) in moves {
                 if kind == 0 {
-                    journal.forget();
+                    journal.record_unknown_changes();
                     noted.push(None);
                 } else {
                     journal.record_path(&path.to_string());

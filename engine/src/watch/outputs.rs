@@ -35,23 +35,23 @@ impl Outputs {
 
     /// Whether anything may have changed since the last call. Afterwards, all existing directories are watched.
     pub(super) fn take_changed(&mut self, root: &Path) -> bool {
-        let mut changed = self.drain();
+        let mut changed = self.drain_outputs();
         while self.stale {
             self.stale = false;
             changed = true;
-            if self.listen(root).is_err() {
+            if self.watch_outputs(root).is_err() {
                 self.directories = None;
             }
             // Drain after the watches are added: earlier events are covered by `moved`.
-            self.drain();
+            self.drain_outputs();
         }
         changed || self.directories.is_none()
     }
 
-    fn drain(&mut self) -> bool {
+    fn drain_outputs(&mut self) -> bool {
         let Some(directories) = &mut self.directories else { return true };
         let (mut changed, mut stale) = (false, false);
-        let all = directories.drain(|heard| match heard {
+        let all = directories.pass_events(|heard| match heard {
             WatchEvent::Lost | WatchEvent::Gone(_) => stale = true,
             WatchEvent::Name {
                 directory, name, is_dir, ..
@@ -68,7 +68,7 @@ impl Outputs {
         changed || stale || self.directories.is_none()
     }
 
-    fn listen(&mut self, root: &Path) -> Result<(), SystemError> {
+    fn watch_outputs(&mut self, root: &Path) -> Result<(), SystemError> {
         let Some(directories) = &mut self.directories else { return Ok(()) };
         directories.unwatch_directory("");
         let mut todo = Vec::new();

@@ -41,7 +41,7 @@ impl Socket {
     ///
     /// # Errors
     /// When another process has it, or it cannot be created.
-    pub fn bind(path: &Path) -> Result<Self, SocketError> {
+    pub fn bind_exclusively(path: &Path) -> Result<Self, SocketError> {
         let failed = |error: io::Error| SocketError::Io {
             path: path.to_owned(),
             reason: error.to_string(),
@@ -70,7 +70,7 @@ impl Socket {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        let listener = sockets::listen(path).map_err(failed)?;
+        let listener = sockets::listen_privately(path).map_err(failed)?;
         Ok(Self {
             listener,
             file: file_identity(path).map_err(failed)?,

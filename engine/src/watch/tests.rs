@@ -433,11 +433,11 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     // Longer than the name of a socket may be.
     let folder = bench.root.with_file_name("f".repeat(120));
     let path = folder.join("0123.watch");
-    let asked = WatcherAnswer::at(&path);
+    let asked = WatcherAnswer::new(&path);
     let print = fingerprint(&sets());
     assert_eq!(asked.since(print, None), None);
-    let watch = Watch::start(bench.watcher(), Some(Socket::bind(&path).unwrap()), Box::new(|| {})).unwrap();
-    assert!(matches!(Socket::bind(&path), Err(SocketError::Taken { pid }) if pid == std::process::id().to_string()));
+    let watch = Watch::start(bench.watcher(), Some(Socket::bind_exclusively(&path).unwrap()), Box::new(|| {})).unwrap();
+    assert!(matches!(Socket::bind_exclusively(&path), Err(SocketError::Taken { pid }) if pid == std::process::id().to_string()));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let first = asked.since(print, None).unwrap();
     assert_eq!(first.moved, None);
@@ -465,5 +465,5 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     assert_eq!(asked.since(print, None), None);
     // The files of a killed watch are taken over.
     fs::write(&path, "").unwrap();
-    drop(Socket::bind(&path).unwrap());
+    drop(Socket::bind_exclusively(&path).unwrap());
 }

@@ -99,7 +99,7 @@ impl WatchedDirectories {
     }
 
     /// Passes all queued events to `hear`; returns whether the queue is empty.
-    pub(crate) fn drain(&mut self, mut hear: impl FnMut(WatchEvent)) -> Result<bool, SystemError> {
+    pub(crate) fn pass_events(&mut self, mut hear: impl FnMut(WatchEvent)) -> Result<bool, SystemError> {
         let mut gone = Vec::new();
         // Events of removed watches are ignored; their directories are scanned again by then.
         let paths = |watch: i32| self.paths.get(&watch).into_iter().flatten();

@@ -223,7 +223,7 @@ impl Watcher {
     fn process_events(&mut self, patience: Option<Duration>) -> bool {
         let start = Instant::now();
         loop {
-            if !self.drain() {
+            if !self.drain_events() {
                 return false;
             }
             if self.again.is_empty() {
@@ -236,9 +236,9 @@ impl Watcher {
         }
     }
 
-    fn drain(&mut self) -> bool {
+    fn drain_events(&mut self) -> bool {
         let mut heard = Vec::new();
-        let all = self.directories.drain(|one| heard.push(one));
+        let all = self.directories.pass_events(|one| heard.push(one));
         for one in heard {
             self.take_in(one);
         }
@@ -334,7 +334,7 @@ impl Watcher {
 
     fn note_path(&mut self, path: &str) {
         if path.is_empty() {
-            self.journal.forget();
+            self.journal.record_unknown_changes();
             self.batch.whole = true;
         } else {
             self.journal.record_path(path);
@@ -346,11 +346,11 @@ impl Watcher {
     fn go_again(&mut self) {
         let again = std::mem::take(&mut self.again);
         if again.contains("") {
-            self.forget("");
+            self.forget_directory("");
             self.trouble = self.mounts.elsewhere.clone().map(|kind| Trouble::Elsewhere { kind });
             if self.trouble.is_none() {
                 let outer = Context {
-                    reach: self.globs.root(),
+                    reach: self.globs.reach_at_root(),
                     ignores: None,
                 };
                 self.watch_directory(String::new(), outer);
@@ -358,7 +358,7 @@ impl Watcher {
             }
             if self.trouble.is_some() {
                 // Release unusable watches for other programs.
-                self.forget("");
+                self.forget_directory("");
             }
             self.see_place();
             self.note_path("");
@@ -373,7 +373,7 @@ impl Watcher {
                 continue;
             }
             let was_covered = self.covered.contains_key(&path);
-            self.forget(&path);
+            self.forget_directory(&path);
             if was_covered {
                 self.note_path(&path);
             }
@@ -410,7 +410,7 @@ impl Watcher {
         }
     }
 
-    fn forget(&mut self, directory: &str) {
+    fn forget_directory(&mut self, directory: &str) {
         self.directories.unwatch_directory(directory);
         let gone: Vec<String> = at_and_below(&self.covered, directory).map(|(path, _)| path.clone()).collect();
         for path in gone {
@@ -480,7 +480,7 @@ impl Watcher {
             }
             // A worktree of a repository: its git files are elsewhere. They are no rules, and missing them costs a second batch.
             Ok((_, Kind::File)) => {
-                let text = self.root.read(".git", 4096).unwrap_or_default();
+                let text = self.root.read_source_file(".git", 4096).unwrap_or_default();
                 if let Some(path) = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir: ")) {
                     self.git = self.path.join(path.trim_end());
                 }

@@ -35,7 +35,7 @@ impl Producer for Press {
             ("deep/text", file(text)),
             ("same", file(b"the same")),
         ];
-        let mut made = Output::tree(&files.map(|(path, file)| (path.to_owned(), file)).into()).expect("names");
+        let mut made = Output::from_files(&files.map(|(path, file)| (path.to_owned(), file)).into()).expect("names");
         made.notes.insert("sandbox".to_owned(), self.1.to_owned());
         Ok(made)
     }

@@ -44,7 +44,7 @@ impl CollectedOutput {
     ///
     /// # Errors
     /// When it does not exist, or cannot be an output.
-    pub(super) fn collect(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
+    pub(super) fn collect_entry(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
         let wants_folder = path.ends_with('/');
         let path = path.trim_end_matches('/');
         let mut at = Folder::open_no_link(folder).map_err(|error| unreadable(path, error))?;
@@ -56,7 +56,7 @@ impl CollectedOutput {
         let info = at.info_of(last).map_err(|error| missing_or(path, error))?;
         match (info.kind(), wants_folder) {
             (Kind::Folder, true) => self.walk(at, last, name, path),
-            (Kind::File, false) => self.read(&at, last, &info, name, path),
+            (Kind::File, false) => self.read_entry(&at, last, &info, name, path),
             (Kind::Folder, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
             (Kind::File, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
             (other, _) => Err(strange(path, other)),
@@ -92,7 +92,7 @@ impl CollectedOutput {
                 let info = folder.info_of(own).map_err(|error| unreadable(&inner, error))?;
                 match info.kind() {
                     Kind::Folder => waiting.push((folder.clone(), own.to_owned(), below, inner)),
-                    Kind::File => self.read(&folder, own, &info, &below, &inner)?,
+                    Kind::File => self.read_entry(&folder, own, &info, &below, &inner)?,
                     other => return Err(strange(&inner, other)),
                 }
                 if self.files.len() + waiting.len() > MOST {
@@ -103,7 +103,7 @@ impl CollectedOutput {
         Ok(())
     }
 
-    fn read(&mut self, folder: &Folder, entry: &str, info: &FileInfo, name: &str, path: &str) -> Result<(), Failure> {
+    fn read_entry(&mut self, folder: &Folder, entry: &str, info: &FileInfo, name: &str, path: &str) -> Result<(), Failure> {
         let program = info.mode & 0o100 != 0;
         let file = open_entry(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
         let info = FileInfo::of(&file).map_err(|error| unreadable(path, error))?;
@@ -197,7 +197,7 @@ mod tests {
                 room,
                 ..CollectedOutput::new()
             };
-            made.collect(folder.path(), "", "out/").map(|()| made.files.len())
+            made.collect_entry(folder.path(), "", "out/").map(|()| made.files.len())
         };
         assert_eq!(collected(200), Ok(2));
         let Err(Failure::Permanent(why)) = collected(199) else {

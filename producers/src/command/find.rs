@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Returns the `PATH` that programs get; without one, the default of shells.
 #[expect(clippy::disallowed_methods, reason = "programs are given PATH, and found by it")]
-pub(super) fn path() -> String {
+pub(super) fn path_of_programs() -> String {
     let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
     path.filter(|path| !path.is_empty()).unwrap_or_else(|| "/usr/bin:/bin".to_owned())
 }
@@ -16,7 +16,7 @@ pub(super) fn find_program(program: &str, folder: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(folder.join(program));
     }
-    std::env::split_paths(&path())
+    std::env::split_paths(&path_of_programs())
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(program))
         .find(|file| runs(file).is_ok())

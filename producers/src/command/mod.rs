@@ -37,7 +37,7 @@ use std::sync::Arc;
 use unstarted::Attempt;
 
 pub(crate) use trust::untrusted;
-pub use trust::{All, Nothing, Trust, definition, program_params, sent};
+pub use trust::{All, Nothing, Trust, digest_of_program, program_params, sent};
 
 /// Runs programs.
 pub struct CommandProducer {
@@ -63,7 +63,7 @@ impl Producer for CommandProducer {
     }
 
     fn bind(&self, params: &Params, _: &BTreeMap<String, Params>) -> Bound {
-        params::bind(params)
+        params::bind_command_params(params)
     }
 
     fn sees(&self, params: &Params) -> Sees {
@@ -74,7 +74,7 @@ impl Producer for CommandProducer {
     }
 
     fn outputs(&self, params: &Params) -> Vec<String> {
-        match params::outputs(params) {
+        match params::outputs_of_program(params) {
             several if several.len() > 1 => several.into_iter().map(|(name, _)| name).collect(),
             _ => Vec::new(),
         }
@@ -88,7 +88,7 @@ impl Producer for CommandProducer {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        if !self.trust.trusts(&definition(inputs.params, inputs.settings)) {
+        if !self.trust.trusts(&digest_of_program(inputs.params, inputs.settings)) {
             return Err(untrusted(inputs.params));
         }
         tools::check_tools(inputs.params)?;
@@ -147,14 +147,14 @@ impl Producer for CommandProducer {
 
 /// Returns the output of a program that succeeded: its standard output, the one file, the one folder, or a tree of all `outputs`.
 fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, Failure> {
-    let outputs = params::outputs(params);
+    let outputs = params::outputs_of_program(params);
     let mut made = collect::CollectedOutput::new();
     match outputs.as_slice() {
         [] => return Ok(Output::new(stdout)),
-        [(_, path)] => made.collect(scratch.path(), "", path)?,
+        [(_, path)] => made.collect_entry(scratch.path(), "", path)?,
         several => {
             for (name, path) in several {
-                made.collect(scratch.path(), name, path)?;
+                made.collect_entry(scratch.path(), name, path)?;
             }
         }
     }
@@ -162,7 +162,7 @@ fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, F
     if let Some(file) = files.remove("") {
         return Ok(Output::new(file.bytes.to_vec()));
     }
-    Output::tree(&files).map_err(|error| {
+    Output::from_files(&files).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_OUTPUT, format!("what it made cannot be an output: {error}"));
         Failure::Permanent(Box::new(why.hint("name its files otherwise")))
     })
@@ -196,7 +196,7 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
     } else {
         folder.to_string_lossy().into_owned()
     };
-    let fixed = [("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PATH", &find::path())];
+    let fixed = [("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PATH", &find::path_of_programs())];
     let mut env: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     if level != Level::Strict {
         // It may write nowhere else.

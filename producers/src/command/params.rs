@@ -79,13 +79,13 @@ pub(super) fn environment(params: &Params) -> Vec<(String, String)> {
 }
 
 /// Separates the parameters in the key from the others.
-pub(super) fn bind(params: &Params) -> Bound {
+pub(super) fn bind_command_params(params: &Params) -> Bound {
     let (settings, params) = params.clone().into_iter().partition(|(name, _)| BOUNDS.contains(&name.as_str()));
     Bound { params, settings }
 }
 
 /// Returns the files and folders (with a `/` at the end) that a program writes, by output name; none if its output is its standard output.
-pub(super) fn outputs(params: &Params) -> Vec<(String, String)> {
+pub(super) fn outputs_of_program(params: &Params) -> Vec<(String, String)> {
     let table = params.get("outputs").and_then(Value::as_object);
     let pairs = table.into_iter().flatten();
     pairs

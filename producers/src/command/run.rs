@@ -74,7 +74,7 @@ pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel
         disk: bounds.disk,
         looked: Instant::now(),
     };
-    match listen(&mut program, &mut watch) {
+    match read_streams(&mut program, &mut watch) {
         Ok([stdout, stderr]) => match program.wait_for_exit() {
             Ok(status) => Ok(EndedProgram { stdout, stderr, status }),
             Err(ended) => Err(Stop::Ended(ended)),
@@ -127,7 +127,7 @@ impl Watch<'_> {
 }
 
 /// Reads both streams until the program has ended, and then the rest in them: child processes may keep them open for any time.
-fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2], Stop> {
+fn read_streams(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2], Stop> {
     let mut heard = [Stream::new(program.child.stdout.take()), Stream::new(program.child.stderr.take())];
     while !program.has_ended() {
         watch.check_limits()?;
@@ -138,13 +138,13 @@ fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2],
         let ready: Vec<bool> = waits.came().collect();
         let open = heard.iter_mut().filter(|stream| stream.pipe.is_some());
         for (stream, _) in open.zip(ready).filter(|(_, ready)| *ready) {
-            stream.read(usize::MAX)?;
+            stream.read_available(usize::MAX)?;
         }
         bounded(&mut heard)?;
     }
     program.end_rest();
     for stream in &mut heard {
-        stream.drain()?;
+        stream.read_rest()?;
     }
     bounded(&mut heard)?;
     Ok(heard.map(|stream| stream.text))
@@ -180,7 +180,7 @@ impl Stream {
     }
 
     /// Waits for data and reads up to `most` bytes; returns their number.
-    fn read(&mut self, most: usize) -> Result<usize, Stop> {
+    fn read_available(&mut self, most: usize) -> Result<usize, Stop> {
         let mut buffer = [0; 64 << 10];
         let room = most.min(buffer.len());
         let Some(pipe) = &mut self.pipe else { return Ok(0) };
@@ -197,11 +197,11 @@ impl Stream {
     }
 
     /// Reads the available bytes without waiting.
-    fn drain(&mut self) -> Result<(), Stop> {
+    fn read_rest(&mut self) -> Result<(), Stop> {
         let there = self.fd().map_or(Ok(0), bytes_to_read);
         let mut left = there.map_err(|error| Stop::Broken(error.into()))?;
         while left > 0 && self.pipe.is_some() {
-            let read = self.read(usize::try_from(left).unwrap_or(usize::MAX))?;
+            let read = self.read_available(usize::try_from(left).unwrap_or(usize::MAX))?;
             left = left.saturating_sub(read as u64);
         }
         Ok(())

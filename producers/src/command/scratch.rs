@@ -83,7 +83,7 @@ fn gone(file: &Path) -> io::Result<()> {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Do not empty another folder, or a link, in its place.
-        let there = Folder::at(self.folder.path());
+        let there = Folder::open_at(self.folder.path());
         if !there.is_ok_and(|there| there.is_same_folder(&self.owned)) {
             return;
         }
@@ -105,7 +105,7 @@ struct Folder {
 }
 
 impl Folder {
-    fn at(path: &Path) -> io::Result<Self> {
+    fn open_at(path: &Path) -> io::Result<Self> {
         let info = FileInfo::of_path(path)?;
         let (identity, mode) = (info.identity(), info.mode);
         Ok(Self { identity, mode })
@@ -130,7 +130,7 @@ impl Scratch {
         let place = Place::shared()?;
         let made = || {
             let folder = tempfile::Builder::new().prefix("run-").tempdir_in(place.path())?;
-            Ok((Folder::at(folder.path())?, folder))
+            Ok((Folder::open_at(folder.path())?, folder))
         };
         let (owned, folder) = made().map_err(|error| super::io("a folder for it cannot be made", place.path(), &error))?;
         Ok(Self {
@@ -175,7 +175,7 @@ impl Scratch {
     }
 
     /// Creates a folder for an input that is a tree, or for one inside it. It is removed with its contents.
-    pub(super) fn folder(&mut self, path: &str) -> io::Result<()> {
+    pub(super) fn create_folder(&mut self, path: &str) -> io::Result<()> {
         let place = self.folder.path().join(path);
         self.reusable.remove(path).then(|| gone(&place)).transpose()?;
         modes::create_folder(&place, 0o755)?;
@@ -212,7 +212,7 @@ impl Scratch {
 
     /// Whether the folder is the original one, with its permissions.
     fn is_whole(&self) -> io::Result<bool> {
-        Ok(Folder::at(self.folder.path())? == self.owned)
+        Ok(Folder::open_at(self.folder.path())? == self.owned)
     }
 
     /// Empties it for this thread's next program. Not allowed while a program may still run in it: drop it then, which removes the folder.
@@ -310,7 +310,7 @@ mod tests {
         }
         let mut scratch = Scratch::of_this_thread().expect("a folder");
         scratch.write_input("a", b"new").expect("written");
-        scratch.folder("b").expect("made");
+        scratch.create_folder("b").expect("made");
         scratch.remove_leftover_files().expect("settled");
         assert_eq!((scratch.path(), names(&scratch)), (&*folder, vec!["a".to_owned(), "b".to_owned()]));
         scratch.give_back();

@@ -17,7 +17,7 @@ pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Mode
     for (name, staged) in staged {
         let why = match staged {
             Staged::File(bytes) => write_spoilt_file(folder, name, modes.file, bytes)?,
-            Staged::Tree { files, folders } => tree(folder, name, files, folders, modes)?,
+            Staged::Tree { files, folders } => write_spoilt_tree(folder, name, files, folders, modes)?,
         };
         if why.is_some() {
             return Ok(why);
@@ -55,7 +55,13 @@ fn otherwise(name: &str, there: Option<&FileInfo>, kind: Kind, mode: u32) -> Opt
     }
 }
 
-fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>, modes: Modes) -> io::Result<Option<String>> {
+fn write_spoilt_tree(
+    folder: &Path,
+    name: &str,
+    files: &BTreeMap<String, File>,
+    folders: &BTreeSet<&str>,
+    modes: Modes,
+) -> io::Result<Option<String>> {
     let inner = |path: &str| format!("{name}/{path}");
     // Check a folder before its entries: no link is followed.
     for place in std::iter::once(name.to_owned()).chain(folders.iter().map(|path| inner(path))) {

@@ -3,7 +3,7 @@
 use super::params::texts;
 use super::scratch::Scratch;
 use engine::seams::producer::{Failure, Input, Inputs};
-use engine::values::table::readable;
+use engine::values::table::readable_blob;
 use engine::values::tree::File;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
     scratch.remove_leftover_files().map_err(failed)?;
     let argv = match inputs.params.get("shell").and_then(serde_json::Value::as_str) {
         Some(text) => vec!["sh".to_owned(), "-c".to_owned(), fill(text, &roles, LABEL_OF_SHELL)],
-        None => arguments(&roles, inputs),
+        None => program_arguments(&roles, inputs),
     };
     Ok(Ready { argv, inputs: staged })
 }
@@ -62,15 +62,15 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
 /// Stages an input.
 pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Input) -> std::io::Result<Staged<'i>> {
     let Some(files) = &input.tree else {
-        let bytes = readable(&input.bytes);
+        let bytes = readable_blob(&input.bytes);
         scratch.write_input(name, &bytes)?;
         return Ok(Staged::File(bytes));
     };
     let above = |path: &'i str| path.match_indices('/').map(|(at, _)| &path[..at]);
     let folders: BTreeSet<&str> = files.keys().flat_map(|path| above(path)).collect();
-    scratch.folder(name)?;
+    scratch.create_folder(name)?;
     for path in &folders {
-        scratch.folder(&format!("{name}/{path}"))?;
+        scratch.create_folder(&format!("{name}/{path}"))?;
     }
     for (path, file) in &**files {
         scratch.put_new(&format!("{name}/{path}"), &file.bytes, file.program)?;
@@ -79,7 +79,7 @@ pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Inpu
 }
 
 /// Returns the arguments. An input that is named and missing (the manifest has it) is an empty list, or switched off.
-fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Vec<String> {
+fn program_arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Vec<String> {
     let mut argv = Vec::new();
     for argument in texts(inputs.params, "argv").unwrap_or_default() {
         let whole = argument

@@ -1,7 +1,7 @@
 //! Tools that a manifest declares: programs by name, each with its version or its digest. The key includes them, so that another tool gives another
 //! result; a digest is also compared with the program's file before a program runs.
 
-use super::find::{find_program, path};
+use super::find::{find_program, path_of_programs};
 use super::unstarted::runs;
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
@@ -53,7 +53,7 @@ pub(super) fn check_tools(params: &Params) -> Result<(), Failure> {
                 "is not in the folders of PATH",
                 "install it, or take it out of `tools` if nothing runs it",
             );
-            return Err(tool_failure(why.found(format!("PATH={}", path()))));
+            return Err(tool_failure(why.found(format!("PATH={}", path_of_programs()))));
         };
         let at = |why: Diagnostic| tool_failure(why.found(file.display().to_string()));
         if let Err((what, hint)) = runs(&file) {

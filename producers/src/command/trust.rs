@@ -34,7 +34,7 @@ impl Trust for Nothing {
 
 /// Returns the digest of how a program is run (its parameters and bounds, as bound), or of what is [sent]. Another argument, variable, bound or
 /// address is another definition.
-pub fn definition(params: &Params, settings: &Params) -> Digest {
+pub fn digest_of_program(params: &Params, settings: &Params) -> Digest {
     let text = serde_json::json!([params, settings]).to_string();
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 trusted program 1");
     hasher.update(text.as_bytes());

@@ -1,6 +1,6 @@
 //! Explains why a program did not start: the system reports one error number for many reasons.
 
-use super::find::path;
+use super::find::path_of_programs;
 use super::params::Bounds;
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -28,7 +28,7 @@ impl Attempt<'_> {
         let (what, hint) = self.reason(error);
         let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{}' cannot be started: {what}", self.program));
         let why = match &self.file {
-            None => why.found(format!("PATH={}", path())),
+            None => why.found(format!("PATH={}", path_of_programs())),
             Some(_) => why,
         };
         Failure::Permanent(Box::new(why.hint(hint)))

@@ -29,7 +29,7 @@ impl Producer for Api {
         let table = Table::open(&inputs.single("sections")?.bytes).ok_or_else(broken)?;
         let mut spaces: BTreeMap<&str, Vec<Section<'_>>> = BTreeMap::new();
         for (_, row) in table.rows().filter(|(key, _)| is_visible(key, table)) {
-            let section = Section::read(std::str::from_utf8(row).map_err(|_| broken())?).ok_or_else(broken)?;
+            let section = Section::from_row(std::str::from_utf8(row).map_err(|_| broken())?).ok_or_else(broken)?;
             spaces.entry(section.namespace).or_default().push(section);
         }
         let docs = flag(inputs.params, "docs", true);

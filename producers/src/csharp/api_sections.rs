@@ -81,7 +81,7 @@ pub struct Section<'a> {
 
 impl<'a> Section<'a> {
     /// Reads a row; `None` if the bytes are no row.
-    pub fn read(row: &'a str) -> Option<Self> {
+    pub fn from_row(row: &'a str) -> Option<Self> {
         let (namespace, lines) = row.split_once('\n')?;
         Some(Self { namespace, lines })
     }

@@ -60,7 +60,7 @@ impl<'m> ChangedFiles<'m> {
     }
 
     /// Returns the symbols of the types that the changed files declare or declared.
-    pub fn symbols(&self) -> BTreeSet<String> {
+    pub fn changed_symbols(&self) -> BTreeSet<String> {
         let types = self.versions().flat_map(|names| &names.types);
         types.map(|named| join_path(&named.namespace, &named.path)).collect()
     }
@@ -89,7 +89,7 @@ impl<'m> ChangedFiles<'m> {
                 ..Input::of(&path, self.moves.bytes(&digest)?)
             });
         }
-        let mut layout = Layout::read(&projects, None).ok()?;
+        let mut layout = Layout::from_inputs(&projects, None).ok()?;
         self.add_owners(&mut layout, files)?;
         Some(layout)
     }
@@ -120,7 +120,7 @@ fn names_of(moves: &dyn Moves, file: &str) -> Option<Option<Names>> {
 }
 
 fn read_names(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Names> {
-    names::decode(&moves.bytes(digest)?).ok()
+    names::decode_names(&moves.bytes(digest)?).ok()
 }
 
 /// Whether a table has a row whose key begins with `start` and which `wanted` accepts.

@@ -15,13 +15,13 @@ pub struct Words<'t> {
 
 impl<'t> Words<'t> {
     /// Returns the text of a token; empty past the end.
-    fn at(self, at: usize) -> &'t str {
+    fn text_of_token(self, at: usize) -> &'t str {
         self.tokens.get(at).map_or("", |token| token.text(self.text))
     }
 
     /// Returns the word at a token, without `@`; empty if the token is no word.
     pub fn identifier_at(self, at: usize) -> &'t str {
-        let text = self.at(at);
+        let text = self.text_of_token(at);
         match self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word) {
             true => text.strip_prefix('@').unwrap_or(text),
             false => "",
@@ -31,17 +31,17 @@ impl<'t> Words<'t> {
     /// Whether a word is the name of a parameter or of a tuple element: it follows a type.
     pub fn is_name_of_parameter(self, at: usize) -> bool {
         const MODIFIERS: [&str; 7] = ["in", "out", "params", "readonly", "ref", "scoped", "this"];
-        let before = at.checked_sub(1).map_or("", |before| self.at(before));
+        let before = at.checked_sub(1).map_or("", |before| self.text_of_token(before));
         let is_word = at.checked_sub(1).is_some_and(|before| !self.identifier_at(before).is_empty());
         let is_behind_type = matches!(before, ">" | ">>" | "]" | "?" | "*" | ")") || is_word && !MODIFIERS.contains(&before);
-        matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
+        matches!(self.text_of_token(at + 1), "," | ")" | "=" | "]") && is_behind_type
     }
 
     /// Whether a type's name at a token calls a constructor: the name of a base with arguments, or of an attribute. `first` is the first token
     /// of the declaration.
     pub fn is_constructed(self, at: usize, first: usize) -> bool {
-        let is_converted = at.checked_sub(1).is_some_and(|before| self.at(before) == "operator");
-        let next = self.at(self.after_type_arguments(at));
+        let is_converted = at.checked_sub(1).is_some_and(|before| self.text_of_token(before) == "operator");
+        let next = self.text_of_token(self.after_type_arguments(at));
         next == "(" && !is_converted || matches!(next, "," | "]") && self.is_attribute(at, first)
     }
 
@@ -51,7 +51,7 @@ impl<'t> Words<'t> {
         let mut depth = 0_usize;
         let mut commas = 0;
         for next in arguments.clone() {
-            match self.at(next) {
+            match self.text_of_token(next) {
                 "<" | "(" | "[" => depth += 1,
                 ">" | ")" | "]" => depth = depth.saturating_sub(1),
                 ">>" => depth = depth.saturating_sub(2),
@@ -66,7 +66,7 @@ impl<'t> Words<'t> {
     fn after_type_arguments(self, at: usize) -> usize {
         let mut depth = 0_usize;
         for next in at + 1..self.tokens.len() {
-            match self.at(next) {
+            match self.text_of_token(next) {
                 "<" => depth += 1,
                 ">" => depth = depth.saturating_sub(1),
                 ">>" => depth = depth.saturating_sub(2),
@@ -83,13 +83,13 @@ impl<'t> Words<'t> {
     /// Whether a type's name at a token is an attribute's: directly in square brackets and not followed by a name, as the type of an indexer's
     /// parameter is. `first` is the first token of the declaration.
     pub fn is_attribute(self, at: usize, first: usize) -> bool {
-        let before = at.checked_sub(1).map_or("", |before| self.at(before));
-        if !matches!(self.at(at + 1), "," | "]" | "(" | "<") || !matches!(before, "[" | ":" | "," | "." | "::") {
+        let before = at.checked_sub(1).map_or("", |before| self.text_of_token(before));
+        if !matches!(self.text_of_token(at + 1), "," | "]" | "(" | "<") || !matches!(before, "[" | ":" | "," | "." | "::") {
             return false;
         }
         let mut depth = 0_usize;
         for before in (first..at).rev() {
-            match self.at(before) {
+            match self.text_of_token(before) {
                 ")" | "]" | "}" => depth += 1,
                 "(" | "[" | "{" if depth > 0 => depth -= 1,
                 bracket @ ("(" | "[" | "{" | "<") if depth == 0 => return bracket == "[",
@@ -104,7 +104,7 @@ impl<'t> Words<'t> {
     pub fn declared_by_member(self, header: Range<usize>, name: &str) -> Option<usize> {
         let (mut depth, mut found) = (0_usize, None);
         for at in header {
-            match self.at(at) {
+            match self.text_of_token(at) {
                 "(" | "[" | "<" => depth += 1,
                 ")" | "]" | ">" => depth = depth.saturating_sub(1),
                 ">>" => depth = depth.saturating_sub(2),
@@ -128,7 +128,7 @@ impl<'t> Words<'t> {
     pub fn header_of_member(self, member: Range<usize>) -> Range<usize> {
         let mut depth = 0_usize;
         let end = member.clone().find(|&at| {
-            match self.at(at) {
+            match self.text_of_token(at) {
                 "(" | "[" => depth += 1,
                 ")" | "]" => depth = depth.saturating_sub(1),
                 "{" | "=>" | "=" | ";" => return depth == 0,
@@ -141,13 +141,13 @@ impl<'t> Words<'t> {
 
     /// Returns the attribute lists on accessors, without brackets; `rest` follows the member's header.
     pub fn accessor_attributes(self, rest: Range<usize>) -> Vec<Range<usize>> {
-        if self.at(rest.start) != "{" {
+        if self.text_of_token(rest.start) != "{" {
             return Vec::new();
         }
         let (mut depth, mut found, mut open) = (0_usize, Vec::new(), None);
         for at in rest.start + 1..rest.end {
-            match self.at(at) {
-                "[" if depth == 0 && matches!(self.at(at - 1), "{" | "}" | ";" | "]") => {
+            match self.text_of_token(at) {
+                "[" if depth == 0 && matches!(self.text_of_token(at - 1), "{" | "}" | ";" | "]") => {
                     open = Some(at);
                     depth += 1;
                 }
@@ -167,13 +167,13 @@ impl<'t> Words<'t> {
         let (symbol, project) = key.split_at(symbol_of(key).len());
         let (mut symbol, mut at, mut found) = (symbol, at, Vec::new());
         while let Some((outer, _)) = symbol.rsplit_once('+') {
-            let Some(dot) = at.checked_sub(1).filter(|&dot| dot > first && self.at(dot) == ".") else {
+            let Some(dot) = at.checked_sub(1).filter(|&dot| dot > first && self.text_of_token(dot) == ".") else {
                 break;
             };
             // The qualifier may have type arguments.
             let mut depth = 0_usize;
             let name = (first..dot).rev().find(|&before| {
-                match self.at(before) {
+                match self.text_of_token(before) {
                     ">" => depth += 1,
                     ">>" => depth += 2,
                     "<" => depth = depth.saturating_sub(1),
@@ -193,9 +193,11 @@ impl<'t> Words<'t> {
 
     /// Returns the token that identifies an operator or conversion.
     fn operator_sign(&self, header: Range<usize>) -> Option<usize> {
-        let keyword = header.clone().find(|at| self.at(*at) == "operator")?;
-        let before = keyword.checked_sub(1).filter(|at| matches!(self.at(*at), "implicit" | "explicit"));
-        let behind = (keyword + 1..header.end).find(|at| self.at(*at) != "checked");
+        let keyword = header.clone().find(|at| self.text_of_token(*at) == "operator")?;
+        let before = keyword
+            .checked_sub(1)
+            .filter(|at| matches!(self.text_of_token(*at), "implicit" | "explicit"));
+        let behind = (keyword + 1..header.end).find(|at| self.text_of_token(*at) != "checked");
         before.or(behind)
     }
 }
@@ -206,7 +208,7 @@ pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usiz
     let tokens = lex(text).tokens;
     let words = Words { text, tokens: &tokens };
     let header = words.header_of_member(0..tokens.len());
-    let is_last_of_several = |at: &usize| words.identifier_at(*at) == name && matches!(words.at(*at + 1), "," | "=" | ";");
+    let is_last_of_several = |at: &usize| words.identifier_at(*at) == name && matches!(words.text_of_token(*at + 1), "," | "=" | ";");
     let found = match is_type {
         true => words.declared_by_type(header.clone(), name),
         false => None,

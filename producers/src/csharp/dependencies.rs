@@ -26,7 +26,7 @@ impl DependencyRow {
     ///
     /// # Errors
     /// If the bytes are no such row.
-    pub fn read(key: &str, row: &[u8]) -> Result<Self, Failure> {
+    pub fn from_row(key: &str, row: &[u8]) -> Result<Self, Failure> {
         serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
     }
 }

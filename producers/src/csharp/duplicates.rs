@@ -40,10 +40,13 @@ pub fn summaries(duplicates: &[Duplicate<'_>], projects: &BTreeSet<&str>) -> Vec
     for duplicate in duplicates {
         by_kind.entry(duplicate.kind).or_default().push(duplicate);
     }
-    by_kind.into_iter().map(|(kind, all)| summary(kind, &all, projects)).collect()
+    by_kind
+        .into_iter()
+        .map(|(kind, all)| summarize_duplicates(kind, &all, projects))
+        .collect()
 }
 
-fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Diagnostic {
+fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Diagnostic {
     let (code, severity) = match kind {
         Kind::Apart => (ErrorCode::CS_SAME_SYMBOL, Severity::Note),
         Kind::Merged => (ErrorCode::CS_DECLARED_TWICE, Severity::Warning),

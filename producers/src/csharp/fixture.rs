@@ -99,7 +99,7 @@ pub(crate) fn name(path: &str, place: NamePlace) -> NameUse {
 }
 
 pub(crate) fn input(item: &str, syntax: &Syntax) -> Input {
-    blob(item, super::syntax::encode(syntax))
+    blob(item, super::syntax::encode_syntax(syntax))
 }
 
 pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {

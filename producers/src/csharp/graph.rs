@@ -63,7 +63,7 @@ impl Producer for Graph {
         let at_key: FxHashMap<&str, usize> = keys.iter().enumerate().map(|(at, key)| (*key, at)).collect();
         let named = inputs.single("dependencies")?;
         let named = Table::open(&named.bytes).ok_or_else(|| Failure::permanent("input 'dependencies' is not a table"))?;
-        let read = |(key, row)| DependencyRow::read(key, row).map(|row| (key, row));
+        let read = |(key, row)| DependencyRow::from_row(key, row).map(|row| (key, row));
         let named: Vec<(&str, DependencyRow)> = (0..named.len())
             .into_par_iter()
             .map(|at| read(named.row(at)))

@@ -107,7 +107,7 @@ fn known_names(types: &dyn TableView, named: &dyn TableView, key: &str) -> Optio
         return Some(None);
     }
     let mut names = match named.row(key)? {
-        Some(row) => DependencyRow::read(key, &row).ok()?,
+        Some(row) => DependencyRow::from_row(key, &row).ok()?,
         None => DependencyRow::default(),
     };
     for list in [&mut names.structure, &mut names.body] {

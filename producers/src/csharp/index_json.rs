@@ -171,7 +171,7 @@ fn packs(inputs: &[Input]) -> Result<Vec<PackFacts>, Failure> {
 
 fn project_entries(inputs: &[Input]) -> Result<Vec<ProjectEntry>, Failure> {
     let by_path: FxHashMap<&str, &Input> = digests(inputs);
-    let projects = Layout::read(inputs, None)?.projects.into_iter();
+    let projects = Layout::from_inputs(inputs, None)?.projects.into_iter();
     Ok(projects
         .map(|project| ProjectEntry {
             hash: by_path

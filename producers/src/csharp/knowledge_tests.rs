@@ -391,8 +391,8 @@ fn index_json_has_the_seeds_keys() {
 fn golden_outputs_belong_to_versions() {
     let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", "{}")]);
     let mut registry = Registry::default();
-    super::register(&mut registry);
-    crate::semantic::register(&mut registry, std::sync::Arc::new(crate::llm::Refusing));
+    super::register_csharp(&mut registry);
+    crate::semantic::register_semantic(&mut registry, std::sync::Arc::new(crate::llm::Refusing));
     let (types, dependencies) = (vec![blob("", world.types.clone())], vec![world.dependencies()]);
     let roles = vec![("types", types.clone()), ("dependencies", dependencies)];
     let graph = run(&super::graph::Graph, "", "{}", roles).expect("a graph").bytes;

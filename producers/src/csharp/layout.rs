@@ -57,7 +57,7 @@ impl Layout {
     ///
     /// # Errors
     /// If a blob is invalid.
-    pub fn read(inputs: &[Input], files: Option<&Input>) -> Result<Self, Failure> {
+    pub fn from_inputs(inputs: &[Input], files: Option<&Input>) -> Result<Self, Failure> {
         let mut projects = Vec::with_capacity(inputs.len());
         for input in inputs {
             let facts: Facts = serde_json::from_slice(&input.bytes)
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn nearest_ancestor_owns_a_file() {
-        let layout = Layout::read(
+        let layout = Layout::from_inputs(
             &[
                 input(
                     "src/B/b.csproj",

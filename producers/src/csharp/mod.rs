@@ -83,11 +83,11 @@ pub mod variants;
 pub mod xmldoc;
 
 /// Registers the C# producers.
-pub fn register(registry: &mut engine::seams::producer::Registry) {
+pub fn register_csharp(registry: &mut engine::seams::producer::Registry) {
     registry.add(variants::Variants);
-    syntax::register(registry);
-    names::register(registry);
-    project::register(registry);
+    syntax::register_syntax(registry);
+    names::register_names(registry);
+    project::register_projects(registry);
     registry.add(types::Types);
     registry.add(symbols::Symbols);
     registry.add(complete::CompleteType);
@@ -116,5 +116,5 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(api::Api);
     registry.add(index_json::IndexJson);
     registry.add(conflicts::Conflicts);
-    pack::register(registry);
+    pack::register_packs(registry);
 }

@@ -150,7 +150,7 @@ fn accessibility(modifiers: &[String], default: &'static str) -> &'static str {
 }
 
 /// Registers the producer.
-pub fn register(registry: &mut Registry) {
+pub fn register_names(registry: &mut Registry) {
     registry.add(NamesProducer);
 }
 
@@ -158,7 +158,7 @@ pub fn register(registry: &mut Registry) {
 ///
 /// # Errors
 /// A permanent failure if the bytes are no such output.
-pub fn decode(bytes: &[u8]) -> Result<Names, Failure> {
+pub fn decode_names(bytes: &[u8]) -> Result<Names, Failure> {
     minicbor::decode(bytes).map_err(|error| Failure::permanent(format!("the input is no output of csharp/names: {error}")))
 }
 
@@ -223,6 +223,6 @@ mod tests {
             of("global using A.B; namespace N.M { public static class C<T> : D<T> { class E { } interface I { enum F { } } } }")
         );
         let bytes = minicbor::to_vec(&first).expect("in memory");
-        assert_eq!(decode(&bytes), Ok(first));
+        assert_eq!(decode_names(&bytes), Ok(first));
     }
 }

@@ -28,7 +28,7 @@ impl Producer for Outline {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let facts = Facts::read(inputs)?;
+        let facts = Facts::from_inputs(inputs)?;
         let internal = Audience::from_params(inputs.params) > Audience::Public;
         let structure = Digest::of(&structure::encode_structure(&structure::structure(&facts.whole, internal)));
         let implementation = Digest::of(&implementation::encode_implementation(&facts.whole));

@@ -113,7 +113,7 @@ impl Producer for OutlineInfo {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let read = Facts::read(inputs)?;
+        let read = Facts::from_inputs(inputs)?;
         let mut bytes = serde_json::to_vec_pretty(&read.info()?).expect("invariant: our values have text keys");
         bytes.push(b'\n');
         Ok(Output::new(bytes))
@@ -204,7 +204,7 @@ impl<'i> Facts<'i> {
     ///
     /// # Errors
     /// If a blob is invalid.
-    pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
+    pub fn from_inputs(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
         Ok(Self {
             docs: xmldoc::docs(&whole),
@@ -229,17 +229,17 @@ impl<'i> Facts<'i> {
                 });
             }
         }
-        let members = self.members(&row.id, &bases);
+        let members = self.members_of_type(&row.id, &bases);
         Ok(info(key, row, &self.whole, members, &self.docs, &deps, &bases))
     }
 
     /// Returns nested types, then members in source order, overloads next to the first of them.
-    fn members(&self, id: &str, bases: &[Base<'_>]) -> Vec<InfoMember> {
+    fn members_of_type(&self, id: &str, bases: &[Base<'_>]) -> Vec<InfoMember> {
         let whole = &self.whole;
         let audience = Audience::from_params(self.inputs.params).for_type(whole);
         let nested = whole.nested.iter().filter_map(|nested| {
             let hidden = audience.shows(Access::parse(&nested.access))?;
-            Some(self.member(structure::api_nested(nested), hidden, id, bases))
+            Some(self.info_of_member(structure::api_nested(nested), hidden, id, bases))
         });
         let mut members: Vec<InfoMember> = nested.collect();
         let ordinals = defaults::ordinals(whole.members.iter().map(|placed| &placed.member));
@@ -250,7 +250,7 @@ impl<'i> Facts<'i> {
             let Some(hidden) = audience.shows(member_access(&placed.member, whole.kind)) else {
                 continue;
             };
-            let mut member = self.member(structure::api_member(&placed.member, whole.kind, part), hidden, id, bases);
+            let mut member = self.info_of_member(structure::api_member(&placed.member, whole.kind, part), hidden, id, bases);
             member.signature = defaults::with_values(&member.signature, &placed.member, ordinal);
             declared.push((*first.entry(&placed.member.name).or_insert(at), member));
         }
@@ -259,7 +259,7 @@ impl<'i> Facts<'i> {
         members
     }
 
-    fn member(&self, member: ApiMember, hidden: bool, id: &str, bases: &[Base<'_>]) -> InfoMember {
+    fn info_of_member(&self, member: ApiMember, hidden: bool, id: &str, bases: &[Base<'_>]) -> InfoMember {
         let (summary, doc) = member_doc(&self.docs, &member.key, &member.name, bases);
         InfoMember {
             id: match hidden || member.id.is_empty() {
@@ -312,7 +312,7 @@ fn info(
     let header = structure::header(whole);
     let (mut summary, mut doc) = (own.first_sentence(), own.full_text());
     if let Some(base) = inherited_type(&own, bases) {
-        (summary, doc) = (base.first_sentence(), joined(&base.full_text(), &own));
+        (summary, doc) = (base.first_sentence(), join_documentation(&base.full_text(), &own));
     }
     let signature = with_attributes(header.attributed.clone(), header.signature.clone());
     let signature = whole
@@ -363,7 +363,7 @@ fn member_doc(docs: &Docs, key: &str, name: &str, bases: &[Base<'_>]) -> (String
     let own = docs.members.get(key).map(|xml| doc::parse_doc_comment(xml)).unwrap_or_default();
     let (mut summary, mut full) = (own.first_sentence(), own.full_text());
     if let Some(base) = inherited_member(&own, key, name, bases) {
-        (summary, full) = (base.first_sentence(), joined(&base.full_text(), &own));
+        (summary, full) = (base.first_sentence(), join_documentation(&base.full_text(), &own));
     }
     if full == summary {
         full.clear();
@@ -383,7 +383,7 @@ fn read_comment(xml: &str) -> Option<Reading> {
 }
 
 /// Joins a base's documentation with the text that a comment adds to `<inheritdoc/>`.
-fn joined(base: &str, own: &Reading) -> String {
+fn join_documentation(base: &str, own: &Reading) -> String {
     let more = Reading {
         inherited: false,
         ..own.clone()

@@ -90,14 +90,14 @@ impl<'t> Active<'t> {
     }
 
     /// Returns the innermost section around a byte.
-    pub(crate) fn section(&self, byte: usize) -> Option<usize> {
+    pub(crate) fn section_around(&self, byte: usize) -> Option<usize> {
         let next = self.changes.partition_point(|(from, _)| *from <= byte);
         next.checked_sub(1).and_then(|at| self.changes[at].1)
     }
 
     /// Whether the code at a byte is compiled.
     pub fn is_compiled(&self, byte: usize) -> bool {
-        self.section(byte).is_none_or(|section| self.sections[section].active)
+        self.section_around(byte).is_none_or(|section| self.sections[section].active)
     }
 
     /// Returns the inactive sections, in order.
@@ -124,7 +124,7 @@ impl<'t> Active<'t> {
     }
 
     /// Returns the symbols that decide whether a section is compiled.
-    pub(crate) fn symbols(&self, section: usize) -> BTreeSet<&'t str> {
+    pub(crate) fn symbols_of_section(&self, section: usize) -> BTreeSet<&'t str> {
         self.conditions(section)
             .into_iter()
             .flat_map(|(condition, _)| symbols_of_condition(condition))
@@ -144,7 +144,7 @@ impl<'t> Active<'t> {
         if self.sections.is_empty() {
             return None;
         }
-        let (mut first, mut last) = (self.section(first), self.section(last));
+        let (mut first, mut last) = (self.section_around(first), self.section_around(last));
         // A section's number is greater than that of its enclosing section.
         while first != last {
             let deeper = if first > last { &mut first } else { &mut last };
@@ -155,7 +155,7 @@ impl<'t> Active<'t> {
 
     /// Returns the condition under which code at a byte is compiled; `""` if unconditional.
     pub fn condition(&self, byte: usize) -> String {
-        self.condition_of(self.section(byte))
+        self.condition_of(self.section_around(byte))
     }
 
     /// Returns the condition of a section: conditions of nested `#if`s joined by `&&`, those of preceding branches negated.

@@ -48,7 +48,7 @@ impl Producer for Symbols {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let files = decode_all(inputs.all("names"))?;
-        let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
+        let layout = Layout::from_inputs(inputs.all("projects"), inputs.maybe("files"))?;
         let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let mut declared = Vec::with_capacity(table.len());

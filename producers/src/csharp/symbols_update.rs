@@ -36,7 +36,7 @@ impl TableUpdate for Symbols {
         };
         let mut keys = moves.changed_rows(&before, &now)?;
         let types = moves.table(&now)?;
-        for symbol in changed.symbols() {
+        for symbol in changed.changed_symbols() {
             if types.row(&symbol)?.is_some() {
                 keys.insert(symbol);
             } else if has_row(&*types, &format!("{symbol}@"), |_, _| true)? {
@@ -136,7 +136,7 @@ impl Update<'_> {
         }
         let mut new: Vec<Entry> = Vec::new();
         for (key, row) in types {
-            if let Some(entry) = self.declared(key, &row) {
+            if let Some(entry) = self.declared_entry(key, &row) {
                 let named = self.index.names.names.entry(name_of(key).to_owned()).or_default();
                 let at = named.partition_point(|other| other.key < entry.key);
                 named.insert(at, entry.clone());
@@ -154,7 +154,7 @@ impl Update<'_> {
     }
 
     /// Returns the entry of a type from its declarations.
-    fn declared(&self, key: &str, row: &TypeRow) -> Option<Entry> {
+    fn declared_entry(&self, key: &str, row: &TypeRow) -> Option<Entry> {
         let mut found: Option<Entry> = None;
         for file in &row.files {
             let Some(Some(names)) = self.names.get(file) else { continue };

@@ -14,11 +14,11 @@ use std::collections::BTreeSet;
 pub const VERSION: u32 = 14;
 
 /// Adds the producer.
-pub fn register(registry: &mut Registry) {
+pub fn register_syntax(registry: &mut Registry) {
     registry.add(SyntaxProducer);
 }
 
-pub use super::syntax_table::{decode, encode};
+pub use super::syntax_table::{decode, encode_syntax};
 
 /// Most sets of symbols beyond its own that a file is read under.
 const MOST_SETS: usize = 8;
@@ -120,7 +120,7 @@ impl Producer for SyntaxProducer {
         }
         diagnostics.splice(0..0, unread);
         Ok(Output {
-            bytes: encode(&syntax),
+            bytes: encode_syntax(&syntax),
             diagnostics,
             ..Output::default()
         })

@@ -87,7 +87,7 @@ fn cbor(value: &impl Encode<()>) -> Vec<u8> {
 }
 
 /// Writes the table.
-pub fn encode(syntax: &Syntax) -> Vec<u8> {
+pub fn encode_syntax(syntax: &Syntax) -> Vec<u8> {
     let symbols: Vec<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
     let mut first: FxHashMap<(&str, &str), &TypeDecl> = FxHashMap::default();
     for decl in &syntax.types {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn row(text: &str, symbol: &str) -> Vec<u8> {
-        let table = encode(&syntax(text));
+        let table = encode_syntax(&syntax(text));
         Table::open(&table).expect("a table").get(symbol).expect("a row").to_vec()
     }
 
@@ -235,7 +235,7 @@ mod tests {
             "class Broken { void F( { } class Next { }",
         ] {
             let syntax = syntax(text);
-            assert_eq!(decode(&encode(&syntax)), Ok(syntax), "{text}");
+            assert_eq!(decode(&encode_syntax(&syntax)), Ok(syntax), "{text}");
         }
     }
 
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_row_holds_what_stands_around_and_inside() {
         let text = "class Outer<T> { class Mid { class In { } class Other { } } } class Far { }";
-        let table = Input::of("f.cs", encode(&syntax(text)));
+        let table = Input::of("f.cs", encode_syntax(&syntax(text)));
         let row = declared(&table, "Outer`1+Mid").expect("a table").expect("a row");
         let paths: Vec<&str> = row.enclosing.iter().map(|outer| outer.path.as_str()).collect();
         let names: Vec<&str> = row.nested.iter().map(|nested| nested.name.as_str()).collect();

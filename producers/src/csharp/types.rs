@@ -92,7 +92,7 @@ impl Producer for Types {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let files = decode_all(inputs.all("names"))?;
-        let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
+        let layout = Layout::from_inputs(inputs.all("projects"), inputs.maybe("files"))?;
         let found = gather(&files, &layout);
         let mut diagnostics = Vec::new();
         let rows = type_rows(&found, &layout, &mut diagnostics);
@@ -111,7 +111,7 @@ impl Producer for Types {
 pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     let read = |input| -> Result<(&str, Names), Failure> {
         let Input { item, bytes, .. }: &Input = input;
-        Ok((&**item, names::decode(bytes)?))
+        Ok((&**item, names::decode_names(bytes)?))
     };
     inputs.par_iter().map(read).collect()
 }

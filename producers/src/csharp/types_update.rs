@@ -18,7 +18,7 @@ const SHORT_ID: usize = "T_".len() + 8;
 impl TableUpdate for Types {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
         let changed = ChangedFiles::from_moves(moves)?;
-        let symbols = changed.symbols();
+        let symbols = changed.changed_symbols();
         let mut old: BTreeMap<&str, TypeRow> = BTreeMap::new();
         for symbol in &symbols {
             match moves.last().row(symbol)? {

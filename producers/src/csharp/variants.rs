@@ -139,7 +139,7 @@ fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
         if sets.values().any(|symbols| active.is_compiled_under(section, symbols)) {
             continue;
         }
-        let mentioned: Vec<&str> = active.symbols(section).into_iter().take(MOST_SYMBOLS).collect();
+        let mentioned: Vec<&str> = active.symbols_of_section(section).into_iter().take(MOST_SYMBOLS).collect();
         let mut masks: Vec<u32> = (1..1_u32 << mentioned.len()).collect();
         masks.sort_by_key(|mask| mask.count_ones());
         let set = masks.into_iter().find_map(|mask| {

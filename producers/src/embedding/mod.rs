@@ -35,7 +35,7 @@ const MOST_TOKENS: u64 = 2_000;
 const KNOWN: [&str; 4] = ["model", "dimensions", "most_tokens", "never_send"];
 
 /// Adds the producers.
-pub(crate) fn register(registry: &mut Registry, ask: Arc<dyn Ask>) {
+pub(crate) fn register_embedding(registry: &mut Registry, ask: Arc<dyn Ask>) {
     registry.add(Embedding { ask });
     registry.add(Vectors);
 }
@@ -59,7 +59,7 @@ impl Producer for Embedding {
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
-        model::bind(params, models)
+        model::bind_model(params, models)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -71,7 +71,7 @@ impl Producer for Embedding {
             return Ok(Plan::default());
         };
         let mut cost = Spent {
-            model: model::name(model).to_owned(),
+            model: model::model_name(model).to_owned(),
             micros: self.ask.price(inputs.settings, 0, 0, 0),
             ..Spent::default()
         };

@@ -97,7 +97,7 @@ fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
             return false;
         }
         match of_shown(step, shown) {
-            Some((key, member)) if has(shown, key, member) => known += 1,
+            Some((key, member)) if was_shown(shown, key, member) => known += 1,
             Some(_) => return false,
             None => {}
         }
@@ -106,7 +106,7 @@ fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
 }
 
 /// Whether a type was shown with a member.
-fn has(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
+fn was_shown(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     let Some(member) = member else { return true };
     let name = member.split(['(', '<', '[', ' ']).next().unwrap_or(member);
     let constructor = matches!(name, "ctor" | "");
@@ -151,7 +151,7 @@ fn items(section: &str) -> impl Iterator<Item = &str> {
 fn evidence(line: &str, shown: &WordsByType<'_>) -> Option<Evidence> {
     let (named, text) = line.strip_prefix('[')?.split_once(']')?;
     let named = named.trim().trim_matches('`');
-    let (key, member) = of_shown(named, shown).filter(|(key, member)| has(shown, key, *member))?;
+    let (key, member) = of_shown(named, shown).filter(|(key, member)| was_shown(shown, key, *member))?;
     let text: String = text
         .trim()
         .trim_start_matches([':', '—', '-'])

@@ -52,7 +52,7 @@ impl Producer for Investigate {
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
-        model::bind(params, models)
+        model::bind_model(params, models)
     }
 
     fn flush(&self) -> Result<(), Failure> {
@@ -106,7 +106,7 @@ impl Producer for Investigate {
         let count = self.ask.count(model, &prompt);
         let output = max_tokens(inputs.params).min(500);
         let cost = Spent {
-            model: model::name(model).to_owned(),
+            model: model::model_name(model).to_owned(),
             calls: 1,
             input_tokens: count.tokens,
             output_tokens: output,
@@ -149,12 +149,12 @@ impl Producer for Investigate {
                 .map_err(|failure| failure.after_spending(spent.as_ref(), &raw))?;
             spent.get_or_insert_with(Spent::default).add(&answer.spent);
             diagnostics.extend(answer.remarks);
-            let why = match answer::parse_findings(&answer.text, case.question, model::name(model), &case.types_and_words()) {
+            let why = match answer::parse_findings(&answer.text, case.question, model::model_name(model), &case.types_and_words()) {
                 _ if answer.cut => format!("it was cut off at {} tokens, be briefer", question.max_tokens),
                 Ok(findings) => {
                     let mut notes = Notes::from([
                         ("mode".to_owned(), "full".to_owned()),
-                        ("model".to_owned(), model::name(model).to_owned()),
+                        ("model".to_owned(), model::model_name(model).to_owned()),
                     ]);
                     if attempt > 0 {
                         notes.insert("repaired".to_owned(), "1".to_owned());

@@ -24,7 +24,7 @@ pub(crate) fn ruleset(language: &grammar::Language) -> String {
 }
 
 /// Adds the producers.
-pub fn register(registry: &mut engine::seams::producer::Registry) {
+pub fn register_languages(registry: &mut engine::seams::producer::Registry) {
     registry.add(source_sets::Files);
     registry.add(tags::Tags);
     registry.add(outline::Outline);

@@ -33,14 +33,14 @@ pub struct NameTable {
 pub const NAMES: NameTable = NameTable {
     id: "tags/names",
     rows: definitions,
-    replace: replace::<Vec<Named>>,
+    replace: replace_part::<Vec<Named>>,
 };
 
 /// The producer `tags/uses`.
 pub const USES: NameTable = NameTable {
     id: "tags/uses",
-    rows: uses,
-    replace: replace::<usize>,
+    rows: rows_of_uses,
+    replace: replace_part::<usize>,
 };
 
 impl Producer for NameTable {
@@ -95,7 +95,7 @@ fn definitions(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     named.into_iter().map(|(name, all)| (name.to_owned(), to_json(&all))).collect()
 }
 
-fn uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
+fn rows_of_uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (key, places) in &symbols.uses {
         *counts.entry(name_of_use(key)).or_default() += places.len();
@@ -121,7 +121,7 @@ pub fn type_made(key: &str) -> Option<&str> {
 }
 
 /// Replaces the part of one file in a row. Unreadable parts count as empty: only this producer writes them.
-fn replace<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
+fn replace_part<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut parts: BTreeMap<String, T> = row.and_then(|row| serde_json::from_slice(row).ok()).unwrap_or_default();
     match part.and_then(|part| serde_json::from_slice(part).ok()) {
         Some(part) => _ = parts.insert(item.to_owned(), part),

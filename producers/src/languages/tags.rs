@@ -72,7 +72,7 @@ impl Producer for Tags {
                 ..empty(language)
             };
             remarks.push(why);
-            Ok(output(&symbols, remarks))
+            Ok(output_of_symbols(&symbols, remarks))
         };
         if bytes.len() > LARGEST {
             let why = format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20);
@@ -101,11 +101,11 @@ impl Producer for Tags {
                 "split it",
             ));
         }
-        Ok(output(&read.symbols, diagnostics))
+        Ok(output_of_symbols(&read.symbols, diagnostics))
     }
 }
 
-fn output(symbols: &FileSymbols, diagnostics: Vec<Diagnostic>) -> Output {
+fn output_of_symbols(symbols: &FileSymbols, diagnostics: Vec<Diagnostic>) -> Output {
     Output {
         diagnostics,
         ..Output::new(symbols.to_json())
@@ -154,14 +154,15 @@ pub fn parse_tags(language: &Language, file: &str, text: &str) -> Option<Read> {
             } else if name == "documented"
                 && let Some(doc) = captured("doc")
             {
-                found
-                    .docs
-                    .insert(capture.node.id(), readable(text.get(doc.byte_range()).unwrap_or_default()));
+                found.docs.insert(
+                    capture.node.id(),
+                    without_comment_marks(text.get(doc.byte_range()).unwrap_or_default()),
+                );
             }
         }
     }
     let error = root.has_error().then(|| first_error(root));
-    let mut read = found.close(language, root);
+    let mut read = found.into_read(language, root);
     read.symbols.error = error;
     Some(read)
 }
@@ -226,7 +227,7 @@ impl<'t> TagsByPlace<'t> {
         }
     }
 
-    fn close(mut self, language: &Language, root: Node<'t>) -> Read {
+    fn into_read(mut self, language: &Language, root: Node<'t>) -> Read {
         let mut symbols = empty(language);
         symbols.doc = cut_to_bytes(self.docs.get(&root.id()).map_or("", String::as_str), LONGEST_DOC).to_owned();
         for (start, _) in self.definitions.keys() {
@@ -321,7 +322,7 @@ impl<'t> TagsByPlace<'t> {
             if !is_near || !is_blank(comment.bytes.start - comment.column..comment.bytes.start) {
                 break;
             }
-            found.push(readable(self.text.get(comment.bytes.clone()).unwrap_or_default()));
+            found.push(without_comment_marks(self.text.get(comment.bytes.clone()).unwrap_or_default()));
             (start, row) = (comment.bytes.start, comment.first_row);
         }
         found.reverse();
@@ -412,7 +413,7 @@ fn body_of_definition(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
 }
 
 /// Removes the comment or quote marks from a text.
-fn readable(text: &str) -> String {
+fn without_comment_marks(text: &str) -> String {
     let text = text
         .trim()
         .trim_start_matches("/**")

@@ -4,7 +4,7 @@
 //! cannot be found again: leases and answers.
 
 use super::agent_note::{Notes, Refused};
-use super::replay::digest;
+use super::replay::digest_of_turns;
 use super::reply::Reply;
 use super::runtime::{PreparedQuestion, Vain};
 use super::{Answer, Count, Question, Turn};
@@ -73,7 +73,7 @@ impl Agents {
 
     /// Returns the answer that was handed in; otherwise the question waits. Faults of an answer create no new question: the first question waits for
     /// a better answer.
-    pub(super) fn ask(&self, prepared: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
+    pub(super) fn answer_or_wait(&self, prepared: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
         let question = prepared.question;
         if question.about.label.is_empty() {
             let message = format!(
@@ -89,15 +89,15 @@ impl Agents {
             [] => question.turns,
             _ => &question.turns[..question.turns.len().saturating_sub(2)],
         };
-        let id = id(question, turns);
-        let note = self.notes.read(&id).map_err(|error| disk(&error))?;
+        let id = id_of_question(question, turns);
+        let note = self.notes.read_note(&id).map_err(|error| disk(&error))?;
         if let Some(mut note) = note {
             match (note.answer.take(), question.about.faults) {
                 (None, _) => {}
                 (Some(given), []) => {
                     self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
                     let mut reply = Reply::new(question.max_tokens);
-                    reply.push(&given.text);
+                    reply.append_text(&given.text);
                     reply.whole = true;
                     let usage = prepared.usage(&reply);
                     let mut answer = prepared.answer_from_reply(reply, usage, Vain::default(), false);
@@ -135,13 +135,13 @@ impl Agents {
 }
 
 /// Returns the id of a question. The same prompt about the same target has the same id: an answer belongs to its prompt.
-fn id(question: &Question<'_>, turns: &[Turn]) -> String {
+fn id_of_question(question: &Question<'_>, turns: &[Turn]) -> String {
     let model = serde_json::to_string(question.model).expect("invariant: parameters have text keys");
     let text = format!(
         "cortex-question-1\0{}\0{model}\0{}\0{}",
         question.about.label,
         question.max_tokens,
-        digest(turns)
+        digest_of_turns(turns)
     );
     let mut id = Digest::of(text.as_bytes()).to_string();
     id.truncate(ID_DIGITS);

@@ -5,7 +5,7 @@
 //! one is killed before it stores the result.
 
 use super::agent::ID_DIGITS;
-use super::shelf::replace;
+use super::shelf::write_durably;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
@@ -83,7 +83,7 @@ impl Notes {
     }
 
     /// Returns the folder, if it exists. Follows no link: a checkout may have anything in its place.
-    fn folder(&self) -> io::Result<Option<PathBuf>> {
+    fn existing_folder(&self) -> io::Result<Option<PathBuf>> {
         let mut path = self.root.clone();
         for name in [".cortex", "work"] {
             path.push(name);
@@ -101,7 +101,7 @@ impl Notes {
     ///
     /// # Errors
     /// When the folder cannot be used.
-    pub fn read(&self, id: &str) -> io::Result<Option<Note>> {
+    pub fn read_note(&self, id: &str) -> io::Result<Option<Note>> {
         if !is_id(id) {
             return Ok(None);
         }
@@ -123,10 +123,10 @@ impl Notes {
     /// When the folder cannot be read.
     pub fn read_notes(&self) -> io::Result<Vec<(String, Note)>> {
         let mut notes = Vec::new();
-        for path in self.files()? {
+        for path in self.note_files()? {
             let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
             if let Some(id) = id
-                && let Some(note) = self.read(id)?
+                && let Some(note) = self.read_note(id)?
             {
                 notes.push((id.to_owned(), note));
             }
@@ -140,7 +140,7 @@ impl Notes {
     /// # Errors
     /// When the folder cannot be read.
     pub fn prune(&self, now: SystemTime) -> io::Result<()> {
-        for path in self.files()? {
+        for path in self.note_files()? {
             let written = std::fs::symlink_metadata(&path).and_then(|found| found.modified());
             let is_old = written.is_ok_and(|written| now.duration_since(written).is_ok_and(|age| age > OLDEST));
             if is_old && path.file_name().is_some_and(|name| name != ANEW) {
@@ -193,15 +193,15 @@ impl Notes {
         self.write_note(ANEW, &(serde_json::to_string_pretty(labels)? + "\n"))
     }
 
-    fn files(&self) -> io::Result<Vec<PathBuf>> {
-        match self.folder()? {
+    fn note_files(&self) -> io::Result<Vec<PathBuf>> {
+        match self.existing_folder()? {
             None => Ok(Vec::new()),
             Some(folder) => Ok(std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect()),
         }
     }
 
     fn note_text(&self, name: &str) -> io::Result<Option<String>> {
-        let Some(folder) = self.folder()? else { return Ok(None) };
+        let Some(folder) = self.existing_folder()? else { return Ok(None) };
         let path = folder.join(name);
         match std::fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() && found.len() <= LARGEST => Ok(std::fs::read_to_string(path).ok()),
@@ -210,14 +210,14 @@ impl Notes {
     }
 
     fn write_note(&self, name: &str, text: &str) -> io::Result<()> {
-        let folder = match self.folder()? {
+        let folder = match self.existing_folder()? {
             Some(folder) => folder,
             None => {
                 std::fs::create_dir_all(self.root.join(".cortex/work"))?;
                 self.root.join(".cortex/work")
             }
         };
-        replace(&folder, name, text)
+        write_durably(&folder, name, text)
     }
 }
 

@@ -69,14 +69,14 @@ pub(super) fn request_body(model: &Model<'_>, question: &Question<'_>, stream: b
 
 /// Reads one event of a stream; returns `false` at the end of the answer.
 pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
-    let value = reply.json(data)?;
+    let value = reply.parse_json(data)?;
     match value.get("type").and_then(Value::as_str) {
         Some("message_start") => update_usage(value.pointer("/message/usage"), reply),
-        Some("content_block_start") => return Ok(push(value.pointer("/content_block/text"), reply)),
-        Some("content_block_delta") => return Ok(push(value.pointer("/delta/text"), reply)),
+        Some("content_block_start") => return Ok(append_to_reply(value.pointer("/content_block/text"), reply)),
+        Some("content_block_delta") => return Ok(append_to_reply(value.pointer("/delta/text"), reply)),
         Some("message_delta") => {
             update_usage(value.get("usage"), reply);
-            stop(value.pointer("/delta/stop_reason"), reply)?;
+            check_stop_reason(value.pointer("/delta/stop_reason"), reply)?;
         }
         Some("message_stop") => {
             reply.whole = true;
@@ -101,12 +101,12 @@ pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Compla
         });
     };
     for block in blocks {
-        if !push(block.get("text"), reply) {
+        if !append_to_reply(block.get("text"), reply) {
             break;
         }
     }
     update_usage(value.get("usage"), reply);
-    stop(value.get("stop_reason"), reply)?;
+    check_stop_reason(value.get("stop_reason"), reply)?;
     reply.whole = true;
     Ok(())
 }
@@ -128,11 +128,11 @@ pub(super) fn error(value: &Value) -> Complaint {
     Complaint { status, ..complaint }
 }
 
-fn push(text: Option<&Value>, reply: &mut Reply) -> bool {
-    text.and_then(Value::as_str).is_none_or(|text| reply.push(text))
+fn append_to_reply(text: Option<&Value>, reply: &mut Reply) -> bool {
+    text.and_then(Value::as_str).is_none_or(|text| reply.append_text(text))
 }
 
-fn stop(reason: Option<&Value>, reply: &mut Reply) -> Result<(), Complaint> {
+fn check_stop_reason(reason: Option<&Value>, reply: &mut Reply) -> Result<(), Complaint> {
     match reason.and_then(Value::as_str) {
         Some("max_tokens" | "model_context_window_exceeded") => reply.cut = true,
         Some("refusal") => {

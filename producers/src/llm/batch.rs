@@ -5,7 +5,7 @@
 
 use super::exchange::Line;
 use super::keys::Access;
-use super::replay::digest;
+use super::replay::digest_of_turns;
 use super::runtime::{PreparedQuestion, Runtime, Vain};
 use super::settings::{Api, Model, Reach};
 use super::shelf::{Batch, Kept, Note, Shelf};
@@ -82,8 +82,8 @@ impl Batches {
         cancel: &Cancel,
     ) -> Option<Result<Answer, Failure>> {
         let id = custom_id(prepared.question.key, prepared.question.attempt);
-        let digest = digest(prepared.question.turns).to_string();
-        let mut state = self.lock();
+        let digest = digest_of_turns(prepared.question.turns).to_string();
+        let mut state = self.lock_batches();
         if let Err(failure) = self.look_after(&mut state, runtime, prepared, &id, cancel) {
             return Some(Err(failure));
         }
@@ -100,7 +100,7 @@ impl Batches {
             let Some(kept) = answers.iter().find(|kept| kept.id == id) else {
                 continue;
             };
-            let result = kept.result(prepared.question.max_tokens);
+            let result = kept.result_within(prepared.question.max_tokens);
             state.handed.insert(id);
             return Some(match result {
                 Ok(reply) => {
@@ -127,23 +127,23 @@ impl Batches {
 
     /// Whether a batch on the shelf has exactly this question; requests no progress.
     pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
-        let mut state = self.lock();
+        let mut state = self.lock_batches();
         if state.batches.is_none() {
-            state.batches = self.shelf.read_batches(now(runtime)).ok();
+            state.batches = self.shelf.read_batches(now_of_runtime(runtime)).ok();
         }
-        let (id, digest) = (custom_id(key, attempt), digest(turns).to_string());
+        let (id, digest) = (custom_id(key, attempt), digest_of_turns(turns).to_string());
         let mut batches = state.batches.iter().flatten();
         batches.any(|batch| batch.note.items.get(&id) == Some(&digest))
     }
 
     /// Returns the answer if an earlier run asked for it and it has arrived; else collects the question.
-    pub(super) fn ask(&self, runtime: &Runtime, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    pub(super) fn answer_in_batch(&self, runtime: &Runtime, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         if let Some(found) = self.sent_before(runtime, prepared, cancel) {
             return found;
         }
         let id = custom_id(prepared.question.key, prepared.question.attempt);
-        let digest = digest(prepared.question.turns).to_string();
-        let mut state = self.lock();
+        let digest = digest_of_turns(prepared.question.turns).to_string();
+        let mut state = self.lock_batches();
         state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
             // It counts as spent when it is sent, no matter when the answer arrives.
@@ -183,7 +183,7 @@ impl Batches {
             None => {
                 let found = self
                     .shelf
-                    .read_batches(now(runtime))
+                    .read_batches(now_of_runtime(runtime))
                     .map_err(|error| disk("cannot be read", &error))?;
                 batches.insert(found)
             }
@@ -250,7 +250,7 @@ impl Batches {
 
     /// Sends all collected questions, and forgets answers that were returned.
     pub(super) fn flush(&self, runtime: &Runtime) -> Result<(), Failure> {
-        let mut state = self.lock();
+        let mut state = self.lock_batches();
         let collected = std::mem::take(&mut state.collected);
         let cancel = state.cancel.clone();
         let mut result = Ok(());
@@ -284,7 +284,7 @@ impl Batches {
                 Err(failure) => result = Err(failure),
             }
         }
-        self.forget(&mut state);
+        self.remove_returned_answers(&mut state);
         result
     }
 
@@ -305,7 +305,7 @@ impl Batches {
             called,
             world: &*runtime.world,
         };
-        let sent = now(runtime);
+        let sent = now_of_runtime(runtime);
         let mut note = Note {
             api: api_name(model.api).to_owned(),
             base_url: reach.base_url.to_owned(),
@@ -357,7 +357,7 @@ impl Batches {
     }
 
     /// Removes returned answers from the shelf, except those whose node waits for a further attempt: it will ask for them again.
-    fn forget(&self, state: &mut State) {
+    fn remove_returned_answers(&self, state: &mut State) {
         let State {
             batches,
             handed,
@@ -400,15 +400,15 @@ impl Batches {
         batches.retain(|batch| batch.answers.as_ref().is_none_or(|answers| !answers.is_empty()));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_batches(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        let mut state = std::mem::take(&mut *self.lock());
-        self.forget(&mut state);
+        let mut state = std::mem::take(&mut *self.lock_batches());
+        self.remove_returned_answers(&mut state);
     }
 }
 
@@ -429,7 +429,7 @@ pub(super) fn api_name(api: Api) -> &'static str {
     if api == Api::Anthropic { "anthropic" } else { "openai" }
 }
 
-fn now(runtime: &Runtime) -> u64 {
+fn now_of_runtime(runtime: &Runtime) -> u64 {
     let today = runtime.world.today();
     today.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

@@ -34,7 +34,7 @@ pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Canc
     body += &format!("\r\n--{boundary}--\r\n");
     let kind = format!("multipart/form-data; boundary={boundary}");
     let response = line.send_checked("/files", Some(body.into_bytes()), kind, cancel)?;
-    let value = line.value(response, cancel)?;
+    let value = line.read_json_body(response, cancel)?;
     id_of_line(line, &value)
 }
 
@@ -52,8 +52,8 @@ pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], i
         });
         ("/batches", body)
     };
-    let response = line.json(path, &body, cancel)?;
-    let value = line.value(response, cancel)?;
+    let response = line.send_json(path, &body, cancel)?;
+    let value = line.read_json_body(response, cancel)?;
     id_of_line(line, &value)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn find_sent_batch(
     } else {
         "/batches?limit=100"
     };
-    let listed = get(line, path, cancel)?;
+    let listed = get_json(line, path, cancel)?;
     let listed = listed.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
     let unclaimed = listed.iter().filter_map(|batch| {
         let remote = batch.get("id")?.as_str()?;
@@ -103,10 +103,10 @@ pub(super) fn find_sent_batch(
 pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result<Progress, Trouble> {
     let is_anthropic = line.api == Api::Anthropic;
     let base = if is_anthropic { "/v1/messages/batches" } else { "/batches" };
-    if !is_plain(remote) {
+    if !is_plain_name(remote) {
         return Ok(Progress::Gone(Some("its provider gave it a name that cannot be one".to_owned())));
     }
-    let batch = match get(line, &format!("{base}/{remote}"), cancel) {
+    let batch = match get_json(line, &format!("{base}/{remote}"), cancel) {
         Err(Trouble::Absent(_)) => {
             let why = "its provider does not know it any more: it grew too old, or belongs to another account";
             return Ok(Progress::Gone(Some(why.to_owned())));
@@ -126,7 +126,7 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
         Some("completed" | "expired" | "cancelled") => {
             let mut kept = Vec::new();
             for file in ["output_file_id", "error_file_id"] {
-                if let Some(file) = word(file).filter(|file| is_plain(file)) {
+                if let Some(file) = word(file).filter(|file| is_plain_name(file)) {
                     fetch(line, &format!("/files/{file}/content"), cancel, &mut kept)?;
                 }
             }
@@ -140,9 +140,9 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
     }
 }
 
-fn get(line: &Line<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
+fn get_json(line: &Line<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
     let response = line.send_checked(path, None, String::new(), cancel)?;
-    line.value(response, cancel)
+    line.read_json_body(response, cancel)
 }
 
 fn id_of_line(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
@@ -160,7 +160,7 @@ fn id_of_line(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
 }
 
 /// Names become part of addresses, and must not lead elsewhere.
-fn is_plain(name: &str) -> bool {
+fn is_plain_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= 200 && name.chars().all(plain) && !name.starts_with('.')
 }
@@ -175,7 +175,7 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> 
     }
     for row in bytes.split(|byte| *byte == b'\n').filter(|row| !row.trim_ascii().is_empty()) {
         let mut reply = Reply::new(u64::MAX);
-        let Ok(value) = reply.json(row) else {
+        let Ok(value) = reply.parse_json(row) else {
             continue;
         };
         let Some(id) = value.get("custom_id").and_then(Value::as_str) else {

@@ -26,7 +26,7 @@ pub(super) struct Line<'a> {
 impl Line<'_> {
     /// Asks a question. `go_on` sees the reply so far and decides whether to continue. A failure comes with the reply so far: that may have to be
     /// paid for.
-    pub(super) fn ask(
+    pub(super) fn ask_provider(
         &self,
         model: &Model<'_>,
         question: &Question<'_>,
@@ -40,16 +40,16 @@ impl Line<'_> {
             Api::Anthropic => (anthropic::PATH, anthropic::request_body(model, question, stream)),
             _ => (openai::PATH, openai::body_of_request(model, question, self.reach.base_url, stream)),
         };
-        let outcome = self.json(path, &body, cancel).and_then(|mut response| match question.wants {
+        let outcome = self.send_json(path, &body, cancel).and_then(|mut response| match question.wants {
             Wants::Vector => self.read_vector(response, &mut reply, cancel),
-            Wants::Text => self.read(&mut response, &mut reply, cancel, go_on),
+            Wants::Text => self.read_stream(&mut response, &mut reply, cancel, go_on),
         });
         reply.text = self.access.secrets.scrub(&reply.text);
         (reply, outcome)
     }
 
     /// Sends JSON.
-    pub(super) fn json(&self, path: &str, body: &Value, cancel: &Cancel) -> Result<Response, Trouble> {
+    pub(super) fn send_json(&self, path: &str, body: &Value, cancel: &Cancel) -> Result<Response, Trouble> {
         self.send_checked(path, Some(body.to_string().into_bytes()), "application/json".to_owned(), cancel)
     }
 
@@ -76,7 +76,7 @@ impl Line<'_> {
     }
 
     /// Reads a whole body as JSON.
-    pub(super) fn value(&self, mut response: Response, cancel: &Cancel) -> Result<Value, Trouble> {
+    pub(super) fn read_json_body(&self, mut response: Response, cancel: &Cancel) -> Result<Value, Trouble> {
         let (bytes, all) = response
             .read_body(LONGEST_ANSWER, cancel)
             .map_err(|broken| self.called.connection_failed(broken))?;
@@ -84,16 +84,16 @@ impl Line<'_> {
             return Err(self.called.endless(LONGEST_ANSWER));
         }
         Reply::default()
-            .json(&bytes)
+            .parse_json(&bytes)
             .map_err(|complaint| self.called.complaint(&complaint, None))
     }
 
     fn read_vector(&self, response: Response, reply: &mut Reply, cancel: &Cancel) -> Result<(), Trouble> {
-        let value = self.value(response, cancel)?;
+        let value = self.read_json_body(response, cancel)?;
         openai::vector(&value, reply).map_err(|complaint| self.called.complaint(&complaint, None))
     }
 
-    fn read(
+    fn read_stream(
         &self,
         response: &mut Response,
         reply: &mut Reply,
@@ -138,7 +138,7 @@ impl Line<'_> {
         } else if whole.trim_ascii_start().starts_with(b"<") {
             return Err(self.called.web_page_trouble());
         } else {
-            let value = reply.json(&whole).map_err(complaint)?;
+            let value = reply.parse_json(&whole).map_err(complaint)?;
             match self.api {
                 Api::Anthropic => anthropic::read_answer(&value, reply),
                 _ => openai::read_answer(&value, reply),

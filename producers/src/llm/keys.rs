@@ -47,7 +47,7 @@ impl Keys {
             access.headers.push(((*name).to_owned(), Secret::new(&value)));
         }
         let has = |header: &str| reach.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header));
-        if let Some(key) = self.key(reach, root, world, cancel)? {
+        if let Some(key) = self.key_for(reach, root, world, cancel)? {
             access.secrets.add_secret(key.clone());
             match api {
                 Api::Anthropic if !has("x-api-key") => access.headers.push(("x-api-key".to_owned(), key)),
@@ -67,7 +67,7 @@ impl Keys {
         Ok(access)
     }
 
-    fn key(&self, reach: &Reach<'_>, root: &Path, world: &dyn World, cancel: &Cancel) -> Result<Option<Secret>, Failure> {
+    fn key_for(&self, reach: &Reach<'_>, root: &Path, world: &dyn World, cancel: &Cancel) -> Result<Option<Secret>, Failure> {
         if let Some(name) = reach.api_key_env {
             let key = world.variable(name);
             let Some(key) = key.as_deref().map(str::trim).filter(|key| !key.is_empty()) else {
@@ -103,7 +103,7 @@ impl Keys {
                 let message = format!(
                     "'{program}' (api_key_command of model '{}') gave no key: {}",
                     reach.label,
-                    stop.kind()
+                    stop.describe_stop()
                 );
                 return Err(key_error(message, "run it by hand".to_owned()));
             }

@@ -141,7 +141,7 @@ impl Meter {
 
     /// Reserves the most that a call may use. Waits while only reservations of other calls, which may be released, exceed the limit.
     pub(super) fn reserve(&self, most: Amount, currency: &str, cancel: &Cancel) -> Result<Hold<'_>, Failure> {
-        let mut counts = self.lock();
+        let mut counts = self.locked_counts();
         loop {
             if cancel.is_cancelled() {
                 return Err(Failure::Cancelled);
@@ -170,7 +170,7 @@ impl Meter {
             .or_else(|| over(amount.micros, self.limits.max_cost_micros).map(Limit::Money))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
+    fn locked_counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -178,7 +178,7 @@ impl Meter {
 impl Hold<'_> {
     /// Reserves more, if the limits allow it.
     pub(super) fn grow(&mut self, more: Amount) -> bool {
-        let mut counts = self.meter.lock();
+        let mut counts = self.meter.locked_counts();
         let used = counts
             .spent
             .in_currency(&self.currency)
@@ -193,7 +193,7 @@ impl Hold<'_> {
 
     /// Records the real usage of the call.
     pub(super) fn record_usage(self, really: Amount) {
-        let mut counts = self.meter.lock();
+        let mut counts = self.meter.locked_counts();
         counts.spent.add_amount(&self.currency, really);
         // Dropping `self` releases the reservation.
     }
@@ -201,7 +201,7 @@ impl Hold<'_> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        let mut counts = self.meter.lock();
+        let mut counts = self.meter.locked_counts();
         counts.held.subtract(&self.currency, self.amount);
         self.meter.changed.notify_all();
     }

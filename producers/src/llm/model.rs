@@ -12,7 +12,7 @@ pub const EXTRACTIVE: &str = "extractive";
 const KEYED: [&str; 7] = ["api", "name", "max_tokens", "context_tokens", "temperature", "params", "command"];
 
 /// Replaces the name of a model by its definition and sets `asks`: whether it is a language model.
-pub fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
+pub fn bind_model(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     let mut bound = Bound {
         params: params.clone(),
         settings: Params::new(),
@@ -34,7 +34,7 @@ pub fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
 }
 
 /// Returns the name of a bound model for reports of its cost.
-pub fn name(model: &Params) -> &str {
+pub fn model_name(model: &Params) -> &str {
     let text = |key: &str| model.get(key).and_then(Value::as_str);
     text("name").or_else(|| text("api")).unwrap_or("a model")
 }
@@ -51,12 +51,12 @@ mod tests {
     fn what_reaches_a_model_is_not_in_the_key() {
         let team = serde_json::json!({"api": "openai", "name": "m", "temperature": 0, "base_url": "http://x", "api_key_env": "K", "timeout_seconds": 3});
         let models = BTreeMap::from([("team".to_owned(), object(team))]);
-        let bound = bind(&object(serde_json::json!({"model": "team", "docs": false})), &models);
+        let bound = bind_model(&object(serde_json::json!({"model": "team", "docs": false})), &models);
         let expected = serde_json::json!({"asks": true, "docs": false, "model": {"api": "openai", "name": "m", "temperature": 0}});
         assert_eq!(Value::Object(bound.params), expected);
         let expected = serde_json::json!({"model": "team", "base_url": "http://x", "api_key_env": "K", "timeout_seconds": 3});
         assert_eq!(Value::Object(bound.settings), expected);
-        let bound = bind(&object(serde_json::json!({"model": "extractive"})), &models);
+        let bound = bind_model(&object(serde_json::json!({"model": "extractive"})), &models);
         assert_eq!(
             Value::Object(bound.params),
             serde_json::json!({"asks": false, "model": "extractive"})

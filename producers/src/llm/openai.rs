@@ -38,7 +38,7 @@ pub(super) fn vector(value: &Value, reply: &mut Reply) -> Result<(), Complaint> 
         .pointer("/usage/prompt_tokens")
         .and_then(Value::as_u64)
         .map(|input| Usage { input, ..Usage::default() });
-    reply.whole = reply.push(&numbers.to_string());
+    reply.whole = reply.append_text(&numbers.to_string());
     Ok(())
 }
 
@@ -83,7 +83,7 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
         reply.whole = true;
         return Ok(false);
     }
-    let value = reply.json(data)?;
+    let value = reply.parse_json(data)?;
     append_part(&value, "delta", reply)
 }
 
@@ -120,7 +120,7 @@ fn append_part(value: &Value, part: &str, reply: &mut Reply) -> Result<bool, Com
         return Ok(true);
     };
     if let Some(text) = choice.pointer(&format!("/{part}/content")).and_then(Value::as_str)
-        && !reply.push(text)
+        && !reply.append_text(text)
     {
         return Ok(false);
     }

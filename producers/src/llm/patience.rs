@@ -59,7 +59,7 @@ pub(super) struct Open {
 impl Breakers {
     /// Checks whether a call may be sent now.
     pub(super) fn admit(&self, address: &str, now: Instant) -> Result<(), Open> {
-        self.with(address, |breaker| {
+        self.with_breaker(address, |breaker| {
             let Some((first, last)) = breaker.opened else {
                 return Ok(());
             };
@@ -78,12 +78,12 @@ impl Breakers {
 
     /// Records that the server answered.
     pub(super) fn succeeded(&self, address: &str) {
-        self.with(address, |breaker| *breaker = Breaker::default());
+        self.with_breaker(address, |breaker| *breaker = Breaker::default());
     }
 
     /// Records a failure. Returns whether that opened the closed breaker.
     pub(super) fn count_failure(&self, address: &str, cause: &str, now: Instant) -> bool {
-        self.with(address, |breaker| {
+        self.with_breaker(address, |breaker| {
             breaker.failures = breaker.failures.saturating_add(1);
             cause.clone_into(&mut breaker.cause);
             let before = breaker.opened;
@@ -97,10 +97,10 @@ impl Breakers {
 
     /// Records a cancelled call, which says nothing about the server.
     pub(super) fn given_up(&self, address: &str) {
-        self.with(address, |breaker| breaker.trying = false);
+        self.with_breaker(address, |breaker| breaker.trying = false);
     }
 
-    fn with<T>(&self, address: &str, change: impl FnOnce(&mut Breaker) -> T) -> T {
+    fn with_breaker<T>(&self, address: &str, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let mut breakers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         change(breakers.entry(address.to_owned()).or_default())
     }
@@ -120,17 +120,17 @@ struct Lock {
 impl Locks {
     /// Returns why a model is not asked again, if so.
     pub(super) fn why(&self, model: &str) -> Option<Diagnostic> {
-        self.with(model, |lock| lock.why.clone())
+        self.with_lock(model, |lock| lock.why.clone())
     }
 
     /// Records an answer.
     pub(super) fn answered(&self, model: &str) {
-        self.with(model, |lock| lock.refusals = 0);
+        self.with_lock(model, |lock| lock.refusals = 0);
     }
 
     /// Records that a model refused one question. Many refusals in a row do not depend on the question.
     pub(super) fn count_refusal(&self, model: &str, why: &Diagnostic) {
-        self.with(model, |lock| {
+        self.with_lock(model, |lock| {
             lock.refusals += 1;
             if lock.refusals >= MANY {
                 lock.why.get_or_insert_with(|| why.clone());
@@ -140,12 +140,12 @@ impl Locks {
 
     /// Records that a model will refuse everything.
     pub(super) fn shut(&self, model: &str, why: &Diagnostic) {
-        self.with(model, |lock| {
+        self.with_lock(model, |lock| {
             lock.why.get_or_insert_with(|| why.clone());
         });
     }
 
-    fn with<T>(&self, model: &str, change: impl FnOnce(&mut Lock) -> T) -> T {
+    fn with_lock<T>(&self, model: &str, change: impl FnOnce(&mut Lock) -> T) -> T {
         let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         change(locks.entry(model.to_owned()).or_default())
     }

@@ -40,7 +40,7 @@ pub(super) enum Stop {
 
 impl Stop {
     /// Returns a description without any text of the program.
-    pub(super) fn kind(&self) -> String {
+    pub(super) fn describe_stop(&self) -> String {
         match self {
             Self::Cancelled => "it was told to stop".to_owned(),
             Self::TimedOut => "it did not end in time".to_owned(),
@@ -73,7 +73,7 @@ pub(super) fn run_program(program: &Program<'_>, cancel: &Cancel) -> Result<Said
         .stderr(Stdio::piped());
     let mut child = processes::begin_group(&mut command).spawn().map_err(Stop::NotStarted)?;
     let deadline = Instant::now().checked_add(program.timeout);
-    let heard = listen(&mut child, program, deadline, cancel);
+    let heard = read_until_end(&mut child, program, deadline, cancel);
     if !matches!(heard, Ok((_, false))) {
         kill_program(&mut child);
     }
@@ -112,7 +112,7 @@ fn wait_for_exit(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) 
 /// Standard output and standard error until both end, and whether the first grew too long.
 type Taken = ((Vec<u8>, Vec<u8>), bool);
 
-fn listen(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
+fn read_until_end(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
     let (sender, heard) = channel();
     // Threads of their own serve the pipes and end with the program.
     if let Some(mut input) = child.stdin.take() {

@@ -49,7 +49,7 @@ impl Gate {
     pub(super) fn wait_for_room(&self, rates: Rates, tokens: u64, world: &dyn World, cancel: &Cancel) -> Option<u64> {
         loop {
             let now = world.now();
-            match self.lock().admit(rates, tokens, now) {
+            match self.lock_minute().admit(rates, tokens, now) {
                 Ok(number) => return Some(number),
                 Err(wait) => {
                     if !world.wait(wait.min(LOOK_AGAIN), cancel) {
@@ -63,12 +63,12 @@ impl Gate {
     /// Returns the token limit that a single request exceeds, once per gate.
     pub(super) fn too_narrow(&self, rates: Rates, tokens: u64) -> Option<u64> {
         let limit = rates.tokens.filter(|limit| *limit < tokens)?;
-        (!std::mem::replace(&mut self.lock().is_reported, true)).then_some(limit)
+        (!std::mem::replace(&mut self.lock_minute().is_reported, true)).then_some(limit)
     }
 
     /// Corrects a request's tokens to the real number.
     pub(super) fn correct(&self, number: u64, tokens: u64) {
-        let mut minute = self.lock();
+        let mut minute = self.lock_minute();
         if let Some(entry) = minute.sent.iter_mut().find(|entry| entry.0 == number) {
             entry.2 = tokens;
         }
@@ -76,13 +76,13 @@ impl Gate {
 
     /// Blocks the gate for so long. Returns whether it was open before.
     pub(super) fn pause(&self, now: Instant, time: Duration) -> bool {
-        let mut minute = self.lock();
+        let mut minute = self.lock_minute();
         let before = minute.paused.filter(|paused| *paused > now);
         minute.paused = Some(before.map_or(now + time, |paused| paused.max(now + time)));
         before.is_none()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Minute> {
+    fn lock_minute(&self) -> std::sync::MutexGuard<'_, Minute> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -64,7 +64,7 @@ pub(super) struct Recordings {
 }
 
 /// Returns the digest of a conversation, however its turns are split into parts.
-pub(super) fn digest(turns: &[Turn]) -> Digest {
+pub(super) fn digest_of_turns(turns: &[Turn]) -> Digest {
     let mut bytes = b"cortex-turns-1".to_vec();
     for turn in turns {
         let role = match turn.role {
@@ -91,7 +91,7 @@ impl Recordings {
     ) -> Result<(Reply, Option<Diagnostic>), Failure> {
         let path = path_in_workspace(root, recording)?;
         let found = self.recording(&path, recording)?;
-        let digest = digest(question.turns).to_string();
+        let digest = digest_of_turns(question.turns).to_string();
         let is_model = |line: &&Line| model.name.is_empty() || line.model.is_empty() || line.model == model.name;
         let recorded = found
             .by_digest
@@ -120,7 +120,7 @@ impl Recordings {
             return Err(Failure::Permanent(Box::new(why)));
         };
         let mut reply = Reply::to(question);
-        reply.push(&line.text);
+        reply.append_text(&line.text);
         reply.whole = true;
         reply.cut |= line.cut;
         reply.usage = line.usage.map(|usage| Usage {
@@ -134,7 +134,7 @@ impl Recordings {
     }
 
     /// Appends an answer to a recording, or returns why that failed. Writes the line at once, so that no line of another process is inside it.
-    pub(super) fn record(
+    pub(super) fn append_recording(
         &self,
         root: &Path,
         record: &str,
@@ -143,7 +143,7 @@ impl Recordings {
         reply: &Reply,
     ) -> Option<Diagnostic> {
         let line = Line {
-            digest: digest(question.turns).to_string(),
+            digest: digest_of_turns(question.turns).to_string(),
             model: model.name.to_owned(),
             contains: Vec::new(),
             text: reply.text.clone(),

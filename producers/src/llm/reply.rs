@@ -85,7 +85,7 @@ impl Reply {
     }
 
     /// Appends text; returns `false` when it does not fit.
-    pub(super) fn push(&mut self, text: &str) -> bool {
+    pub(super) fn append_text(&mut self, text: &str) -> bool {
         let mut room = self.limit - self.text.len();
         if text.len() <= room {
             self.text.push_str(text);
@@ -100,7 +100,7 @@ impl Reply {
     }
 
     /// Parses JSON from bytes; replaces invalid ones.
-    pub(super) fn json(&mut self, bytes: &[u8]) -> Result<Value, Complaint> {
+    pub(super) fn parse_json(&mut self, bytes: &[u8]) -> Result<Value, Complaint> {
         let text = String::from_utf8_lossy(bytes);
         self.mended |= matches!(text, std::borrow::Cow::Owned(_));
         serde_json::from_str(&text).map_err(|error| Complaint {
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn text_is_cut_between_characters() {
         let mut reply = Reply::new(1);
-        assert!(reply.push("123456789012345"));
-        assert!(!reply.push("é"));
+        assert!(reply.append_text("123456789012345"));
+        assert!(!reply.append_text("é"));
         assert_eq!((reply.text.len(), reply.cut), (15, true));
         assert_eq!(longest_text(u64::MAX), 1 << 20);
     }

@@ -5,7 +5,7 @@ use super::batch::Batches;
 use super::exchange::Line;
 use super::keys::{Access, Keys};
 use super::meter::{Amount, Hold, Limits, Meter};
-use super::model::name;
+use super::model::model_name;
 use super::patience::{Breakers, Locks};
 use super::price::Price;
 use super::program::{self, Program};
@@ -216,7 +216,7 @@ impl Runtime {
         }
         let runs = (!prepared.model.command.is_empty()).then(|| command::program_params(&prepared.model.command));
         let mut waits = runs.iter().chain(&prepared.reach.sent);
-        if let Some(waiting) = waits.find(|command| !self.trust.trusts(&command::definition(command, &Params::new()))) {
+        if let Some(waiting) = waits.find(|command| !self.trust.trusts(&command::digest_of_program(command, &Params::new()))) {
             return Err(command::untrusted(waiting));
         }
         let sends = !matches!(prepared.model.api, Api::Replay | Api::Agent);
@@ -273,7 +273,7 @@ impl Runtime {
                 .wait_for_room(rates, prepared.most_tokens(), &*self.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
             let mut budget = Budget::from_question(prepared);
-            let (reply, done) = line.ask(&prepared.model, prepared.question, cancel, &mut |reply| {
+            let (reply, done) = line.ask_provider(&prepared.model, prepared.question, cancel, &mut |reply| {
                 if let Some(hear) = &self.hear {
                     // A key that a server sends back is one word: only whole words are passed on, so that the scrub sees all of it.
                     let words = reply.text.rfind(char::is_whitespace).unwrap_or(0);
@@ -322,16 +322,16 @@ impl Runtime {
                 return Err(failure.after_spending(spent.as_ref(), ""));
             }
         };
-        let remark = self.record(prepared, &reply);
+        let remark = self.record_reply(prepared, &reply);
         let mut answer = prepared.answer_from_reply(reply, (usage, estimated), vain, false);
         answer.remarks.extend(remark);
         Ok(answer)
     }
 
-    fn record(&self, prepared: &PreparedQuestion<'_>, reply: &Reply) -> Option<Diagnostic> {
+    fn record_reply(&self, prepared: &PreparedQuestion<'_>, reply: &Reply) -> Option<Diagnostic> {
         let record = prepared.reach.record?;
         self.recordings
-            .record(&self.root, record, &prepared.model, prepared.question, reply)
+            .append_recording(&self.root, record, &prepared.model, prepared.question, reply)
     }
 
     fn ask_recording(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
@@ -359,10 +359,10 @@ impl Runtime {
         let text = String::from_utf8_lossy(&printed.bytes);
         let mut reply = Reply::to(prepared.question);
         reply.mended = matches!(text, std::borrow::Cow::Owned(_));
-        reply.push(&text);
+        reply.append_text(&text);
         reply.cut |= printed.cut;
         reply.whole = true;
-        let remark = self.record(prepared, &reply);
+        let remark = self.record_reply(prepared, &reply);
         let mut answer = prepared.settle_usage(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
@@ -389,11 +389,11 @@ impl Ask for Runtime {
         };
         self.check_limits(&prepared)?;
         match prepared.model.api {
-            Api::Agent => self.agents.ask(&prepared),
+            Api::Agent => self.agents.answer_or_wait(&prepared),
             Api::Replay => self.ask_recording(&prepared, cancel),
             Api::Command => self.ask_program(&prepared, cancel),
             Api::OpenAi | Api::Anthropic if question.wants == Wants::Vector => self.ask_server(&prepared, cancel),
-            Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &prepared, cancel),
+            Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.answer_in_batch(self, &prepared, cancel),
             Api::OpenAi | Api::Anthropic => match self.batches.sent_before(self, &prepared, cancel) {
                 Some(found) => found,
                 None => self.ask_server(&prepared, cancel),
@@ -427,11 +427,11 @@ impl Ask for Runtime {
     fn joins(&self, model: &Params, settings: &Params) -> bool {
         let api = Model::from_params(model).map(|model| model.api);
         let is_kept = api.is_none_or(|api| Reach::from_settings(settings, api).record.is_some());
-        self.answers_at_once(model) && !is_kept && self.hear.is_none() && !self.no_joining().contains(name(model))
+        self.answers_at_once(model) && !is_kept && self.hear.is_none() && !self.no_joining().contains(model_name(model))
     }
 
     fn give_up_joining(&self, model: &Params) {
-        self.no_joining().insert(name(model).to_owned());
+        self.no_joining().insert(model_name(model).to_owned());
     }
 
     fn flush(&self) -> Result<(), Failure> {
@@ -553,7 +553,11 @@ fn as_text(question: &Question<'_>) -> String {
 
 fn program_failure(prepared: &PreparedQuestion<'_>, stop: &program::Stop) -> Failure {
     let program = prepared.model.command.first().copied().unwrap_or_default();
-    let message = format!("'{program}' of model '{}' gave no answer: {}", prepared.reach.label, stop.kind());
+    let message = format!(
+        "'{program}' of model '{}' gave no answer: {}",
+        prepared.reach.label,
+        stop.describe_stop()
+    );
     let why = |hint: &str| Box::new(Diagnostic::error(ErrorCode::E_COMMAND, &message).hint(hint));
     match stop {
         program::Stop::Cancelled => Failure::Cancelled,

@@ -76,7 +76,7 @@ impl Kept {
         }
     }
 
-    pub(super) fn result(&self, max_tokens: u64) -> Result<Reply, Complaint> {
+    pub(super) fn result_within(&self, max_tokens: u64) -> Result<Reply, Complaint> {
         if let Some((status, kind, message)) = self.refused.clone() {
             return Err(Complaint {
                 status,
@@ -86,7 +86,7 @@ impl Kept {
             });
         }
         let mut reply = Reply::new(max_tokens);
-        reply.push(&self.text);
+        reply.append_text(&self.text);
         reply.whole = true;
         reply.cut |= self.cut;
         reply.mended = self.mended;
@@ -111,7 +111,7 @@ impl Shelf {
         let mut batches = Vec::new();
         for id in names.iter().filter_map(|name| name.strip_suffix(".json")) {
             let Some(note) = self
-                .read(&format!("{id}.json"))
+                .read_shelf_file(&format!("{id}.json"))
                 .and_then(|text| serde_json::from_str::<Note>(&text).ok())
             else {
                 continue;
@@ -121,7 +121,7 @@ impl Shelf {
                 continue;
             }
             let answers = self
-                .read(&format!("{id}.answers.jsonl"))
+                .read_shelf_file(&format!("{id}.answers.jsonl"))
                 .map(|text| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect());
             batches.push(Batch {
                 id: id.to_owned(),
@@ -164,7 +164,7 @@ impl Shelf {
         let _ = std::fs::remove_file(self.0.join(format!("{id}.json")));
     }
 
-    fn read(&self, name: &str) -> Option<String> {
+    fn read_shelf_file(&self, name: &str) -> Option<String> {
         let path = self.0.join(name);
         let metadata = std::fs::metadata(&path).ok()?;
         (metadata.is_file() && metadata.len() <= LARGEST).then(|| std::fs::read_to_string(path).ok())?
@@ -172,12 +172,12 @@ impl Shelf {
 
     fn write_file(&self, name: &str, text: String) -> io::Result<()> {
         std::fs::create_dir_all(&self.0)?;
-        replace(&self.0, name, &text)
+        write_durably(&self.0, name, &text)
     }
 }
 
 /// Writes a file atomically and durably.
-pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+pub(super) fn write_durably(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;

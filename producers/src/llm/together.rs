@@ -40,7 +40,7 @@ enum Share {
 ///
 /// # Errors
 /// As [`Ask::ask`].
-pub fn ask(
+pub fn ask_together(
     ask: &dyn Ask,
     question: &Question<'_>,
     job_group: Option<&GroupMember>,
@@ -86,7 +86,7 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
     }
     let turns = [system.clone(), user.clone()];
     let submissions = member.submit(Arc::new(JointQuestion {
-        size: size(ask, (question.model, question.settings), &turns, question.max_tokens, most),
+        size: size_of_question(ask, (question.model, question.settings), &turns, question.max_tokens, most),
         turns,
         label: question.about.label.to_owned(),
         patch: question.about.patch,
@@ -104,7 +104,7 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
 }
 
 /// Returns the size of a question by which it is grouped.
-pub fn size(
+pub fn size_of_question(
     ask: &dyn Ask,
     (model, settings): (&Params, &Params),
     [system, user]: &[Turn; 2],
@@ -146,7 +146,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
         member.deliver(*number, Box::new(Share::Alone(Spent::default())));
         return;
     }
-    let turns = joined(group);
+    let turns = joint_conversation(group);
     let why = format!("{} questions are asked as one", group.len());
     let led = {
         let _call = member.call();
@@ -189,7 +189,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
 }
 
 /// Returns the conversation in which a group is asked.
-fn joined(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
+fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let mut system = group[0].1.turns[0].clone();
     system.parts.push(Part {
         text: RULES.to_owned(),
@@ -421,7 +421,7 @@ mod tests {
         let expected = format!(
             "# QUESTION 1: A\n\n{data}\n\n# QUESTION 2: T+In#M(int)\n\nx\n\n{data}\n\n# QUESTION 3: C\n\nc\n\n# TO 1, 3\n\nPatch it."
         );
-        assert_eq!(turn_text(&joined(&group)[1]), expected);
+        assert_eq!(turn_text(&joint_conversation(&group)[1]), expected);
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Producer for Documents {
         let sources: BTreeSet<&str> = sources.lines().collect();
         let folder = row.index.rsplit_once('/').map_or("", |(folder, _)| folder);
         let root = row.root.as_deref().unwrap_or(folder);
-        let parts = Parts::read(bytes)?;
+        let parts = Parts::from_bytes(bytes)?;
         let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let (mut outside, mut cut) = (BTreeSet::new(), BTreeSet::new());
         for document in parts.documents() {
@@ -232,7 +232,7 @@ mod tests {
     fn a_document_keeps_what_others_can_know_of_it() {
         let output = build_table(r#"{"index":"web/index.scip"}"#, &["a.ts", "a.ts"]);
         let table = Table::open(&output.bytes).expect("a table");
-        let parts = Parts::read(table.get("web/a.ts").expect("a row")).expect("an index");
+        let parts = Parts::from_bytes(table.get("web/a.ts").expect("a row")).expect("an index");
         let document = parts.documents().next().expect("one").expect("a document");
         assert_eq!((document.occurrences.len(), document.text.as_str()), (1, ""));
         assert_eq!(parts.metadata.tool_info.expect("a tool").arguments, Vec::<String>::new());

@@ -47,7 +47,7 @@ impl Producer for FileOf {
         let foreign = || Failure::permanent("the input is no output of scip/merge");
         let row = &inputs.single("row")?.bytes;
         let (_, row) = Table::open(row).and_then(|table| table.rows().next()).ok_or_else(foreign)?;
-        let parts = Parts::read(row)?;
+        let parts = Parts::from_bytes(row)?;
         let document = parts.documents().next().ok_or_else(foreign)??;
         let (text, unread) = crate::text::decode(&inputs.single("bytes")?.bytes, file);
         let tool = parts.metadata.tool_info.unwrap_or_default();
@@ -96,7 +96,7 @@ fn facts_of_document(document: &Document, file: &str, source: &str, text: &str) 
         symbols.shifted += usize::from(moves.by != 0);
         symbols
             .definitions
-            .push(definition(one, &place, way, information, (&text, moves.by, file)));
+            .push(definition_at(one, &place, way, information, (&text, moves.by, file)));
     }
     for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
         let by = moves.behind(range.0);
@@ -310,7 +310,7 @@ fn within_module(way: &[Descriptor], file: &str) -> usize {
 }
 
 /// Creates a definition found at a place, so many lines from its indexed position.
-fn definition(
+fn definition_at(
     one: &Occurrence,
     place: &Place<'_>,
     way: &[Descriptor],

@@ -10,7 +10,7 @@ pub mod symbol;
 mod wire;
 
 /// Adds the producers.
-pub fn register(registry: &mut engine::seams::producer::Registry) {
+pub fn register_scip(registry: &mut engine::seams::producer::Registry) {
     registry.add(documents::Documents);
     registry.add(documents::Merge);
     registry.add(file::FileOf);

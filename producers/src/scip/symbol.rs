@@ -57,7 +57,7 @@ pub fn package(scheme: &str, manager: &str, name: &str, version: &str) -> String
 }
 
 /// Appends a descriptor to a symbol.
-pub fn push(symbol: &mut String, name: &str, suffix: &Suffix) {
+pub fn append_descriptor(symbol: &mut String, name: &str, suffix: &Suffix) {
     let name = escaped(name);
     let written = match suffix {
         Suffix::Namespace => write!(symbol, "{name}/"),
@@ -187,7 +187,7 @@ mod tests {
         ) {
             prop_assume!(words[0] != "local" && !words.iter().any(|word| word.starts_with(' ')));
             let mut symbol = package(&words[0], &words[1], &words[2], &words[3]);
-            parts.iter().for_each(|(name, suffix)| push(&mut symbol, name, suffix));
+            parts.iter().for_each(|(name, suffix)| append_descriptor(&mut symbol, name, suffix));
             let read = descriptors(&symbol).expect("descriptors");
             let expected: Vec<Descriptor> = parts.into_iter().map(|(name, suffix)| Descriptor { name, suffix }).collect();
             prop_assert_eq!(read, expected);

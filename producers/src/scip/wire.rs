@@ -23,7 +23,7 @@ impl<'b> Parts<'b> {
     ///
     /// # Errors
     /// When the bytes are not an index.
-    pub(super) fn read(bytes: &'b [u8]) -> Result<Self, Failure> {
+    pub(super) fn from_bytes(bytes: &'b [u8]) -> Result<Self, Failure> {
         let mut parts = Self {
             metadata: Metadata::default(),
             documents: Vec::new(),
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn documents_come_one_after_the_other() {
         let bytes = index();
-        let parts = Parts::read(&bytes).expect("an index");
+        let parts = Parts::from_bytes(&bytes).expect("an index");
         let paths: Result<Vec<String>, Failure> = parts.documents().map(|one| one.map(|one| one.relative_path)).collect();
         assert_eq!(paths.expect("documents"), ["a.ts", "b.ts"]);
         assert_eq!(parts.metadata.tool_info.expect("a tool").name, "tool");
@@ -137,7 +137,7 @@ mod tests {
             &index()[..9],
             b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
         ] {
-            let Err(Failure::Permanent(why)) = Parts::read(bytes) else {
+            let Err(Failure::Permanent(why)) = Parts::from_bytes(bytes) else {
                 panic!("{bytes:?}")
             };
             assert_eq!(why.code, "E_SCIP");
@@ -152,7 +152,7 @@ mod tests {
             let at = flipped % bytes.len();
             bytes[at] = byte;
             bytes.truncate(bytes.len().saturating_sub(cut));
-            if let Ok(parts) = Parts::read(&bytes) {
+            if let Ok(parts) = Parts::from_bytes(&bytes) {
                 parts.documents().for_each(drop);
             }
         }

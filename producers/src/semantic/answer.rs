@@ -45,19 +45,19 @@ pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &
                 continue;
             }
             if bare && around.is_some_and(|open| ticks >= open) {
-                close(&mut read, &mut at, &mut body);
+                store_section(&mut read, &mut at, &mut body);
                 around = None;
                 continue;
             }
         }
         if fence.is_none() {
             if let Some(key) = type_heading(line, about) {
-                close(&mut read, &mut at, &mut body);
+                store_section(&mut read, &mut at, &mut body);
                 own = Some(key);
                 continue;
             }
             if announces_type(line) {
-                close(&mut read, &mut at, &mut body);
+                store_section(&mut read, &mut at, &mut body);
                 own = None;
                 read.faults.push(format!(
                     "no type was asked about in the line '{}'",
@@ -71,7 +71,7 @@ pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &
                     .push(format!("there is no section '{}'", super::slots::cut_to_bytes(line.trim(), 80)));
             }
             if let Some((name, rest)) = section_heading(line, wanted) {
-                close(&mut read, &mut at, &mut body);
+                store_section(&mut read, &mut at, &mut body);
                 match own {
                     Some(key) => at = Some((key.to_owned(), name.to_owned())),
                     None => read.faults.push(format!("{name} stands before any line '# TYPE: …'")),
@@ -89,12 +89,12 @@ pub(super) fn parse_summary_answer(text: &str, about: &[(&str, &str)], wanted: &
         body.push_str(line);
         body.push('\n');
     }
-    close(&mut read, &mut at, &mut body);
+    store_section(&mut read, &mut at, &mut body);
     read
 }
 
 /// Stores the section that ends here.
-fn close(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) {
+fn store_section(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) {
     let text = canonical(body);
     body.clear();
     let Some((key, name)) = at.take() else { return };

@@ -36,7 +36,7 @@ pub(super) enum Carry {
 
 impl Carry {
     /// Reads the value of the parameter.
-    pub(super) fn read(word: &str) -> Option<Self> {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
         match word {
             "never" => Some(Self::Never),
             "safe" => Some(Self::Safe),
@@ -123,7 +123,7 @@ impl Changed {
             changed.documentation |= kind == Kind::Docs;
             for (name, _) in moved::changes(old, new) {
                 if kind == Kind::Code {
-                    let [old, new] = sides.map(|slot| slot.map(|slot| slot.text_of(&name)).unwrap_or_default());
+                    let [old, new] = sides.map(|slot| slot.map(|slot| slot.text_of_member(&name)).unwrap_or_default());
                     changed.bodies.push((old, new));
                 }
                 changed.members.insert(name.split('(').next().unwrap_or(&name).to_owned());
@@ -153,13 +153,13 @@ fn renamed_locals<'t>(old: &'t str, new: &'t str) -> Option<BTreeSet<&'t str>> {
     let renamed: Vec<(&str, &str)> = to.into_iter().filter(|(old, new)| old != new).collect();
     let is_local = renamed
         .iter()
-        .all(|(old_name, new_name)| declares(old, old_name) && declares(new, new_name));
+        .all(|(old_name, new_name)| declares_local(old, old_name) && declares_local(new, new_name));
     is_local.then(|| renamed.into_iter().flat_map(|(old, new)| [old, new]).collect())
 }
 
 /// Whether a text declares a local or a parameter of this name, and uses the name for nothing else: no member is called so after a dot, and nothing
 /// is called by it.
-fn declares(text: &str, name: &str) -> bool {
+fn declares_local(text: &str, name: &str) -> bool {
     let tokens = tokens(text);
     let is_type = |at: usize| tokens[at].kind == TokenKind::Word && !BEFORE_VALUES.iter().any(|word| tokens[at].is(word));
     let mut is_declared = false;

@@ -39,9 +39,9 @@ impl Case {
     ///
     /// # Errors
     /// When an input or the template is wrong.
-    pub(super) fn read(inputs: &Inputs<'_>) -> Result<Self, Failure> {
-        let wishes = Wishes::read(inputs.params, inputs.settings);
-        let subject = Subject::read(inputs, &wishes)?;
+    pub(super) fn from_inputs(inputs: &Inputs<'_>) -> Result<Self, Failure> {
+        let wishes = Wishes::from_params(inputs.params, inputs.settings);
+        let subject = Subject::from_inputs(inputs, &wishes)?;
         if !inputs.all("grouped").is_empty() {
             return Ok(Self::PartOfGroup(subject, wishes));
         }
@@ -75,7 +75,7 @@ impl SummaryCase {
     /// Returns the earlier answer, if a model or a person wrote one.
     pub(super) fn base(&self, inputs: &Inputs<'_>) -> Option<Base> {
         let previous = inputs.previous.as_ref()?;
-        Base::read(previous, &self.subject, &self.material(), &Renames::from_former(inputs.former))
+        Base::from_previous(previous, &self.subject, &self.material(), &Renames::from_former(inputs.former))
     }
 
     /// Decides how to answer, and returns that with the present full prompt.

@@ -35,7 +35,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
 pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names) -> bool {
     let touched = |item: &String| {
-        let name = evidence::member(item);
+        let name = evidence::simple_member_name(item);
         evidence::is_lines(item) || moved.touched.contains(name) || moved.reached.contains(name)
     };
     speaks_of(text, moved) || evidence::check_evidence(text, key, names).kept.iter().any(touched)
@@ -43,7 +43,7 @@ pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names
 
 /// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.
 pub(super) fn is_odd(name: &str) -> bool {
-    let name = evidence::member(name);
+    let name = evidence::simple_member_name(name);
     name.is_empty() || name == "Finalize" || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
@@ -56,7 +56,7 @@ pub(super) fn denies(text: &str) -> bool {
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency.
 fn speaks_of(text: &str, moved: &Moved) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
-    let names = moved.names.iter().map(|name| evidence::member(name));
+    let names = moved.names.iter().map(|name| evidence::simple_member_name(name));
     let names = names.chain(moved.reached.iter().map(String::as_str));
     let types = moved.dependencies.iter().map(|key| simple(key));
     names.chain(types).any(|name| words.contains(name))

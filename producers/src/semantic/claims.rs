@@ -39,13 +39,13 @@ fn called(name: &str, type_name: &str) -> String {
 }
 
 impl TypeFacts<'_> {
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn simple_name(&self) -> &str {
         let symbol = &self.structure.header.symbol;
         let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
         last.split('`').next().unwrap_or(last)
     }
 
-    pub(super) fn has(&self, modifier: &str) -> bool {
+    pub(super) fn has_modifier(&self, modifier: &str) -> bool {
         self.structure.header.modifiers.iter().any(|word| word == modifier)
     }
 
@@ -132,8 +132,8 @@ fn role(known: &TypeFacts<'_>, sections: &mut Sections) {
 
 /// Returns a claim from C#'s naming conventions.
 fn by_name(known: &TypeFacts<'_>) -> Option<String> {
-    let name = known.name();
-    let extension = known.has("static") && known.of_kind("method").any(|member| member.signature.contains("(this "));
+    let name = known.simple_name();
+    let extension = known.has_modifier("static") && known.of_kind("method").any(|member| member.signature.contains("(this "));
     if extension {
         let mut receivers: Vec<&str> = known
             .of_kind("method")
@@ -212,7 +212,7 @@ fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     let mut null_results = Vec::new();
     let mut locks = Vec::new();
     for member in known.members {
-        let name = called(&member.name, known.name());
+        let name = called(&member.name, known.simple_name());
         let facts = facts(&member.body);
         claims_of_body(&name, member, &facts, sections);
         if facts.returns_null && member.accessible {
@@ -224,7 +224,9 @@ fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     }
     for text in &known.header.body {
         for throw in facts(text).throws {
-            sections.edge_cases.push(throw_claim(&format!("new {}", known.name()), &throw));
+            sections
+                .edge_cases
+                .push(throw_claim(&format!("new {}", known.simple_name()), &throw));
         }
     }
     if !null_results.is_empty() {
@@ -314,7 +316,7 @@ fn because(throw: &Throw) -> String {
 }
 
 fn attributes(known: &TypeFacts<'_>, sections: &mut Sections) {
-    let name = known.name();
+    let name = known.simple_name();
     let own = known.structure.header.attributes.iter().map(|attribute| (name, attribute));
     let members = known
         .structure
@@ -352,7 +354,7 @@ fn attributes(known: &TypeFacts<'_>, sections: &mut Sections) {
             _ => {}
         }
     }
-    if known.has("sealed") && known.row.kind == "class" {
+    if known.has_modifier("sealed") && known.row.kind == "class" {
         sections.limitations.push(format!("Sealed: nothing can derive from `{name}`."));
     }
     if matches!(
@@ -367,14 +369,14 @@ fn attributes(known: &TypeFacts<'_>, sections: &mut Sections) {
 
 fn remarks(known: &TypeFacts<'_>, sections: &mut Sections) {
     let Some(docs) = known.docs else { return };
-    let own = std::iter::once((known.name(), docs.own.as_str()));
+    let own = std::iter::once((known.simple_name(), docs.own.as_str()));
     let members = docs
         .members
         .iter()
         .map(|(key, xml)| (key.split(['(', '`']).next().unwrap_or(key), xml.as_str()));
     for (whose, xml) in own.chain(members) {
         let reading = doc::parse_doc_comment(xml);
-        let whose = called(whose, known.name());
+        let whose = called(whose, known.simple_name());
         for sentence in [&reading.summary, &reading.remarks]
             .into_iter()
             .flat_map(|text| text.split_inclusive(['.', '\n']))
@@ -443,7 +445,7 @@ fn calling(known: &TypeFacts<'_>, sections: &mut Sections) {
             .recommendations
             .push("Check arguments for null before calling: null is refused (see EDGE_CASES).".to_owned());
     }
-    if known.has("abstract") && known.row.kind == "class" {
+    if known.has_modifier("abstract") && known.row.kind == "class" {
         let open: Vec<&ApiMember> = known
             .structure
             .members

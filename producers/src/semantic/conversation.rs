@@ -146,15 +146,16 @@ impl<'a> Talk<'a> {
             self.inputs.claim.claim()?;
         }
         self.attempts += 1;
-        let answer =
-            together::ask(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel).map_err(|failure| {
+        let answer = together::ask_together(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel).map_err(
+            |failure| {
                 if let Failure::Permanent(diagnostic) = &failure
                     && diagnostic.code == ErrorCode::E_CONTEXT
                 {
                     self.room().learn_limit(&prompt::conversation_text(turns), types, diagnostic);
                 }
                 self.in_vain(failure)
-            })?;
+            },
+        )?;
         self.spent.get_or_insert_default().add(&answer.spent);
         self.raw.clone_from(&answer.text);
         self.remarks.extend(answer.remarks.iter().cloned());
@@ -205,7 +206,7 @@ impl<'a> Talk<'a> {
                 let (one, other) = heads.split_at(heads.len() / 2);
                 let half = |heads: &[Head]| {
                     let about: BTreeSet<&str> = heads.iter().map(|head| type_key(&head.key)).collect();
-                    self.parts(heads, &decide::around(slots, &about), 0)
+                    self.parts(heads, &decide::declarations_of_others(slots, &about), 0)
                 };
                 let mut parts = half(one)?;
                 parts.extend(half(other)?);

@@ -28,11 +28,11 @@ pub(super) struct Base {
 
 impl Base {
     /// Reads an earlier result; `None` when neither a model nor a person wrote it.
-    pub(super) fn read(previous: &Previous, subject: &Subject, material: &Material<'_>, renames: &Renames) -> Option<Self> {
+    pub(super) fn from_previous(previous: &Previous, subject: &Subject, material: &Material<'_>, renames: &Renames) -> Option<Self> {
         let notes = previous.notes.clone();
         notes.get("mode").filter(|mode| *mode != "withheld")?;
         let text = std::str::from_utf8(&previous.output).ok()?;
-        let heads = document::heads_then(text, &subject.heads, |key| renames.key(key));
+        let heads = document::heads_then(text, &subject.heads, |key| renames.present_key(key));
         let mut summaries = document::parse_sections(text, &heads, &material.wishes.sections);
         subject.theirs.put_into(&mut summaries);
         Some(Self {
@@ -152,7 +152,7 @@ fn patch_reason(moved: &Moved) -> String {
 
 /// Returns the texts that the earlier answer was based on, under present keys: as stored with it, else from its inputs.
 fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renames: &Renames) -> Result<Option<Vec<Slot>>, Failure> {
-    let now = |key: &str| renames.key(key);
+    let now = |key: &str| renames.present_key(key);
     let mut then = match shown::decode_slots(&previous.memo, now, &subject.unseen(), &subject.hidden) {
         Some(then) => then,
         None => match past(previous, now) {
@@ -198,7 +198,7 @@ pub(super) fn full_prompt(material: &Material<'_>) -> String {
 }
 
 /// Returns the declarations of the other types of a group, for a prompt about some of them.
-pub(super) fn around(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
+pub(super) fn declarations_of_others(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
     let keep = |slot: &Slot| -> Option<Slot> {
         if !slot.kind.is_own() || about.contains(slot.key.as_str()) {
             return Some(slot.clone());

@@ -26,7 +26,7 @@ impl Names {
             names.types.insert(slot.key.clone());
             names.types.insert(simple(&slot.key).to_owned());
             let members = slot.pieces.iter().filter(|(name, _)| !name.is_empty() && slot.kind != Kind::Role);
-            names.members.extend(members.map(|(name, _)| member(name).to_owned()));
+            names.members.extend(members.map(|(name, _)| simple_member_name(name).to_owned()));
             if slot.kind == Kind::Code {
                 names.lines.insert(slot.key.clone(), slot.text().lines().count());
             }
@@ -46,12 +46,12 @@ impl Names {
         if let Some((first, last)) = parse_line_range(item) {
             return first >= 1 && first <= last && self.lines.get(key).is_some_and(|most| last <= *most);
         }
-        self.types.contains(item) || self.members.contains(member(item))
+        self.types.contains(item) || self.members.contains(simple_member_name(item))
     }
 }
 
 /// Returns the simple name of a member as written in evidence or in its key.
-pub(super) fn member(item: &str) -> &str {
+pub(super) fn simple_member_name(item: &str) -> &str {
     let item = item.trim_start_matches("new ").trim_start_matches(['+', '~']);
     let head = item.split(['(', '<', '[']).next().unwrap_or(item).trim();
     match head.rsplit(['.', '#', '+']).next() {

@@ -67,13 +67,13 @@ pub(super) fn produce(inputs: &Inputs<'_>) -> Result<Output, Failure> {
         ("LIMITATIONS", limitations),
         ("RECOMMENDATIONS", recommendations),
     ] {
-        line(format_args!("\n{title}:\n{}", section(claims)));
+        line(format_args!("\n{title}:\n{}", list_of_claims(claims)));
     }
     Ok(Output::new(text))
 }
 
 /// Returns claims as a list, each once, at most [`MOST_CLAIMS`].
-fn section(claims: Vec<String>) -> String {
+fn list_of_claims(claims: Vec<String>) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     for claim in claims {

@@ -10,7 +10,7 @@ pub(super) fn lifecycle(known: &TypeFacts<'_>, sections: &mut Sections) {
         return;
     }
     construction(known, sections);
-    let name = known.name();
+    let name = known.simple_name();
     for member in known
         .of_kind("property")
         .chain(known.of_kind("field"))
@@ -50,8 +50,8 @@ pub(super) fn lifecycle(known: &TypeFacts<'_>, sections: &mut Sections) {
 }
 
 fn construction(known: &TypeFacts<'_>, sections: &mut Sections) {
-    let name = known.name();
-    if known.has("static") {
+    let name = known.simple_name();
+    if known.has_modifier("static") {
         sections.lifecycle.push("Static: never constructed.".to_owned());
         return;
     }
@@ -106,7 +106,7 @@ fn construction(known: &TypeFacts<'_>, sections: &mut Sections) {
                 .push(format!("Constructed without arguments (implicit `new {name}`)."));
         }
     }
-    if known.has("abstract") {
+    if known.has_modifier("abstract") {
         sections.lifecycle.push("Abstract: lives as a part of its heirs.".to_owned());
     }
     required_members(known, sections);

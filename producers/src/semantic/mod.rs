@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Registers the producers of this module; `ask` answers their questions to language models.
-pub fn register(registry: &mut Registry, ask: Arc<dyn Ask>) {
+pub fn register_semantic(registry: &mut Registry, ask: Arc<dyn Ask>) {
     registry.add(Semantic::new(ask));
     registry.add(Role);
 }
@@ -78,7 +78,7 @@ impl Producer for Semantic {
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
-        parameters::bind(params, models)
+        parameters::bind_semantic_params(params, models)
     }
 
     fn sees(&self, params: &Params) -> Sees {
@@ -94,7 +94,7 @@ impl Producer for Semantic {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        plan::plan(inputs, &*self.ask, &self.rooms)
+        plan::plan_question(inputs, &*self.ask, &self.rooms)
     }
 
     fn grouping(&self, params: &Params, settings: &Params) -> Grouping {

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// When there is no summary; see [`Failure`].
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Output, Failure> {
-    let case = match Case::read(inputs)? {
+    let case = match Case::from_inputs(inputs)? {
         Case::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
         Case::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
         Case::Asked(case) => case,
@@ -71,7 +71,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         notes.insert("repaired".to_owned(), "1".to_owned());
     }
     if let Some(step) = talk.step.filter(|step| *step > 0) {
-        let left_out = shrink::name(step);
+        let left_out = shrink::describe_step(step);
         notes.insert("left_out".to_owned(), left_out.to_owned());
         let message = format!("the prompt did not fit into the model's context; it was asked without {left_out}");
         diagnostics

@@ -1,6 +1,6 @@
 //! The changes between the inputs of an earlier answer and the present ones: a unified diff of every text, the members in it, and the changed share.
 
-use super::evidence::member;
+use super::evidence::simple_member_name;
 use super::slots::{Kind, Slot, simple};
 use rustc_hash::FxHashMap;
 use similar::{ChangeTag, TextDiff};
@@ -113,7 +113,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
         } else {
             moved.dependencies.insert(key.to_owned());
             moved.dependency_words.insert(simple(key).to_owned());
-            let members = changes(old, new).into_iter().map(|(name, _)| member(&name).to_owned());
+            let members = changes(old, new).into_iter().map(|(name, _)| simple_member_name(&name).to_owned());
             moved.dependency_words.extend(members);
             let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
             moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
@@ -154,7 +154,7 @@ pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
 
 /// Returns the names of members whose code names one of `names`, or a member that does, however far; with `names`.
 fn reaching<'s>(names: &BTreeSet<String>, code: impl Iterator<Item = &'s Slot>) -> BTreeSet<String> {
-    let simple_name = |name: &str| member(name).to_owned();
+    let simple_name = |name: &str| simple_member_name(name).to_owned();
     let words_of = |text: &'s str| -> BTreeSet<&'s str> { text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect() };
     let mut rest: Vec<(String, BTreeSet<&str>)> = code
         .flat_map(|slot| &slot.pieces)

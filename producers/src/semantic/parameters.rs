@@ -89,7 +89,7 @@ pub(super) struct Wishes {
 
 impl Wishes {
     /// Reads bound parameters; missing ones have their defaults.
-    pub(super) fn read(params: &Params, settings: &Params) -> Self {
+    pub(super) fn from_params(params: &Params, settings: &Params) -> Self {
         let texts = |name: &str| -> Vec<String> {
             let list = params.get(name).and_then(Value::as_array).into_iter().flatten();
             list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
@@ -117,7 +117,7 @@ impl Wishes {
             carry: settings
                 .get("carry")
                 .and_then(Value::as_str)
-                .and_then(Carry::read)
+                .and_then(Carry::from_word)
                 .unwrap_or_default(),
             together: together(settings).unwrap_or(TOGETHER),
             never_send: texts("never_send"),
@@ -127,7 +127,7 @@ impl Wishes {
 
     /// Returns the provider's name of the model, for the line `Source:`.
     pub(super) fn model_name(&self) -> &str {
-        model::name(&self.model)
+        model::model_name(&self.model)
     }
 
     /// Returns the limit of tokens of question and answer together, if the model has one.
@@ -146,8 +146,8 @@ impl Wishes {
 }
 
 /// Replaces the model's name by its definition, fills in the switches that rules look at, and removes parameters that must not enter the key.
-pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
-    let mut bound = model::bind(params, models);
+pub(super) fn bind_semantic_params(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
+    let mut bound = model::bind_model(params, models);
     let asks = asks(&bound.params);
     if !asks {
         // Other producers that ask models respect it too.
@@ -223,7 +223,7 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
                 "'max_tokens' is a whole number from 64 to 1000000",
                 "write max_tokens = 1200, the longest answer for one type",
             ),
-            "carry" if value.as_str().and_then(Carry::read).is_some() => continue,
+            "carry" if value.as_str().and_then(Carry::from_word).is_some() => continue,
             "carry" => (
                 "'carry' is \"never\", \"safe\" or \"likely\"",
                 "write carry = \"safe\": a summary stays as it is where nothing that it says rests on the change",
@@ -371,15 +371,15 @@ mod tests {
     fn what_only_a_language_model_needs_is_not_in_the_key_of_the_built_in_one() {
         let written =
             object(serde_json::json!({"model": "extractive", "max_tokens": 90, "sections": [], "max_diff": 0.1, "template": "a.md"}));
-        let bound = bind(&written, &BTreeMap::new());
+        let bound = bind_semantic_params(&written, &BTreeMap::new());
         let expected = serde_json::json!({"asks": false, "docs": true, "model": "extractive", "structures": false, "template": null});
         assert_eq!((Value::Object(bound.params), bound.settings.len()), (expected, 0));
         let team = object(serde_json::json!({"api": "openai", "name": "m", "base_url": "http://x"}));
         let written = object(serde_json::json!({"model": "team", "max_tokens": 90, "max_diff": 0.1}));
-        let bound = bind(&written, &BTreeMap::from([("team".to_owned(), team)]));
+        let bound = bind_semantic_params(&written, &BTreeMap::from([("team".to_owned(), team)]));
         let expected = serde_json::json!({"asks": true, "docs": false, "max_tokens": 90, "model": {"api": "openai", "name": "m"}, "structures": true, "template": null});
         assert_eq!(Value::Object(bound.params.clone()), expected);
-        let wishes = Wishes::read(&bound.params, &bound.settings);
+        let wishes = Wishes::from_params(&bound.params, &bound.settings);
         assert_eq!(
             (wishes.max_diff, wishes.max_patches, wishes.model_name(), wishes.answer_tokens(3)),
             (0.1, 32, "m", 270)

@@ -20,8 +20,8 @@ const GUESSED_ROLE: u64 = 60;
 ///
 /// # Errors
 /// When an input or the template is wrong, or no prompt fits.
-pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Plan, Failure> {
-    let case = match Case::read(inputs)? {
+pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Plan, Failure> {
+    let case = match Case::from_inputs(inputs)? {
         Case::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
         Case::Withheld(subject, wishes) => {
             let reason = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
@@ -122,7 +122,7 @@ fn joint(inputs: &Inputs<'_>, ask: &dyn Ask, wishes: &Wishes, turns: &[Turn], ty
     }
     let rules = ask.count(&wishes.model, &prompt::conversation_text(&turns[..1])).tokens;
     Some(JointPlan {
-        size: together::size(
+        size: together::size_of_question(
             ask,
             (&wishes.model, inputs.settings),
             turns,

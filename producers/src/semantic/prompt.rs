@@ -141,7 +141,8 @@ impl Material<'_> {
                 return true;
             }
             let evidence = evidence::check_evidence(text, key, &names).kept;
-            let is_about_all = section != ROLE && moved.own && evidence.iter().any(|item| evidence::member(item) == simple(key));
+            let is_about_all =
+                section != ROLE && moved.own && evidence.iter().any(|item| evidence::simple_member_name(item) == simple(key));
             let may_be_refuted = has_added && section != ROLE && churn_guard::denies(text);
             !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_moved(text, key, moved, &names))
         };
@@ -297,7 +298,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn wishes() -> Wishes {
-        Wishes::read(&engine::seams::producer::Params::new(), &engine::seams::producer::Params::new())
+        Wishes::from_params(&engine::seams::producer::Params::new(), &engine::seams::producer::Params::new())
     }
 
     fn head() -> Head {

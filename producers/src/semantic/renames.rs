@@ -92,24 +92,24 @@ impl Renames {
     }
 
     /// Returns the present key of a type or of a member.
-    pub(super) fn key(&self, key: &str) -> String {
+    pub(super) fn present_key(&self, key: &str) -> String {
         let of = type_key(key);
         let now = self.keys.get(of).map_or(of, String::as_str);
         match key.split_once('#') {
-            Some((_, member)) => format!("{now}#{}", self.member(now, member)),
+            Some((_, member)) => format!("{now}#{}", self.present_member(now, member)),
             None => now.to_owned(),
         }
     }
 
     /// Returns the present key of a member of a type, whose key is a present one.
-    fn member<'k>(&'k self, of: &str, member: &'k str) -> &'k str {
+    fn present_member<'k>(&'k self, of: &str, member: &'k str) -> &'k str {
         let renamed = self.members.get(of).into_iter().flatten().find(|(old, _)| old == member);
         renamed.map_or(member, |(_, new)| new)
     }
 
     /// Whether a key is a former one.
     pub(super) fn is_former(&self, key: &str) -> bool {
-        self.key(key) != key
+        self.present_key(key) != key
     }
 
     /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays a difference.
@@ -128,19 +128,19 @@ impl Renames {
             used.insert(old.clone());
             words.entry(old).or_default().insert(new, true);
         }
-        let mut carried = self.with(&words, then, now);
+        let mut carried = self.carry_words(&words, then, now);
         // The name may stay as that of another type's member: a sentence can be about either.
         let ambiguous = carried.kept.intersection(&used);
         let explained = carried.words.keys().filter(|old| explains(earlier, old));
         let open: Vec<String> = explained.chain(ambiguous).cloned().collect();
         if !open.is_empty() {
             words.retain(|old, _| !open.contains(old));
-            carried = self.with(&words, then, now);
+            carried = self.carry_words(&words, then, now);
         }
         carried
     }
 
-    fn with(&self, words: &Words, then: &[Slot], now: &[Slot]) -> Carried {
+    fn carry_words(&self, words: &Words, then: &[Slot], now: &[Slot]) -> Carried {
         if words.is_empty() && self.dotted.is_empty() {
             return Carried {
                 slots: then.to_vec(),
@@ -529,7 +529,7 @@ mod tests {
             carry("Go() { s.Sum(1); }", "Go() { s.Total(2); }").slots,
             used("Total", "Go() { s.Total(2); }")
         );
-        assert_eq!(renames.key("N.Store#Sum(int)"), "N.Store#Total(int)");
+        assert_eq!(renames.present_key("N.Store#Sum(int)"), "N.Store#Total(int)");
         // Another dependency has a member of the old name, or of the new one: a call could have gone over to it.
         for other in ["Sum(int)", "Total(string)"] {
             let disk = Slot {

@@ -21,7 +21,7 @@ pub(super) struct Room<'a> {
 }
 
 impl Room<'_> {
-    fn name(&self) -> String {
+    fn describe_room(&self) -> String {
         let model = serde_json::to_string(&self.wishes.model).expect("invariant: parameters have text keys");
         let address = self.settings.get("base_url").and_then(|address| address.as_str());
         format!("{model} {}", address.unwrap_or_default())
@@ -36,7 +36,7 @@ impl Room<'_> {
     /// Checks whether a question and its answer fit; the error has the needed and the available tokens.
     pub(super) fn check_room(&self, text: &str, types: usize) -> Result<(), (u64, u64)> {
         let rooms = self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let learnt = rooms.get(&self.name()).copied();
+        let learnt = rooms.get(&self.describe_room()).copied();
         drop(rooms);
         let Some(limit) = self.wishes.context_tokens().into_iter().chain(learnt).min() else {
             return Ok(());
@@ -58,7 +58,7 @@ impl Room<'_> {
         };
         let room = room.unwrap_or(u64::MAX).min(needed.saturating_sub(1));
         let mut rooms = self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = rooms.entry(self.name()).or_insert(room);
+        let known = rooms.entry(self.describe_room()).or_insert(room);
         *known = room.min(*known);
     }
 }

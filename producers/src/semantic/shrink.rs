@@ -17,7 +17,7 @@ pub(super) const BEFORE_SPLIT: usize = 4;
 const LEFT_OUT: &str = "/* body left out */";
 
 /// Describes the parts that a step leaves out.
-pub(super) fn name(step: usize) -> &'static str {
+pub(super) fn describe_step(step: usize) -> &'static str {
     match step {
         0 => "nothing",
         1 => "declarations of dependencies",

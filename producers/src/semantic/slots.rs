@@ -90,7 +90,7 @@ impl Slot {
     }
 
     /// Returns the text of a member.
-    pub(super) fn text_of(&self, member: &str) -> String {
+    pub(super) fn text_of_member(&self, member: &str) -> String {
         let own = self.pieces.iter().filter(|(name, _)| name == member);
         own.map(|(_, text)| text.as_str()).collect()
     }
@@ -180,7 +180,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
         let Some(input) = role("structure").get(*key) else { continue };
         let whole = structure::decode_structure(input)?;
         if let Some(input) = role("code").get(*key) {
-            let text = text_of(input)?;
+            let text = text_of_input(input)?;
             let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
             collect_words(&code.text(), &mut words);
             slots.push(Slot::new(Kind::Structure, key, surroundings_of_member(&whole, &words)));
@@ -208,7 +208,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     }
     let mut withheld = BTreeSet::new();
     for (key, input) in role("roles") {
-        let text = text_of(input)?;
+        let text = text_of_input(input)?;
         if text.contains(WITHHELD) {
             withheld.insert(key);
         }
@@ -227,7 +227,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     Ok(slots)
 }
 
-fn text_of(input: &Input) -> Result<String, Failure> {
+fn text_of_input(input: &Input) -> Result<String, Failure> {
     let text = std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("{} is not UTF-8 text", input.label)))?;
     Ok(text.to_owned())
 }

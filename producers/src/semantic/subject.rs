@@ -69,7 +69,7 @@ impl Subject {
     ///
     /// # Errors
     /// When one is missing or malformed.
-    pub(super) fn read(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
+    pub(super) fn from_inputs(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
         let rows = type_rows_of_inputs(inputs)?;
         let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
         let blobs = slots::present(inputs, &own);
@@ -203,7 +203,7 @@ fn member_of(label: &str) -> Option<String> {
 /// When it is invalid.
 pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template, Failure> {
     match inputs.maybe("template") {
-        Some(input) => Template::read(wishes.template.as_deref().unwrap_or("the template"), &input.bytes),
+        Some(input) => Template::from_bytes(wishes.template.as_deref().unwrap_or("the template"), &input.bytes),
         None => Template::built_in(),
     }
 }

@@ -86,14 +86,14 @@ type Written = (Vec<Piece>, u32);
 impl Template {
     /// Returns the built-in template.
     pub(super) fn built_in() -> Result<Self, Failure> {
-        Self::read(BUILT_IN_NAME, BUILT_IN.as_bytes())
+        Self::from_bytes(BUILT_IN_NAME, BUILT_IN.as_bytes())
     }
 
     /// Reads and checks a template.
     ///
     /// # Errors
     /// A permanent failure with the position of the first fault.
-    pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Self, Failure> {
+    pub(super) fn from_bytes(path: &str, bytes: &[u8]) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             template_error(
                 path,
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        match Template::read("prompts/mine.md", text.as_bytes()) {
+        match Template::from_bytes("prompts/mine.md", text.as_bytes()) {
             Err(Failure::Permanent(why)) => format!("{}: {} | {}", why.place.expect("a place"), why.message, why.hint.expect("a hint")),
             other => panic!("{other:?}"),
         }
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_a_variable_brings_is_not_looked_into() {
-        let template = Template::read("t.md", b"a \\{{x}} {{ structure }}|{{impl}}").expect("good");
+        let template = Template::from_bytes("t.md", b"a \\{{x}} {{ structure }}|{{impl}}").expect("good");
         let values = BTreeMap::from([("structure", "{{impl}}".to_owned()), ("impl", "{{structure}} %% system".to_owned())]);
         assert_eq!(template.fill(Part::Full, &values), "a {{x}} {{impl}}|{{structure}} %% system");
         let built_in = Template::built_in().expect("good");

@@ -34,7 +34,7 @@ impl Theirs {
         if let Some(previous) = &inputs.previous {
             let text = String::from_utf8_lossy(&previous.output);
             let renames = Renames::from_former(inputs.former);
-            let heads_then = document::heads_then(&text, heads, |key| renames.key(key));
+            let heads_then = document::heads_then(&text, heads, |key| renames.present_key(key));
             let then = document::parse_sections(&text, &heads_then, wanted);
             for name in section_names(&previous.notes) {
                 let text = type_and_section(name, &heads_then).and_then(|(key, section)| then.get(key)?.get(section).cloned());

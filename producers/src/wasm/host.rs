@@ -167,7 +167,7 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         "read",
         |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
             let input = input(&mut caller, (role, role_len), number)?;
-            given(&mut caller, &table::readable(&input.bytes), to, room)
+            given(&mut caller, &table::readable_blob(&input.bytes), to, room)
         },
     )?;
     linker.func_wrap(NAMED, "params", |mut caller: Caller<'_, Host>, to: i32, room: i32| {

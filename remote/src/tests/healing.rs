@@ -23,7 +23,7 @@ fn filled() -> (Running, SharedResult, Vec<Arc<[u8]>>) {
 }
 
 fn name(bytes: &[u8]) -> String {
-    Function::Sha256.name(bytes).as_message().hash
+    Function::Sha256.name_of_bytes(bytes).as_message().hash
 }
 
 fn blobs_of(result: &SharedResult) -> Vec<BlobRef> {
@@ -90,7 +90,7 @@ fn misname(server: &Running, bytes: &[u8]) {
     let mut shelf = server.shelf.lock().unwrap();
     let files = shelf.results.values_mut().flat_map(|result| &mut result.output_files);
     for file in files.filter(|file| file.path == "output0") {
-        file.digest = Some(Function::Sha256.name(bytes).as_message());
+        file.digest = Some(Function::Sha256.name_of_bytes(bytes).as_message());
     }
 }
 

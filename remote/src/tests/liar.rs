@@ -257,7 +257,7 @@ impl api::action_cache_server::ActionCache for Liar {
             4 => found.exit_code = 1,
             5 => {
                 let garbage = b"no record".to_vec();
-                let name = shelf.function().name(&garbage).as_message();
+                let name = shelf.function().name_of_bytes(&garbage).as_message();
                 for file in found.output_files.iter_mut().filter(|file| file.path == crate::action::RECORD) {
                     (file.digest, file.contents) = (Some(name.clone()), garbage.clone());
                 }
@@ -328,7 +328,11 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
                 1 => zstd::decode_all(&request.data[..]).unwrap(),
                 _ => request.data,
             };
-            assert_eq!(shelf.function().name(&data).as_message(), name, "what is sent bears its name");
+            assert_eq!(
+                shelf.function().name_of_bytes(&data).as_message(),
+                name,
+                "what is sent bears its name"
+            );
             shelf.insert_blob(name.hash.clone(), data);
             responses.push(api::batch_update_blobs_response::Response {
                 digest: Some(name),
@@ -424,7 +428,11 @@ impl stream::byte_stream_server::ByteStream for Liar {
         let (packed, hash) = parsed(&path);
         let blob = if packed { zstd::decode_all(&data[..]).unwrap() } else { data };
         let mut shelf = self.0.lock().unwrap();
-        assert_eq!(shelf.function().name(&blob).as_message().hash, hash, "what is sent bears its name");
+        assert_eq!(
+            shelf.function().name_of_bytes(&blob).as_message().hash,
+            hash,
+            "what is sent bears its name"
+        );
         shelf.insert_blob(hash, blob);
         Ok(Response::new(stream::WriteResponse { committed_size }))
     }

@@ -61,7 +61,7 @@ fn executed(shelf: &mut Shelf, action: &api::Digest) -> api::ActionResult {
     assert_eq!(bytes(&root.files[0]), b"a program");
     let mut written = bytes(&root.files[1]);
     written.reverse();
-    let name = shelf.function().name(&written).as_message();
+    let name = shelf.function().name_of_bytes(&written).as_message();
     match shelf.work {
         Work::Loses => {}
         Work::Spoils => {

@@ -245,7 +245,7 @@ impl Input {
         let (row, column) = made.cursor;
         let goal = *self.goal.get_or_insert(column);
         match row.checked_add_signed(by).filter(|row| *row < made.rows.len()) {
-            Some(row) => self.cursor = made.at(&self.text, row, goal, width),
+            Some(row) => self.cursor = made.byte_at_cell(&self.text, row, goal, width),
             None => self.recall(by),
         }
     }

@@ -23,7 +23,7 @@ pub enum Key {
 }
 
 /// Returns the meaning of an event, if it has one.
-pub fn key(event: Event) -> Option<Key> {
+pub fn key_of_event(event: Event) -> Option<Key> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => pressed(key),
         Event::Paste(text) => Some(Key::Edit(Action::Insert(text))),
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn meaning(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
-        key(Event::Key(KeyEvent::new(code, modifiers)))
+        key_of_event(Event::Key(KeyEvent::new(code, modifiers)))
     }
 
     #[test]
@@ -109,6 +109,6 @@ mod tests {
             Some(Key::Edit(Action::Insert("C".to_owned())))
         );
         assert_eq!(meaning(KeyCode::Char('x'), KeyModifiers::ALT), None);
-        assert_eq!(key(Event::FocusGained), None);
+        assert_eq!(key_of_event(Event::FocusGained), None);
     }
 }

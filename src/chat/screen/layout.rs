@@ -91,7 +91,7 @@ fn taken_since(line: &str, begin: usize, end: usize, width: usize) -> usize {
 
 impl Layout {
     /// Returns the first byte of a row, at or after the cell `column`, where the cursor may be.
-    pub fn at(&self, text: &str, row: usize, column: usize, width: usize) -> usize {
+    pub fn byte_at_cell(&self, text: &str, row: usize, column: usize, width: usize) -> usize {
         let row = self.rows[row.min(self.rows.len() - 1)];
         let mut width_used = 0;
         let mut last = row.start;
@@ -212,7 +212,7 @@ mod tests {
                 prop_assert!(column < width && row < made.rows.len());
                 prop_assert!(before < Some((row, column)), "the cursor goes on");
                 before = Some((row, column));
-                prop_assert_eq!(made.at(&text, row, column, width), stop);
+                prop_assert_eq!(made.byte_at_cell(&text, row, column, width), stop);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The terminal: raw while a conversation runs, restored afterwards however the program ends.
 
-use super::keys::{Key, key};
+use super::keys::{Key, key_of_event};
 use crossterm::event;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ impl Terminal {
     /// Returns columns and rows; 80 by 24 if unknown.
     pub fn size() -> (usize, usize) {
         // Of standard output: the controlling terminal may be a different one.
-        let size = os::terminals::size(io::stdout()).filter(|(columns, rows)| *columns > 0 && *rows > 0);
+        let size = os::terminals::terminal_size(io::stdout()).filter(|(columns, rows)| *columns > 0 && *rows > 0);
         size.unwrap_or((80, 24))
     }
 }
@@ -62,7 +62,7 @@ pub fn pass_keys(mut take: impl FnMut(Option<Key>) -> bool) {
             take(None);
             return;
         };
-        if let Some(key) = key(event)
+        if let Some(key) = key_of_event(event)
             && !take(Some(key))
         {
             return;

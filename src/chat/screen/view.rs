@@ -61,7 +61,7 @@ impl View<'_> {
         }
         let top = lines.len();
         for (at, row) in made.rows[first..first + height].iter().enumerate() {
-            lines.push(self.row(*row, first + at, columns));
+            lines.push(self.line_of_row(*row, first + at, columns));
         }
         if rows >= 3 {
             let below = match hidden_below {
@@ -89,7 +89,7 @@ impl View<'_> {
         self.dimmed(&text, columns)
     }
 
-    fn row(&self, row: Row, at: usize, columns: usize) -> Line {
+    fn line_of_row(&self, row: Row, at: usize, columns: usize) -> Line {
         let width = text_width(columns);
         let mark = MARKS[usize::from(at > 0)];
         let mut line = match mark_width(columns) {

@@ -18,7 +18,7 @@ const LEFT: u32 = 56;
 const SLOWEST: usize = 8;
 
 /// Writes the section.
-pub fn section(html: &mut Html, report: &Report) {
+pub fn write_builds(html: &mut Html, report: &Report) {
     let note = match report.builds.len() {
         0 => "",
         _ => {

@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use crate::render::versions::{Kept, unified};
-use crate::render::{format_count, size};
+use crate::render::{format_count, format_size};
 
 /// Limit of a text to compare, in bytes.
 const LARGEST: usize = 256 << 10;
@@ -23,8 +23,8 @@ pub fn write_diff(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
     if before != after && (large(before) || large(after)) {
         let lengths = format!(
             "Too long to compare here: {} → {}.",
-            size(before.len() as u64),
-            size(after.len() as u64)
+            format_size(before.len() as u64),
+            format_size(after.len() as u64)
         );
         return html.write_line("p", &[("class", "note")], &lengths);
     }
@@ -32,7 +32,11 @@ pub fn write_diff(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
         Ok(lines) if lines.is_empty() => return html.write_line("p", &[("class", "note")], "They are the same."),
         Ok(lines) => lines,
         Err(_) => {
-            let lengths = format!("Not text: {} → {}.", size(before.len() as u64), size(after.len() as u64));
+            let lengths = format!(
+                "Not text: {} → {}.",
+                format_size(before.len() as u64),
+                format_size(after.len() as u64)
+            );
             return html.write_line("p", &[("class", "note")], &lengths);
         }
     };

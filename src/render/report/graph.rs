@@ -2,9 +2,9 @@
 
 use super::html::Html;
 use super::layout::{HEIGHT, WIDTH, layout};
-use super::{state, state_name, titled, write_label};
+use super::{state_name, titled, write_label, write_state};
 use crate::render::explanation::how;
-use crate::render::{duration, format_count, moment, size};
+use crate::render::{duration, format_count, format_size, moment};
 use engine::build::chain::Step;
 use engine::build::explain::Explanation;
 use engine::build::moves::Move;
@@ -20,7 +20,7 @@ const STEPS: usize = 6;
 const COLUMNS: usize = 22;
 
 /// Writes the section.
-pub fn section(html: &mut Html, report: &Report) {
+pub fn write_graph(html: &mut Html, report: &Report) {
     let Some(near) = &report.near else {
         let why = match report.lineages.first() {
             Some(_) => "What is asked about is not in the graph any more. Its versions are below.",
@@ -34,7 +34,7 @@ pub fn section(html: &mut Html, report: &Report) {
         html.element("p", &[("class", "focus")], |html| {
             write_label(html, &report.targets[near.nodes[0].target].label);
             html.write_text(" ");
-            state(html, report.targets[near.nodes[0].target].state);
+            write_state(html, report.targets[near.nodes[0].target].state);
         });
         let area = [
             ("class", "scroll graph"),
@@ -63,7 +63,7 @@ fn legend(html: &mut Html, near: &Near, report: &Report) {
     let states: BTreeSet<State> = near.nodes.iter().map(|node| report.targets[node.target].state).collect();
     html.element("ul", &[("class", "legend")], |html| {
         for one in states {
-            html.element("li", &[], |html| state(html, one));
+            html.element("li", &[], |html| write_state(html, one));
         }
         if near.way.len() > 1 {
             html.element("li", &[], |html| {
@@ -113,7 +113,7 @@ fn drawing(html: &mut Html, near: &Near, report: &Report) {
                 "path",
                 &[
                     ("class", class),
-                    ("d", &path(&drawn.edges[at])),
+                    ("d", &svg_path(&drawn.edges[at])),
                     ("data-from", &from),
                     ("data-to", &to),
                 ],
@@ -127,7 +127,7 @@ fn drawing(html: &mut Html, near: &Near, report: &Report) {
 }
 
 /// Returns an edge as SVG path data: straight through layers, curved between them.
-pub fn path(points: &[(i32, i32)]) -> String {
+pub fn svg_path(points: &[(i32, i32)]) -> String {
     let mut path = String::new();
     for (at, &(x, y)) in points.iter().enumerate() {
         match at {
@@ -225,7 +225,7 @@ fn why(html: &mut Html, explanation: &Explanation) {
                     moment(record.made_at),
                     record.producer,
                     duration(record.took_us),
-                    size(record.len)
+                    format_size(record.len)
                 ));
             });
         }
@@ -332,7 +332,7 @@ fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
     html.element("p", &[], |html| {
         write_label(html, &target.label);
         html.write_text(" ");
-        state(html, target.state);
+        write_state(html, target.state);
     });
     let mut facts = vec![
         format!("reads {}", format_count(target.inputs as u64)),
@@ -347,7 +347,7 @@ fn node_entry(html: &mut Html, node: &Drawn, report: &Report) {
     }
     facts.extend(target.producer.as_ref().map(|producer| format!("made by {producer}")));
     facts.extend(target.took_us.map(|took| format!("in {}", duration(took))));
-    facts.extend(target.len.map(size));
+    facts.extend(target.len.map(format_size));
     html.write_line("p", &[("class", "note")], &facts.join(", "));
     if !node.because.is_empty() {
         because(html, &node.because);
@@ -400,6 +400,9 @@ mod tests {
 
     #[test]
     fn edges_pass_layers_straight() {
-        assert_eq!(path(&[(0, 1), (10, 5), (20, 5), (30, 9)]), "M0 1C5 1 5 5 10 5H20C25 5 25 9 30 9");
+        assert_eq!(
+            svg_path(&[(0, 1), (10, 5), (20, 5), (30, 9)]),
+            "M0 1C5 1 5 5 10 5H20C25 5 25 9 30 9"
+        );
     }
 }

@@ -18,7 +18,7 @@ const FILE_LINES: usize = 80;
 const INPUT_LINES: usize = 40;
 
 /// Writes the section.
-pub fn section(html: &mut Html, report: &Report) {
+pub fn write_lineage(html: &mut Html, report: &Report) {
     let note = "What became of an output, beside what became of what it is made of. The target of the graph first, then those that moved most often.";
     titled(html, "versions", "Versions", note, |html| {
         if report.lineages.is_empty() {

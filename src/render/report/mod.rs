@@ -69,11 +69,11 @@ fn write_report(html: &mut Html, report: &Report) {
     overview::header(html, report);
     html.element("main", &[("id", "main")], |html| {
         overview::overview(html, report);
-        builds::section(html, report);
-        graph::section(html, report);
-        lineage::section(html, report);
+        builds::write_builds(html, report);
+        graph::write_graph(html, report);
+        lineage::write_lineage(html, report);
         targets::tops(html, report);
-        targets::table(html, report);
+        targets::write_targets(html, report);
     });
     html.element("footer", &[], |html| {
         html.write_text("Made by cortex. Times are UTC. The page holds everything it shows and asks nothing of any network.");
@@ -134,7 +134,7 @@ fn state_name(state: State) -> (&'static str, &'static str) {
 }
 
 /// Writes the state of a node as a mark with its word.
-fn state(html: &mut Html, state: State) {
+fn write_state(html: &mut Html, state: State) {
     let (word, class) = state_name(state);
     html.write_line("span", &[("class", &format!("state s-{class}"))], word);
 }

@@ -156,7 +156,7 @@ fn states(html: &mut Html, report: &Report) {
     html.element("ul", &[("class", "legend")], |html| {
         for (state, number) in &shown {
             html.element("li", &[], |html| {
-                super::state(html, *state);
+                super::write_state(html, *state);
                 html.write_text(" ");
                 html.write_line("b", &[], &format_count(*number));
                 let tenths = number * 1_000 / all;

@@ -1,9 +1,9 @@
 //! The largest targets by several measures, and the table of all targets: its first rows as HTML, all as data for the script's search.
 
 use super::html::{Html, visible};
-use super::{prose, state, state_name, titled, write_label};
+use super::{prose, state_name, titled, write_label, write_state};
 use crate::render::money::amount;
-use crate::render::{duration, format_count, size};
+use crate::render::{duration, format_count, format_size};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use workbench::report::{Report, State, Target};
@@ -32,7 +32,7 @@ pub fn tops(html: &mut Html, report: &Report) {
     titled(html, "tops", "Largest", "By their last result.", |html| {
         html.element("div", &[("class", "tops")], |html| {
             write_ranking(html, report, "Slowest", &|target| target.took_us, &duration);
-            write_ranking(html, report, "Biggest", &|target| target.len, &size);
+            write_ranking(html, report, "Biggest", &|target| target.len, &format_size);
             write_ranking(html, report, "Moved most often", &|target| Some(target.moved as u64), &|times| {
                 format!("{} ×", format_count(times))
             });
@@ -95,7 +95,7 @@ fn ordered(report: &Report) -> Vec<&Target> {
 }
 
 /// Writes the table: its first rows, and placeholders that the script fills.
-pub fn table(html: &mut Html, report: &Report) {
+pub fn write_targets(html: &mut Html, report: &Report) {
     titled(html, "targets", "Targets", "", |html| {
         html.element("div", &[("class", "find"), ("id", "find"), ("hidden", "")], |html| {
             html.element("label", &[("for", "search")], |html| html.write_text("Search"));
@@ -172,7 +172,7 @@ pub fn table(html: &mut Html, report: &Report) {
 }
 
 fn target_row(html: &mut Html, target: &Target) {
-    html.element("td", &[], |html| state(html, target.state));
+    html.element("td", &[], |html| write_state(html, target.state));
     html.element("td", &[("class", "of")], |html| write_label(html, &target.label));
     html.write_line("td", &[("class", "by")], target.producer.as_deref().unwrap_or("·"));
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "·".to_owned());
@@ -182,7 +182,7 @@ fn target_row(html: &mut Html, target: &Target) {
         &or_none(Some(target.versions as u64).filter(|versions| *versions > 0).map(format_count)),
     );
     html.write_line("td", &[("class", "number")], &or_none(target.took_us.map(duration)));
-    html.write_line("td", &[("class", "number size")], &or_none(target.len.map(size)));
+    html.write_line("td", &[("class", "number size")], &or_none(target.len.map(format_size)));
     html.write_line("td", &[("class", "number reads")], &format_count(target.inputs as u64));
     html.write_line("td", &[("class", "number reads")], &format_count(target.readers as u64));
 }
@@ -266,7 +266,7 @@ mod tests {
 
     fn section(report: &Report) -> String {
         let mut html = Html::default();
-        table(&mut html, report);
+        write_targets(&mut html, report);
         html.into_html()
     }
 

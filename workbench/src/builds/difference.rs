@@ -73,7 +73,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
         if before.map(|version| version.output) == after.map(|version| version.output) {
             continue;
         }
-        let record = |version: Option<&HistoryRecord>| record(session, &label, version.map(|version| version.key));
+        let record = |version: Option<&HistoryRecord>| record_of_target(session, &label, version.map(|version| version.key));
         let between = Between {
             from: before.map(|version| version.output),
             to: after.map(|version| version.output),
@@ -114,7 +114,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
 type Standing = (Arc<str>, [Option<ActionKey>; 2]);
 
 /// Returns the record of a target's result; `None` when there is none, or when it was evicted.
-fn record(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
+fn record_of_target(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
     let record = key.map(|key| session.engine.store.action(&key)).transpose()?.flatten();
     Ok(record.map(|record| shared_records::record_for(&session.rules, label, record)))
 }
@@ -126,10 +126,10 @@ fn leaves(session: &Session, standing: &[Standing], wanted: BTreeSet<Arc<str>>) 
         return Ok(leaves);
     }
     for (label, [before, after]) in standing {
-        let then = record(session, label, *before)?;
+        let then = record_of_target(session, label, *before)?;
         let now = match after {
             after if after == before => then.clone(),
-            after => record(session, label, *after)?,
+            after => record_of_target(session, label, *after)?,
         };
         for (side, key, record) in [(Side::Before, before, then), (Side::After, after, now)] {
             match record {

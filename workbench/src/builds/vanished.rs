@@ -2,7 +2,7 @@
 //! and stored old outputs.
 
 use super::departure::{Departure, departure, files_behind};
-use crate::last_good::{gone, gone_member, is_type, label};
+use crate::last_good::{gone, gone_member, is_type, label_of_type};
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::label::{escape_joined, unescape};
@@ -41,10 +41,10 @@ fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastDeparture, St
     if is_type(session, key)? {
         return Ok(None);
     }
-    let label = label(key, rest);
+    let label = label_of_type(key, rest);
     let asked = departure(session, &label)?;
     // Every built type had this target; others may never have been built.
-    let whole = departure(session, &self::label(key, ":complete"))?;
+    let whole = departure(session, &self::label_of_type(key, ":complete"))?;
     let since = gone(session, key)?;
     if asked.is_none() && whole.is_none() && since.is_none() {
         return Ok(None);
@@ -74,6 +74,6 @@ fn of_member(session: &Session, key: &str, member: &str, target: &str) -> Result
         removed: files.removed,
         ..Departure::default()
     };
-    let label = label(key, &format!("#{}:{target}", escape_joined(&gone.name)));
+    let label = label_of_type(key, &format!("#{}:{target}", escape_joined(&gone.name)));
     Ok(Some((format!("{key}#{}", gone.name), label, why)))
 }

@@ -81,8 +81,8 @@ fn calls(block: &str) -> Vec<Result<Call, String>> {
     let mut found = Vec::new();
     for value in serde_json::Deserializer::from_str(block).into_iter::<Value>() {
         match value {
-            Ok(Value::Array(values)) => found.extend(values.into_iter().map(call)),
-            Ok(value) => found.push(call(value)),
+            Ok(Value::Array(values)) => found.extend(values.into_iter().map(call_from_json)),
+            Ok(value) => found.push(call_from_json(value)),
             Err(error) => {
                 found.push(Err(format!("the block is no JSON: {error}")));
                 break;
@@ -95,7 +95,7 @@ fn calls(block: &str) -> Vec<Result<Call, String>> {
     found
 }
 
-fn call(value: Value) -> Result<Call, String> {
+fn call_from_json(value: Value) -> Result<Call, String> {
     let Value::Object(mut arguments) = value else {
         return Err("a call is an object: {\"tool\": \"outline\", \"symbol\": \"NAME\"}".to_owned());
     };

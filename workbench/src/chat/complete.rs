@@ -8,7 +8,7 @@ pub const MOST: usize = 50;
 
 /// Returns the paths that match a text, the nearest first: paths that begin with it, then those with a part that does, then those that contain it,
 /// each the short ones first.
-pub fn files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> Vec<String> {
+pub fn complete_files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let rank = |path: &str| {
         let path = path.to_lowercase();
@@ -22,14 +22,14 @@ pub fn files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> Vec<Strin
 }
 
 /// Returns the types, and after `TYPE#` the members, that begin with a text. A name that several types have is returned in full.
-pub fn symbols(symbols: &Symbols, typed: &str) -> Vec<String> {
+pub fn complete_symbols(symbols: &Symbols, typed: &str) -> Vec<String> {
     match typed.split_once('#') {
-        Some((owner, member)) => members(symbols, owner, member),
-        None => types(symbols, typed),
+        Some((owner, member)) => complete_members(symbols, owner, member),
+        None => complete_types(symbols, typed),
     }
 }
 
-fn types(symbols: &Symbols, typed: &str) -> Vec<String> {
+fn complete_types(symbols: &Symbols, typed: &str) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let mut by_name: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for key in symbols.keys() {
@@ -53,7 +53,7 @@ fn types(symbols: &Symbols, typed: &str) -> Vec<String> {
     best(found)
 }
 
-fn members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> {
+fn complete_members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let owners: Vec<&str> = symbols.keys().filter(|key| *key == owner || simple_name(key) == owner).collect();
     let holding = match typed {
@@ -101,7 +101,7 @@ mod tests {
             "docs/unode.md",
         ];
         assert_eq!(
-            files(paths.into_iter(), "No"),
+            complete_files(paths.into_iter(), "No"),
             [
                 "no/x.cs",
                 "src/Core/Node.cs",
@@ -110,7 +110,7 @@ mod tests {
                 "docs/unode.md"
             ]
         );
-        assert_eq!(files(paths.into_iter(), "src/core/nodes"), ["src/Core/NodeStore.cs"]);
+        assert_eq!(complete_files(paths.into_iter(), "src/core/nodes"), ["src/Core/NodeStore.cs"]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
 fn quote_named(question: &str, context: &str) -> String {
     let found = references(question).into_iter().filter_map(|reference| {
         let (place, lines) = match reference.kind {
-            Kind::Symbol => member(reference.name, context)?,
+            Kind::Symbol => quote_member(reference.name, context)?,
             Kind::File => lines_of_file(reference.name, context)?,
         };
         let left_out = if lines.len() > NAMED { "…\n" } else { "" };
@@ -60,20 +60,20 @@ fn quote_named(question: &str, context: &str) -> String {
 }
 
 /// Returns the declaration of a member: the position of its type, and its lines.
-fn member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
+fn quote_member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     let (owner, member) = name.split_once('#')?;
     let member = member.split(['(', '<']).next().filter(|member| !member.is_empty())?;
     let of_owner = |head: &str| head == owner || simple_name(head) == simple_name(owner);
     parts(context).filter(|(head, _)| of_owner(head)).find_map(|(_, body)| {
         let (place, code) = body.split_once('\n')?;
         let lines: Vec<&str> = code.lines().collect();
-        let first = lines.iter().position(|line| declares(line, member))?;
+        let first = lines.iter().position(|line| declares_member(line, member))?;
         Some((place, declaration(&lines[first..])))
     })
 }
 
 /// Whether a line declares a member: its name follows a type, and is not part of a call.
-fn declares(line: &str, member: &str) -> bool {
+fn declares_member(line: &str, member: &str) -> bool {
     line.match_indices(member).any(|(at, _)| {
         let (before, behind) = (&line[..at], &line[at + member.len()..]);
         let ends = behind.chars().next().is_none_or(|c| " ({;=<,".contains(c));

@@ -42,7 +42,7 @@ pub fn references(text: &str) -> Vec<Reference<'_>> {
             _ => None,
         };
         if let Some(kind) = kind.filter(|_| begins) {
-            let name = name(kind, &text[at + 1..]);
+            let name = name_after_sign(kind, &text[at + 1..]);
             // `# Heading` and `## Heading` of a pasted text are not references.
             if name.chars().any(char::is_alphanumeric) && !name.starts_with('#') {
                 found.push(Reference { kind, start: at, name });
@@ -56,7 +56,7 @@ pub fn references(text: &str) -> Vec<Reference<'_>> {
 }
 
 /// Returns the name after a sign. Punctuation at its end belongs to the sentence.
-fn name(kind: Kind, rest: &str) -> &str {
+fn name_after_sign(kind: Kind, rest: &str) -> &str {
     let mut depth = 0_i32;
     let is_in = |c: char| {
         match c {

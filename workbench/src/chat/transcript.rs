@@ -83,7 +83,7 @@ impl Transcript {
     ///
     /// # Errors
     /// When the file is not a valid transcript.
-    pub fn read(root: &Path, id: &str) -> io::Result<Self> {
+    pub fn read_transcript(root: &Path, id: &str) -> io::Result<Self> {
         // Check the handle: it must not lead to another path.
         let is_handle = id
             .strip_prefix('c')
@@ -107,7 +107,7 @@ impl Transcript {
     /// When the folder or the file of the lock cannot be used.
     pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<Held>> {
         drop(checkout::hold_private(root, FOLDER)?);
-        checkout::try_lock_file(root, &lock(id))
+        checkout::try_lock_file(root, &lock_file_name(id))
     }
 
     /// Writes the transcript atomically.
@@ -141,7 +141,7 @@ impl Transcript {
 }
 
 /// Returns the file that a process locks while it uses the conversation. It begins with a dot: [`checkout::list_files`] skips it.
-fn lock(id: &str) -> String {
+fn lock_file_name(id: &str) -> String {
     format!("{FOLDER}/.{id}.lock")
 }
 
@@ -161,7 +161,7 @@ pub fn latest(root: &Path) -> io::Result<Option<String>> {
         match conversations.find(id) {
             Ok(found) => latest = latest.max(Some((found.used, id.to_owned()))),
             // A file that cannot be removed is left behind.
-            Err(_) => [transcript_file(id), lock(id)]
+            Err(_) => [transcript_file(id), lock_file_name(id)]
                 .iter()
                 .for_each(|name| drop(checkout::remove(root, name))),
         }
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(latest(root).expect("readable"), None);
         let begin = || Conversations::change(root, |all| all.start_conversation().id.clone()).expect("written");
         for id in [begin(), begin()] {
-            let mut transcript = Transcript::read(root, &id).expect("empty");
+            let mut transcript = Transcript::read_transcript(root, &id).expect("empty");
             transcript.start_exchange(exchange("one?", "context one"));
             transcript.last_mut().expect("begun").answer = "one.".to_owned();
             transcript.start_exchange(exchange("two?", "context two"));
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
         Conversations::change(root, |all| all.go_on("c1").expect("open").add(Round::default())).expect("written");
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
-        let found = Transcript::read(root, "c1").expect("readable");
+        let found = Transcript::read_transcript(root, "c1").expect("readable");
         let stands: Vec<(&str, &str, State)> = found
             .exchanges
             .iter()
@@ -222,9 +222,9 @@ mod tests {
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
         assert!(!root.join(".cortex/chat/c7.json").exists(), "it is of no conversation");
         std::fs::write(root.join("c9.json"), "{").expect("file");
-        assert_eq!(Transcript::read(root, "../../c9").expect("no handle").exchanges, []);
+        assert_eq!(Transcript::read_transcript(root, "../../c9").expect("no handle").exchanges, []);
         std::fs::write(root.join(".cortex/chat/c1.json"), "{").expect("file");
-        assert!(Transcript::read(root, "c1").is_err());
+        assert!(Transcript::read_transcript(root, "c1").is_err());
     }
 
     #[test]

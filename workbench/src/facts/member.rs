@@ -39,7 +39,7 @@ pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Al
     let tokens = without_block(canonical_tokens(&member.signature));
     let start = after_modifiers(&tokens, &member.modifiers);
     let shape = shape(member, &tokens[start.min(tokens.len())..], aliases);
-    let name = name(&member.name, aliases);
+    let name = member_name(&member.name, aliases);
     let access = match member.kind {
         MemberKind::Finalizer => "protected".to_owned(),
         _ => member_access(member, owner).as_csharp().to_owned(),
@@ -337,7 +337,7 @@ pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
 }
 
 /// Returns a member's name with the simple name of the interface that it implements explicitly.
-fn name(written: &str, aliases: &Aliases) -> String {
+fn member_name(written: &str, aliases: &Aliases) -> String {
     if written.starts_with('.') {
         return written.to_owned();
     }
@@ -424,7 +424,7 @@ pub(super) fn primary(header: &str, aliases: &Aliases) -> Option<Vec<String>> {
 
 /// Returns the comparable name of an attribute: simple, without `Attribute` and arguments; `None` if it applies to something else than the
 /// declaration (`return: X`).
-pub(super) fn attribute(written: &str) -> Option<String> {
+pub(super) fn comparable_attribute(written: &str) -> Option<String> {
     let tokens = canonical_tokens(written);
     if tokens.get(1) == Some(&":") {
         return None;
@@ -555,7 +555,7 @@ mod tests {
             primary("record R<T>(List<T> Items, in int b)", &none),
             Some(vec!["List<T>".to_owned(), "in int".to_owned()])
         );
-        assert_eq!(attribute("A.FooAttribute<int>(1)"), Some("Foo".to_owned()));
-        assert_eq!(attribute("return: A"), None);
+        assert_eq!(comparable_attribute("A.FooAttribute<int>(1)"), Some("Foo".to_owned()));
+        assert_eq!(comparable_attribute("return: A"), None);
     }
 }

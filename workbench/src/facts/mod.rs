@@ -74,7 +74,7 @@ pub fn fact_lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Resu
         };
         read.add_output(&label, bytes).map_err(failed)?;
     }
-    let layout = Layout::read(&read.projects, read.owners.as_ref()).map_err(|failure| FactsError {
+    let layout = Layout::from_inputs(&read.projects, read.owners.as_ref()).map_err(|failure| FactsError {
         label: "//projects/...:project".to_owned(),
         reason: failure_message(failure),
     })?;
@@ -89,7 +89,7 @@ pub fn fact_lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Resu
             edges(of, key, dependencies, &mut out);
         }
         if let Some(table) = read.uses.get(key).and_then(|bytes| Table::open(bytes)) {
-            uses(of, &table, &mut out);
+            write_uses(of, &table, &mut out);
         }
     }
     let mut lines: Vec<&str> = out.lines().collect();
@@ -116,7 +116,7 @@ impl Outputs {
             "files" => self.owners = Some(input),
             "project" => self.projects.push(input),
             "names" => {
-                let names = names::decode(&input.bytes).map_err(failure_message)?;
+                let names = names::decode_names(&input.bytes).map_err(failure_message)?;
                 self.files.push((name, names));
             }
             "defines" if label.package().starts_with("files/") => {
@@ -212,13 +212,13 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
             .filter(|file| layout.has_own_symbols(file))
             .filter_map(|file| Some((*file, read.defines.get(*file)?.as_slice())))
             .collect();
-        push(
+        append_record(
             out,
             &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": project.defines, "friends": friends.get(project.path.as_str()), "usings": usings, "refs": project.references, "files": own, "linked": linked, "under": under}),
         );
     }
     if let Some(loose) = files.remove("") {
-        push(
+        append_record(
             out,
             &json!({"k": "project", "p": "", "assembly": "", "defines": ["DEBUG", "TRACE"], "friends": [], "usings": [], "refs": [], "files": loose}),
         );
@@ -240,7 +240,7 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
         .map(|base| simple_text(base, aliases))
         .filter(|base| !is_trivial(whole.kind, base))
         .collect();
-    push(
+    append_record(
         out,
         &json!({"k": "type", "p": of, "id": id, "kind": row.kind, "arity": row.arity, "acc": if file { "internal" } else { &row.accessibility },
             "mods": modifiers, "bases": bases, "marks": marks(&whole.attributes), "parts": row.files,
@@ -284,7 +284,7 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
 }
 
 fn member_line(of: &str, id: &str, kind: &str, found: &Canonical, marks: &[String], out: &mut String) {
-    push(
+    append_record(
         out,
         &json!({"k": "member", "p": of, "type": id, "id": found.id, "kind": kind, "key": found.key, "acc": found.access, "sig": found.text, "marks": marks}),
     );
@@ -296,7 +296,10 @@ fn is_trivial(kind: TypeKind, base: &str) -> bool {
 }
 
 fn marks(attributes: &[String]) -> Vec<String> {
-    let mut found: Vec<String> = attributes.iter().filter_map(|attribute| member::attribute(attribute)).collect();
+    let mut found: Vec<String> = attributes
+        .iter()
+        .filter_map(|attribute| member::comparable_attribute(attribute))
+        .collect();
     found.sort();
     found
 }
@@ -313,13 +316,13 @@ fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
                 Evidence::Body => "body",
                 Evidence::Inferred => "inferred",
             };
-            push(out, &json!({"k": "edge", "p": of, "from": from, "to": id(target), "cat": category}));
+            append_record(out, &json!({"k": "edge", "p": of, "from": from, "to": id(target), "cat": category}));
         }
     }
 }
 
 /// Writes a record for each certain or possible use of a type or a member: `to` is the type, and after `#` the member; `?` is an unknown type.
-fn uses(of: &str, table: &Table<'_>, out: &mut String) {
+fn write_uses(of: &str, table: &Table<'_>, out: &mut String) {
     for (key, places) in table.rows() {
         let (owner, member) = key.split_once('#').map_or((key, None), |(owner, member)| (owner, Some(member)));
         let Ok(places) = serde_json::from_slice::<Vec<Place>>(places) else {
@@ -330,7 +333,7 @@ fn uses(of: &str, table: &Table<'_>, out: &mut String) {
         // A member of .NET's may be one that a type of the workspace implements.
         for place in &places {
             let maybe = place.elsewhere || owner == "?" || owner.starts_with('~');
-            push(
+            append_record(
                 out,
                 &json!({"k": "use", "p": of, "f": place.file, "l": place.line, "c": place.column, "to": to, "u": place.kind.as_str(), "maybe": maybe}),
             );
@@ -338,7 +341,7 @@ fn uses(of: &str, table: &Table<'_>, out: &mut String) {
     }
 }
 
-fn push(out: &mut String, record: &serde_json::Value) {
+fn append_record(out: &mut String, record: &serde_json::Value) {
     out.push_str(&record.to_string());
     out.push('\n');
 }

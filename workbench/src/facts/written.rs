@@ -26,7 +26,7 @@ pub(super) fn simple(words: &[&str], aliases: &Aliases) -> String {
                 let from = name_start(&out, out.len());
                 out.truncate(from);
             }
-            ">" => close(&mut out),
+            ">" => close_type_arguments(&mut out),
             _ if is_name(word) => {
                 let qualified = at > 0 && matches!(words[at - 1], "." | "::");
                 let generic = words.get(at + 1) == Some(&"<");
@@ -48,7 +48,7 @@ pub(super) fn simple_text(text: &str, aliases: &Aliases) -> String {
 }
 
 /// Closes type arguments; writes `Nullable<T>` and `ValueTuple<…>` as the language does.
-fn close(out: &mut Vec<&str>) {
+fn close_type_arguments(out: &mut Vec<&str>) {
     let Some(open) = mate_back(out, out.len()) else {
         out.push(">");
         return;

@@ -97,7 +97,7 @@ impl Live<'_> {
         let at = byte_at(self.text, self.focus());
         let shown = match room < LEAST {
             true => 0..0,
-            false => around(&blocks(self.text, (room / BLOCKS).max(room.min(LINE))), at, room),
+            false => blocks_around(&blocks(self.text, (room / BLOCKS).max(room.min(LINE))), at, room),
         };
         if shown.is_empty() {
             return Body {
@@ -184,7 +184,7 @@ fn blocks(text: &str, most: usize) -> Vec<Range<usize>> {
 }
 
 /// Returns a range of blocks around a byte within so many bytes: a few before it, then those after it, then more before it.
-fn around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize> {
+fn blocks_around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize> {
     let Some(most) = blocks.len().checked_sub(1) else {
         return 0..0;
     };
@@ -253,7 +253,9 @@ mod tests {
     fn a_cursor_that_moves_within_its_block_leaves_the_window() {
         let text: String = (1..=1000).map(|number| format!("line {number}\n")).collect();
         let blocks = blocks(&text, 200);
-        let windows: Vec<Range<usize>> = (1..=1000).map(|line| around(&blocks, byte_at(&text, (line, 3)), 1600)).collect();
+        let windows: Vec<Range<usize>> = (1..=1000)
+            .map(|line| blocks_around(&blocks, byte_at(&text, (line, 3)), 1600))
+            .collect();
         for (line, window) in (1..).zip(&windows) {
             assert!(text[window.clone()].contains(&format!("line {line}\n")), "{line}");
             assert!((1200..=1600).contains(&window.len()), "{line}: {}", window.len());
@@ -271,7 +273,7 @@ mod tests {
             prop_assert_eq!(&joined, &text);
             prop_assert!(blocks.iter().all(|block| !block.is_empty() && block.len() <= most.max(4) + 2));
             let at = at.min(text.len());
-            let shown = around(&blocks, at, 8 * (most.max(4) + 2));
+            let shown = blocks_around(&blocks, at, 8 * (most.max(4) + 2));
             prop_assert!(text.is_empty() || shown.contains(&at) || at == text.len() && shown.end == at);
             if !shown.is_empty() {
                 let (_, (first, last), cut) = described(&text, &shown);

@@ -2,7 +2,7 @@
 //! the versions of a session's buffer are its own steps.
 
 use super::difference::Difference;
-use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest, operation};
+use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest_of_text, operation};
 use super::kept;
 use super::names::Names;
 use super::order::{self, Did};
@@ -31,7 +31,7 @@ const STEPS: usize = 16;
 pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> io::Result<Vec<String>> {
     let names = Names::from_path(files, root, path)?;
     let mut sessions = session::all(files)?;
-    sessions.retain(|session| session.paths().iter().any(|known| names.has(known)));
+    sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
     record_edits(files, root, held, (path, &names), &sessions)?;
     let lasting = files.notes("sessions")?.into_iter();
@@ -39,9 +39,9 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
     if kept::read_journal(root, path)?.has_ended(&lasting) {
-        kept::change_journal(root, held, path, &[], |journal| journal.forget(&lasting))?;
+        kept::change_journal(root, held, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
     }
-    let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has(path) && one.is_edited());
+    let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has_path(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
 }
 
@@ -69,7 +69,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 /// Records new steps of sessions.
 fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
     let mut journal = kept::read_journal(root, path)?;
-    let digest_of = |content: &Content| text_of(files, content).map(|text| digest(&text));
+    let digest_of = |content: &Content| text_of_content(files, content).map(|text| digest_of_text(&text));
     let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
@@ -87,7 +87,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
         };
         journal = match step.did {
             Did::Saved { over, to } => {
-                let texts = [text_of(files, &over), text_of(files, &to)];
+                let texts = [text_of_content(files, &over), text_of_content(files, &to)];
                 saved(root, held, path, texts.each_ref().map(Option::as_deref), step.at, &said)?
             }
             // A failed try left the document unchanged.
@@ -188,7 +188,7 @@ pub struct Buffer {
 
 impl Buffer {
     /// Returns the text of a version: the text after that operation of the session.
-    pub fn text_of(&self, number: u64) -> Option<&str> {
+    pub fn text_of_version(&self, number: u64) -> Option<&str> {
         if number < self.first.0 || number > self.version() {
             return None;
         }
@@ -246,7 +246,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let known = |wanted: &Content| match wanted {
         None => Some(String::new()),
         Some(_) if *wanted == content => Some(decode(file.as_deref()?).ok()?.0),
-        Some(_) => text_of(files, wanted),
+        Some(_) => text_of_content(files, wanted),
     };
     let Some(text) = document.now.text.as_ref().and_then(|_| known(&document.now.text)) else {
         return Ok(None);
@@ -271,7 +271,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         versions,
         texts,
         first: (first, begun_with),
-        base: base.map(|base| digest(&base)),
+        base: base.map(|base| digest_of_text(&base)),
         text,
     }))
 }
@@ -322,7 +322,7 @@ fn with_digests(versions: Vec<(Version, Option<String>)>, begun_with: &Option<St
             None => text,
         };
         filled.push(Version {
-            digest: text.as_deref().map(digest).unwrap_or_default(),
+            digest: text.as_deref().map(digest_of_text).unwrap_or_default(),
             ..version
         });
         texts.push(text);
@@ -354,7 +354,7 @@ pub fn why_missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> R
     })
 }
 
-fn text_of<F: Files>(files: &F, content: &Content) -> Option<String> {
+fn text_of_content<F: Files>(files: &F, content: &Content) -> Option<String> {
     let bytes = session::read_kept_content(files, content.as_deref()?).ok()??;
     Some(decode(&bytes).ok()?.0)
 }

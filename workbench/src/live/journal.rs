@@ -103,7 +103,7 @@ pub struct Journal {
 }
 
 /// Returns the digest of a text in the form that versions store.
-pub fn digest(text: &str) -> String {
+pub fn digest_of_text(text: &str) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
 
@@ -157,7 +157,7 @@ impl Journal {
     /// Records that the document was found as `text`; `before` is the text of the current version. If the text changed although the reported
     /// try failed, another author changed it: the change and the try each become a version. Returns whether a version was added.
     pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
-        let digest = digest(text);
+        let digest = digest_of_text(text);
         // Of two concurrent looks, the second would record the operation again.
         if said.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
             return false;
@@ -235,8 +235,9 @@ impl Journal {
     /// Whether the last version is the result of a save at a moment, recorded before its author was known.
     pub fn is_last(&self, before: Option<&str>, after: &str, at: u64) -> bool {
         let mut last = self.versions.iter().rev();
-        let is_open = |last: &Version| at <= last.at && last.edit.is_none() && last.failed.is_none() && last.digest == digest(after);
-        let follows = |one: &Version| before.is_some_and(|before| one.digest == digest(before));
+        let is_open =
+            |last: &Version| at <= last.at && last.edit.is_none() && last.failed.is_none() && last.digest == digest_of_text(after);
+        let follows = |one: &Version| before.is_some_and(|before| one.digest == digest_of_text(before));
         last.next().is_some_and(is_open) && last.next().is_none_or(follows)
     }
 
@@ -273,7 +274,7 @@ impl Journal {
     }
 
     /// Drops the entries of sessions that are not in `sessions`: they have ended.
-    pub fn forget(&mut self, sessions: &BTreeSet<String>) {
+    pub fn drop_ended_sessions(&mut self, sessions: &BTreeSet<String>) {
         let lasts = |session: &Option<String>| session.as_ref().is_none_or(|session| sessions.contains(session));
         self.anchors.retain(|anchor| lasts(&anchor.session));
         self.plans.retain(|plan| lasts(&plan.session));
@@ -296,7 +297,7 @@ impl Journal {
 
     /// Records the result of the last plan for a session or for the file, and the next plan at a version. Returns whether a plan existed that the
     /// result can belong to.
-    pub fn plan(&mut self, session: Option<&str>, version: u64, plan: Option<&str>, result: Option<&str>) -> bool {
+    pub fn record_plan(&mut self, session: Option<&str>, version: u64, plan: Option<&str>, result: Option<&str>) -> bool {
         let last = self.plans.iter_mut().rev().find(|plan| plan.session.as_deref() == session);
         let has_cause = last.is_some();
         if let (Some(result), Some(last)) = (result, last) {
@@ -366,7 +367,7 @@ mod tests {
                 (5, "agent", true, true)
             ]
         );
-        assert_eq!(journal.current().map(|one| one.digest.clone()), Some(digest("c\n")));
+        assert_eq!(journal.current().map(|one| one.digest.clone()), Some(digest_of_text("c\n")));
         for number in 0..200_u64 {
             journal.record_found(&number.to_string(), None, 50 + number, &by("tool"));
         }
@@ -406,8 +407,8 @@ mod tests {
         // Anchors of the minutes 0, 30, 60 and 90 are versions 1, 31, 61 and 91.
         assert_eq!((at(100), at(120), at(10)), (Some(61), Some(91), Some(1)));
         // An anchor outlives its version and keeps its text.
-        assert_eq!(journal.version(6), Some(digest("5").as_str()));
-        assert!(journal.digests().contains(digest("0").as_str()) && journal.version(7).is_none());
+        assert_eq!(journal.version(6), Some(digest_of_text("5").as_str()));
+        assert!(journal.digests().contains(digest_of_text("0").as_str()) && journal.version(7).is_none());
         let version = |journal: &Journal, name: &str, session: Option<&str>| journal.anchor(name, session).map(|anchor| anchor.version);
         named(&mut journal, "green", Some("s"));
         let green = |session| version(&journal, "green", session);
@@ -429,27 +430,27 @@ mod tests {
         }
         assert_eq!(version(&journal, "24", None), Some(101));
         assert_eq!(journal.anchors.len(), 4 + 2 * ANCHORS);
-        journal.forget(&sessions(&["t"]));
+        journal.drop_ended_sessions(&sessions(&["t"]));
         assert_eq!(journal.anchors.len(), 4 + ANCHORS);
     }
 
     #[test]
     fn plans_have_results() {
         let mut journal = Journal::default();
-        assert!(!journal.plan(None, 1, None, Some("of nothing")));
-        journal.plan(None, 1, Some("rename"), None);
+        assert!(!journal.record_plan(None, 1, None, Some("of nothing")));
+        journal.record_plan(None, 1, Some("rename"), None);
         // One call reports the result of a plan and the next plan.
-        assert!(journal.plan(None, 1, Some("test"), Some("done")));
-        assert!(journal.plan(None, 1, None, Some("two fail")));
-        journal.plan(None, 1, Some("mend"), None);
+        assert!(journal.record_plan(None, 1, Some("test"), Some("done")));
+        assert!(journal.record_plan(None, 1, None, Some("two fail")));
+        journal.record_plan(None, 1, Some("mend"), None);
         let found: Vec<Option<&str>> = journal.plans.iter().map(|plan| plan.result.as_deref()).collect();
         assert_eq!(found, [Some("done"), Some("two fail"), None]);
         for _ in 0..20 {
-            journal.plan(None, 1, Some("more"), None);
+            journal.record_plan(None, 1, Some("more"), None);
         }
         assert_eq!(journal.plans.len(), PLANS);
-        journal.plan(Some("s"), 7, Some("less"), None);
-        journal.plan(Some("s"), 8, None, Some("done"));
+        journal.record_plan(Some("s"), 7, Some("less"), None);
+        journal.record_plan(Some("s"), 8, None, Some("done"));
         let of_session = journal.plans.iter().filter(|plan| plan.session.is_some());
         let found: Vec<(u64, Option<&str>)> = of_session.map(|plan| (plan.version, plan.result.as_deref())).collect();
         assert_eq!((journal.plans.len(), found), (PLANS + 1, vec![(7, Some("done"))]));

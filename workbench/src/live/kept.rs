@@ -18,7 +18,7 @@ const JOURNAL: usize = 16 << 20;
 const FOLDER: &str = ".cortex/live";
 
 /// Returns the folder of a document, by its path below the workspace's root.
-fn folder(path: &str) -> String {
+fn folder_of_document(path: &str) -> String {
     let key = Digest::of(path.as_bytes()).to_string();
     format!("{FOLDER}/{}", &key[..16])
 }
@@ -28,7 +28,10 @@ fn folder(path: &str) -> String {
 /// # Errors
 /// When the file is not a valid journal.
 pub fn read_journal(root: &Path, path: &str) -> io::Result<Journal> {
-    decode_journal(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
+    decode_journal(
+        path,
+        checkout::read(root, &format!("{}/journal.json", folder_of_document(path)), JOURNAL)?,
+    )
 }
 
 /// Returns the paths of all documents with a journal. Skips files that are not valid journals.
@@ -49,10 +52,12 @@ pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
 /// Returns the text of a digest; `None` when it is no longer stored or is damaged.
 pub fn stored_text(root: &Path, path: &str, digest: &str) -> Option<String> {
     let is_digest = !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let bytes = checkout::read(root, &format!("{}/{digest}", folder(path)), LONGEST)
+    let bytes = checkout::read(root, &format!("{}/{digest}", folder_of_document(path)), LONGEST)
         .ok()
         .filter(|_| is_digest)??;
-    String::from_utf8(bytes).ok().filter(|text| super::journal::digest(text) == digest)
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|text| super::journal::digest_of_text(text) == digest)
 }
 
 /// Locks the journals of the checkout. Hold the lock from reading a document to recording it, or the later of two writers may record the text that it
@@ -69,10 +74,10 @@ pub fn lock_journal(root: &Path) -> io::Result<Held> {
 /// # Errors
 /// When it cannot be written; then it is unchanged.
 pub fn change_journal(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
-    let folder = folder(path);
+    let folder = folder_of_document(path);
     let before = read_journal(root, path)?;
     for now in texts {
-        let digest = super::journal::digest(now);
+        let digest = super::journal::digest_of_text(now);
         if !before.digests().contains(digest.as_str()) {
             checkout::write(root, &format!("{folder}/{digest}"), now.as_bytes())?;
         }
@@ -104,7 +109,8 @@ fn decode_journal(path: &str, bytes: Option<Vec<u8>>) -> io::Result<Journal> {
             ..Journal::default()
         });
     };
-    serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{}/journal.json cannot be read: {error}", folder(path))))
+    serde_json::from_slice(&bytes)
+        .map_err(|error| io::Error::other(format!("{}/journal.json cannot be read: {error}", folder_of_document(path))))
 }
 
 #[cfg(test)]
@@ -134,7 +140,7 @@ mod tests {
         for digest in journal.digests() {
             assert!(stored_text(root, "a.cs", digest).is_some(), "{digest}");
         }
-        let place = root.join(super::folder("a.cs"));
+        let place = root.join(super::folder_of_document("a.cs"));
         let files = std::fs::read_dir(&place).expect("folder").count();
         assert_eq!(files, journal.digests().len() + 1);
         assert_eq!(read_journal(root, "b.cs").expect("readable").given, 0, "another document");

@@ -52,7 +52,7 @@ impl Names {
     }
 
     /// Whether a path is one of the names.
-    pub fn has(&self, path: &str) -> bool {
+    pub fn has_path(&self, path: &str) -> bool {
         self.all.contains(path)
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Did {
 pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> Vec<Step> {
     let mut steps = Vec::new();
     for session in sessions {
-        let saved = session.trail.iter().filter(|step| step.saved && names.has(&step.path));
+        let saved = session.trail.iter().filter(|step| step.saved && names.has_path(&step.path));
         steps.extend(saved.map(|step| Step {
             at: step.at,
             id: step.id.clone(),
@@ -41,7 +41,7 @@ pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> V
                 to: step.to.clone(),
             },
         }));
-        let failed = session.failed.iter().filter(|failed| names.has(&failed.path));
+        let failed = session.failed.iter().filter(|failed| names.has_path(&failed.path));
         steps.extend(failed.map(|failed| Step {
             at: failed.at,
             id: failed.id.clone(),

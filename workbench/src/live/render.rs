@@ -121,7 +121,7 @@ impl Live<'_> {
     /// Renders the document alone, with all of the budget.
     pub fn render_only(&self, budget: &Budget) -> Rendered {
         let document = self.document(budget, budget.tokens());
-        rendered(vec![section(document.text.clone())], document, Vec::new())
+        rendered(vec![section_of_text(document.text.clone())], document, Vec::new())
     }
 
     fn sections(&self, document: &str) -> Vec<Section> {
@@ -196,11 +196,11 @@ impl Live<'_> {
             format!("{editor}\n"),
             plans,
         ];
-        all.into_iter().filter(|text| !text.is_empty()).map(section).collect()
+        all.into_iter().filter(|text| !text.is_empty()).map(section_of_text).collect()
     }
 }
 
-fn section(text: String) -> Section {
+fn section_of_text(text: String) -> Section {
     Section {
         kind: "text".to_owned(),
         text,

@@ -24,7 +24,7 @@ pub struct OtherSymbol {
 
 impl OtherSymbol {
     /// Returns its name in requests: `FILE#PATH`.
-    pub fn path(&self) -> String {
+    pub fn path_in_requests(&self) -> String {
         format!("{}#{}", self.file, self.within)
     }
 }
@@ -54,7 +54,7 @@ impl OtherNames {
     ///
     /// # Errors
     /// When the outputs cannot be read or are malformed.
-    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+    pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut names = Self::default();
         let mut read = outputs.read(&[TABLES.to_owned()])?;
         // An index takes precedence over a grammar for the same file.
@@ -118,7 +118,7 @@ impl OtherNames {
 
     /// Resolves a text to definitions: `FILE#PATH`, or the end of a path (`Client.get`, `get`), optionally after the end of a file's path
     /// (`api.ts#Client`). Ignores case if there is no exact match.
-    pub fn resolve(&self, text: &str) -> Vec<&OtherSymbol> {
+    pub fn resolve_definitions(&self, text: &str) -> Vec<&OtherSymbol> {
         let (file, path) = match text.split_once('#') {
             Some((file, path)) => (Some(file), path),
             None => (None, text),

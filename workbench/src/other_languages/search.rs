@@ -32,7 +32,7 @@ pub fn search<'n>(names: &'n OtherNames, text: &str, kind: Option<&str>) -> Vec<
         Some("MEMBER") => one.within.contains('.'),
         Some(kind) => folded(&one.kind) == kind,
     };
-    let is_around = |one: &OtherSymbol| around.is_empty() || folded(&one.path()).contains(&around);
+    let is_around = |one: &OtherSymbol| around.is_empty() || folded(&one.path_in_requests()).contains(&around);
     let mut found: Vec<(Matched, &OtherSymbol)> = names
         .iter()
         .filter(|one| is_kind(one) && is_around(one))
@@ -53,7 +53,7 @@ fn is_type(kind: &str) -> bool {
 /// Converts a definition to a hit of a page.
 pub fn hit(matched: Matched, one: &OtherSymbol) -> Hit {
     Hit {
-        path: one.path(),
+        path: one.path_in_requests(),
         type_id: String::new(),
         member_id: None,
         kind: one.kind.clone(),

@@ -32,7 +32,7 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
 }
 
 /// Returns a store for a build beside its checkout: another process may build the checkout meanwhile.
-pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
+pub fn store_beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
     Arc::new(SnapshotStore::new(store, view))
 }
 
@@ -92,7 +92,7 @@ pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> 
 ///
 /// # Errors
 /// When that cannot be recorded.
-pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
+pub fn leave_results(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     let files = Disk::new(root);
     if Session::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
         return Ok(());

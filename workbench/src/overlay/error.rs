@@ -34,7 +34,7 @@ impl OverlayError {
     }
 
     /// Creates the error that no overlay can have this path.
-    pub(super) fn path(path: &str, why: &Refused) -> Self {
+    pub(super) fn refused_path(path: &str, why: &Refused) -> Self {
         let hint = "an overlay holds text files of the workspace, named from its root";
         Self::refused(ErrorCode::E_PATH, why.to_string(), path, hint)
     }

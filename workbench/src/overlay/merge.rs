@@ -262,7 +262,7 @@ pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &Document, thei
     }
     let base = texts::read_overlay_text(files, document.base.as_ref())?;
     let why = match (&base, &ours, theirs) {
-        (Some(base), Some(ours), Some(theirs)) => return Ok(joined(path, base, ours, theirs)),
+        (Some(base), Some(ours), Some(theirs)) => return Ok(merge_three_texts(path, base, ours, theirs)),
         (_, None, _) => "it is removed in the overlay and was changed in the workspace",
         (_, Some(_), None) => "it is changed in the overlay and was removed in the workspace",
         (None, Some(_), Some(_)) => "it is new in the overlay, and another one is in the workspace",
@@ -282,7 +282,7 @@ pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &Document, thei
 }
 
 /// Joins three texts, compared in their encoded form.
-fn joined(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Outcome {
+fn merge_three_texts(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Outcome {
     let clash = |why: String| {
         Outcome::Clash(vec![Conflict {
             path: path.to_owned(),

@@ -28,7 +28,7 @@ pub struct OpenedOn {
 
 impl OpenedOn {
     /// Records the present files. The caller holds the editing lock.
-    pub(super) fn now<F: Files>(files: &F) -> Result<Self, OverlayError> {
+    pub(super) fn from_present_files<F: Files>(files: &F) -> Result<Self, OverlayError> {
         let now = files.tree()?;
         let opened = list_overlays(files)?.into_iter().filter_map(|listed| listed.overlay);
         let last = opened.max_by_key(|overlay| overlay.opened_at).and_then(|overlay| overlay.opened_on);

@@ -1,6 +1,6 @@
 //! Tests of the files that an overlay was opened on, and of what stays after a merge.
 
-use super::build::{held, leave, release_merged_results};
+use super::build::{held, leave_results, release_merged_results};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
 use super::put::{Became, Put, put_document, put_over};
@@ -206,7 +206,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     let session = Session::new("s1".to_owned(), Mode::Manual, NOW);
     session.store(&place.disk).expect("stored");
     texts::add_results(&place.disk, "s1", &results).expect("noted");
-    leave(&place.root, "s1", NOW).expect("left");
+    leave_results(&place.root, "s1", NOW).expect("left");
     session.end_session(&place.disk).expect("ended");
     place.open("beside");
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));

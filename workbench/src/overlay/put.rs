@@ -2,7 +2,7 @@
 //! opened, unless the caller declares that the document is based on the present file.
 
 use super::OverlayError;
-use super::record::{Document, Overlay, collect, store, unexpired_overlay};
+use super::record::{Document, Overlay, remove_expired, store, unexpired_overlay};
 use super::texts;
 use crate::edit::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
@@ -73,7 +73,7 @@ pub fn put_over<F: Files>(
         let became = drop_one(files, name, overlay, &recorded, now)?;
         return Ok((recorded, became, unexpired_overlay(files, name, now)?));
     }
-    let real = files.resolve(path).map_err(|why| OverlayError::path(path, &why))?;
+    let real = files.resolve(path).map_err(|why| OverlayError::refused_path(path, &why))?;
     if *what == Put::Delete && files.is_link(path) {
         let why = format!("{path} is a link to {real}, and would lead nowhere without it");
         return Err(OverlayError::refused(
@@ -133,7 +133,7 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
     }
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)?;
-    collect(files, now)?;
+    remove_expired(files, now)?;
     Ok(Became::Dropped)
 }
 
@@ -279,7 +279,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
     }
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)?;
-    collect(files, now)?;
+    remove_expired(files, now)?;
     Ok(became)
 }
 

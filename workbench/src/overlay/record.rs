@@ -221,7 +221,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
     if is_session(files, name)? && edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
         return Err(edited::no_overlay(name));
     }
-    collect(files, now)?;
+    remove_expired(files, now)?;
     let known = match read_overlay_record(files, name)? {
         None => None,
         Some(_) => Some(unexpired_overlay(files, name, now)?),
@@ -231,7 +231,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
         Some(overlay) => overlay,
         None => Overlay {
             opened_at: now,
-            opened_on: Some(OpenedOn::now(files)?),
+            opened_on: Some(OpenedOn::from_present_files(files)?),
             used_at: now,
             lifetime: LIFETIME,
             documents: BTreeMap::new(),
@@ -310,11 +310,11 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
 /// Removes a record, and the texts that only it needed. The caller holds the editing lock.
 pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     files.drop_note(&overlay_note_name(name))?;
-    collect(files, now)
+    remove_expired(files, now)
 }
 
 /// Removes expired overlays, and texts and results that no overlay needs. The caller holds the editing lock.
-pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
+pub(super) fn remove_expired<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
     let (mut needed, mut damaged) = (BTreeSet::new(), false);
     for Listed { name, overlay } in list_overlays(files)? {
         match overlay {

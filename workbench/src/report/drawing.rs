@@ -1,7 +1,7 @@
 //! The graph near one node, with few nodes, computed without reading all others: for a page for which a person waits.
 
 use super::near::neighbourhood;
-use super::{State, distinct, state};
+use super::{State, distinct, reported_state};
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -85,7 +85,7 @@ fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<State>, Workbench
     let standings = session.standings(&made)?.0;
     let by_id: HashMap<NodeId, State> = made
         .into_iter()
-        .zip(standings.into_iter().map(|standing| state(standing.state)))
+        .zip(standings.into_iter().map(|standing| reported_state(standing.state)))
         .collect();
     let of = |id: &NodeId| match by_id.get(id) {
         Some(state) => *state,

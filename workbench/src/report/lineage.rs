@@ -1,7 +1,7 @@
 //! Versions of a target, each with its difference from the one before: the output, the inputs, and the source files behind them.
 
 use crate::builds::Past;
-use crate::versions::{self, InputChange, Version, blob, input_changes};
+use crate::versions::{self, InputChange, Version, blob_of_version, input_changes};
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::engine::EngineError;
 use engine::build::file_path;
@@ -133,7 +133,10 @@ pub fn lineage(
         let (from, to) = (&pair[0], &pair[1]);
         let mut change = Change {
             numbers: (from.number, to.number),
-            outputs: (blob(session, Some(&from.output))?, blob(session, Some(&to.output))?),
+            outputs: (
+                blob_of_version(session, Some(&from.output))?,
+                blob_of_version(session, Some(&to.output))?,
+            ),
             inputs: None,
             more_inputs: 0,
             files: Vec::new(),
@@ -144,7 +147,10 @@ pub fn lineage(
             change.more_inputs = moved.len().saturating_sub(INPUTS);
             let mut inputs = Vec::new();
             for one in moved.into_iter().take(INPUTS) {
-                let bytes = (blob(session, one.from.as_ref())?, blob(session, one.to.as_ref())?);
+                let bytes = (
+                    blob_of_version(session, one.from.as_ref())?,
+                    blob_of_version(session, one.to.as_ref())?,
+                );
                 inputs.push((one, bytes.0, bytes.1));
             }
             change.inputs = Some(inputs);

@@ -226,7 +226,10 @@ impl Survey {
         let is_made = |session: &Session, id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
         let (made, leaves): (Vec<NodeId>, Vec<NodeId>) = known.into_iter().partition(|id| is_made(session, id));
         let (standings, _) = session.standings(&made)?;
-        let standings = made.iter().zip(&standings).map(|(id, standing)| (*id, state(standing.state)));
+        let standings = made
+            .iter()
+            .zip(&standings)
+            .map(|(id, standing)| (*id, reported_state(standing.state)));
         let leaf = |id: NodeId| {
             let state = if session.origins.contains(&id) {
                 State::Moved
@@ -366,7 +369,7 @@ impl Survey {
     }
 }
 
-fn state(standing: NodeState) -> State {
+fn reported_state(standing: NodeState) -> State {
     match standing {
         NodeState::Current => State::Current,
         NodeState::Stale => State::Stale,

@@ -87,7 +87,7 @@ impl Documents {
     ///
     /// # Errors
     /// When the outputs cannot be read.
-    pub(super) fn read<O: Outputs>(outputs: &mut O, files: &BTreeSet<&String>, unread: &mut Vec<String>) -> Result<Self, O::Error> {
+    pub(super) fn from_outputs<O: Outputs>(outputs: &mut O, files: &BTreeSet<&String>, unread: &mut Vec<String>) -> Result<Self, O::Error> {
         let labels: Vec<String> = files.iter().map(|file| file_label(file, "source")).collect();
         let mut texts = BTreeMap::new();
         for output in outputs.read(&labels)? {
@@ -131,7 +131,7 @@ impl Documents {
     }
 
     /// Returns the documents, by path; `describe` returns the information about a defined symbol.
-    pub(super) fn close(self, describe: impl Fn(&str) -> Option<SymbolInformation>) -> Vec<Document> {
+    pub(super) fn into_documents(self, describe: impl Fn(&str) -> Option<SymbolInformation>) -> Vec<Document> {
         let documents = self.open.into_iter().map(|(path, open)| Document {
             relative_path: path,
             language: CSHARP.to_owned(),

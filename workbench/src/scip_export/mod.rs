@@ -52,7 +52,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
     if !symbols.is_empty() {
         let names = names::name_all_symbols(outputs, symbols, &mut unread)?;
         let files: BTreeSet<&String> = names.values().flat_map(|named| &named.row.files).collect();
-        let mut open = Documents::read(outputs, &files, &mut unread)?;
+        let mut open = Documents::from_outputs(outputs, &files, &mut unread)?;
         define(outputs, &names, &mut open)?;
         refer(outputs, &names, &mut open, &mut unread)?;
         let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
@@ -60,7 +60,7 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
         let world = World::new(&lookups);
         let described: BTreeMap<Rc<str>, SymbolInformation> =
             names.iter().flat_map(|(key, named)| describe(key, named, &names, &world)).collect();
-        documents = open.close(|symbol| described.get(symbol).cloned());
+        documents = open.into_documents(|symbol| described.get(symbol).cloned());
     }
     let index = Index {
         metadata: Some(Metadata {

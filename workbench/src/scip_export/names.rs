@@ -10,7 +10,7 @@ use engine::values::label::unescape;
 use engine::values::table::Table;
 use producers::csharp::members::MemberRow;
 use producers::csharp::types::{TypeRow, symbol_of};
-use producers::scip::symbol::{Suffix, package, push};
+use producers::scip::symbol::{Suffix, append_descriptor, package};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -133,7 +133,7 @@ fn of_type(key: &str, row: &TypeRow) -> String {
     let manager = if row.assembly.is_empty() { "" } else { "nuget" };
     let mut symbol = package(SCHEME, manager, &row.assembly, "");
     for name in row.namespace.split('.').filter(|name| !name.is_empty()) {
-        push(&mut symbol, name, &Suffix::Namespace);
+        append_descriptor(&mut symbol, name, &Suffix::Namespace);
     }
     let full = symbol_of(key);
     let path = full.strip_prefix(&row.namespace).map_or(full, |path| path.trim_start_matches('.'));
@@ -142,8 +142,8 @@ fn of_type(key: &str, row: &TypeRow) -> String {
     while let Some(name) = names.next() {
         match scope.filter(|_| names.peek().is_none()) {
             // Types that only one file sees, or whose projects share an assembly name.
-            Some(scope) => push(&mut symbol, &format!("{name}@{scope}"), &Suffix::Type),
-            None => push(&mut symbol, name, &Suffix::Type),
+            Some(scope) => append_descriptor(&mut symbol, &format!("{name}@{scope}"), &Suffix::Type),
+            None => append_descriptor(&mut symbol, name, &Suffix::Type),
         }
     }
     symbol
@@ -160,11 +160,11 @@ impl NamedType {
             let mut symbol = self.symbol.to_string();
             match overload.kind.as_str() {
                 "method" | "constructor" | "finalizer" | "operator" | "conversion" => {
-                    push(&mut symbol, &overload.name, &Suffix::Method(disambiguator));
+                    append_descriptor(&mut symbol, &overload.name, &Suffix::Method(disambiguator));
                 }
                 // C# indexers differ by their parameters.
-                _ if disambiguator.is_empty() => push(&mut symbol, &overload.name, &Suffix::Term),
-                _ => push(&mut symbol, &overload.key, &Suffix::Term),
+                _ if disambiguator.is_empty() => append_descriptor(&mut symbol, &overload.name, &Suffix::Term),
+                _ => append_descriptor(&mut symbol, &overload.key, &Suffix::Term),
             }
             member.symbol = symbol.into();
         }

@@ -25,7 +25,7 @@ impl Room {
     }
 
     /// Reads the size of a window in a workspace with this manifest. An invalid manifest counts as empty.
-    pub fn read(window: &Window, manifest: &str) -> Self {
+    pub fn from_window(window: &Window, manifest: &str) -> Self {
         let table = manifest.parse::<Table>().unwrap_or_default();
         let number = |key: &str| {
             let number = table.get("prompt_window").and_then(|table| table.get(key))?.as_integer()?;
@@ -51,10 +51,10 @@ mod tests {
     fn the_checkout_goes_before_the_manifest() {
         let manifest = "[prompt_window]\nmax_chars = 5000\npinned_percent = 40\n";
         let mut window = Window::default();
-        let room = Room::read(&window, manifest);
+        let room = Room::from_window(&window, manifest);
         assert_eq!((room.max_chars, room.pinned()), (5_000, 2_000));
         window.max_chars = Some(2_000);
-        assert_eq!(Room::read(&window, manifest).pinned(), 800);
-        assert_eq!(Room::read(&Window::default(), "not toml ["), Room::new(USUAL_CHARS));
+        assert_eq!(Room::from_window(&window, manifest).pinned(), 800);
+        assert_eq!(Room::from_window(&Window::default(), "not toml ["), Room::new(USUAL_CHARS));
     }
 }

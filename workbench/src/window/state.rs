@@ -57,7 +57,7 @@ impl Window {
     ///
     /// # Errors
     /// When the file is invalid: it may contain a person's pins, so it is not replaced.
-    pub fn read(root: &Path) -> io::Result<Self> {
+    pub fn read_window(root: &Path) -> io::Result<Self> {
         decode_window(checkout::read(root, FILE, MOST_BYTES)?)
     }
 
@@ -187,9 +187,9 @@ mod tests {
                 scope.spawn(move || Window::change_window(root, |window| window.pin(&number.to_string())).expect("written"));
             }
         });
-        assert_eq!(Window::read(folder.path()).expect("readable").pinned.len(), 8);
+        assert_eq!(Window::read_window(folder.path()).expect("readable").pinned.len(), 8);
         std::fs::write(folder.path().join(FILE), "[").expect("file");
-        assert!(Window::read(folder.path()).is_err());
+        assert!(Window::read_window(folder.path()).is_err());
         assert!(Window::change_window(folder.path(), |window| window.pin("A")).is_err());
         assert_eq!(std::fs::read(folder.path().join(FILE)).expect("file"), b"[", "it stays");
     }

@@ -35,7 +35,7 @@ impl Bench {
     }
 
     fn verify(&self, nodes: &[u32]) -> Vec<u32> {
-        self.exports.verify(self.dir.path(), nodes, later())
+        self.exports.damaged_exports(self.dir.path(), nodes, later())
     }
 
     /// Reloads the state as a new process would.
@@ -130,7 +130,7 @@ fn racy_outputs_are_read_again() {
         .write(bench.dir.path(), 1, "a", Digest::of(text), text, now())
         .unwrap();
     bench.exports.take_dirty_rows();
-    assert!(bench.exports.verify(bench.dir.path(), &[1], now()).is_empty());
+    assert!(bench.exports.damaged_exports(bench.dir.path(), &[1], now()).is_empty());
     assert!(bench.exports.take_dirty_rows().is_empty());
     assert!(bench.verify(&[1]).is_empty());
     assert_eq!(bench.exports.take_dirty_rows().len(), 1, "the stamp has settled");
@@ -230,7 +230,7 @@ fn damaged_pages_are_left_out() {
         let mut damaged = rows.clone();
         damaged[0].1.truncate(cut);
         let exports = Exports::from_rows(damaged);
-        assert_eq!(exports.verify(bench.dir.path(), &[1, 300], later()), [1]);
+        assert_eq!(exports.damaged_exports(bench.dir.path(), &[1, 300], later()), [1]);
         if cut == 0 {
             let again = exports.write(bench.dir.path(), 1, "a", Digest::of(b"x"), b"x", later());
             assert_eq!(
@@ -241,5 +241,8 @@ fn damaged_pages_are_left_out() {
         }
     }
     let swapped = vec![(rows[0].0.clone(), rows[1].1.clone()), (b"?".to_vec(), rows[0].1.clone())];
-    assert_eq!(Exports::from_rows(swapped).verify(bench.dir.path(), &[1, 300], later()), [1, 300]);
+    assert_eq!(
+        Exports::from_rows(swapped).damaged_exports(bench.dir.path(), &[1, 300], later()),
+        [1, 300]
+    );
 }

@@ -1,6 +1,6 @@
 //! Checks across rules: duplicate targets, labels that no rule produces, outputs laid out in the same file.
 
-use super::labels::text_of;
+use super::labels::template_as_written;
 use super::report::Report;
 use super::rules::Draft;
 use super::sets::{Need, Reference};
@@ -72,11 +72,11 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
             }
             continue;
         }
-        let wanted = text_of(&reference.template);
+        let wanted = template_as_written(&reference.template);
         if wrong.contains(wanted.as_str()) {
             continue;
         }
-        let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| text_of(target)).collect());
+        let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| template_as_written(target)).collect());
         let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule makes this, and it is no file").found(cut_value(&wanted));
         let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
         report.report_unknown_name(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
@@ -90,17 +90,17 @@ fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
     let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that makes this is switched off");
     report.error(
         reference.span,
-        diagnostic.found(cut_value(&text_of(&reference.template))).hint(hint),
+        diagnostic.found(cut_value(&template_as_written(&reference.template))).hint(hint),
     );
 }
 
 /// Reports outputs that are laid out in the same file.
-pub(super) fn outputs(report: &mut Report<'_>, rules: &[Draft]) {
+pub(super) fn report_shared_outputs(report: &mut Report<'_>, rules: &[Draft]) {
     type Vars<'r> = &'r [(Arc<str>, SetSpec)];
     let mut seen: HashMap<(String, Vars<'_>), Span> = HashMap::new();
     for (out, span) in rules.iter().filter_map(|rule| rule.out.as_ref()) {
         // File systems that ignore case would merge these files, too.
-        match seen.entry((text_of(&out.path).to_lowercase(), &out.vars)) {
+        match seen.entry((template_as_written(&out.path).to_lowercase(), &out.vars)) {
             std::collections::hash_map::Entry::Occupied(earlier) => {
                 let hint = format!("the other stands at {}; choose another path", report.place_of(*earlier.get()));
                 report.error(

@@ -1,6 +1,6 @@
 //! Cycles visible in the rules alone, before any set is known. Planning the graph finds those that depend on sets.
 
-use super::labels::text_of;
+use super::labels::template_as_written;
 use super::report::Report;
 use super::rules::Draft;
 use super::sets::Need;
@@ -82,7 +82,7 @@ fn report_cycle(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, S
         rules[cycle[index % cycle.len()].0.index()]
             .target
             .as_ref()
-            .map(|(target, _)| cut_value(&text_of(target)))
+            .map(|(target, _)| cut_value(&template_as_written(target)))
             .unwrap_or_default()
     };
     let mut path: Vec<String> = Vec::new();

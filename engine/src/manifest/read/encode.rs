@@ -13,7 +13,7 @@ const DOMAIN: &str = "cortex rule 1";
 const KEYED: &str = "cortex keyed 1";
 
 /// Computes the digest of everything in `rule`, except its own digest and its producer's number, and of the producer.
-pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
+pub(super) fn digest_of_rule(rule: &Rule, producer: &ProducerDef) -> Digest {
     let mut fields = Encoder(Vec::with_capacity(512));
     fields.hash_text(b'D', DOMAIN);
     fields.template(&rule.target);
@@ -175,11 +175,11 @@ impl Encoder {
         entries.sort_by_key(|(key, _)| *key);
         for (key, value) in entries {
             self.hash_text(b'p', key);
-            self.value(value);
+            self.hash_value(value);
         }
     }
 
-    fn value(&mut self, value: &Value) {
+    fn hash_value(&mut self, value: &Value) {
         match value {
             Value::Null => self.hash_text(b'0', ""),
             Value::Bool(value) => self.hash_text(b'b', if *value { "1" } else { "0" }),
@@ -188,7 +188,7 @@ impl Encoder {
             Value::Array(items) => {
                 self.hash_text(b'[', "");
                 self.hash_count(items.len());
-                items.iter().for_each(|item| self.value(item));
+                items.iter().for_each(|item| self.hash_value(item));
             }
             Value::Object(map) => {
                 self.hash_text(b'{', "");

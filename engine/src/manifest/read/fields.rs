@@ -76,7 +76,7 @@ impl<'t, 'i> Item<'t, 'i> {
 }
 
 impl<'t, 'i> Fields<'t, 'i> {
-    pub(super) fn root(file: u32, table: &'t DeTable<'i>) -> Self {
+    pub(super) fn from_document(file: u32, table: &'t DeTable<'i>) -> Self {
         Self {
             span: Span::new(file, 0..0),
             what: "the manifest",

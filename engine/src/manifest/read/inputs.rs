@@ -1,7 +1,7 @@
 //! The inputs of a rule: one node, one node per item of a set, rows of a table or of one table per item of a set, or the file named by a parameter.
 
 use super::fields::{Fields, Item, Text};
-use super::labels::label;
+use super::labels::parse_bound_label;
 use super::report::Report;
 use super::sets::{Need, Reference, SetReader};
 use crate::manifest::model::{InputFrom, SetSpec, SourceSet};
@@ -32,7 +32,12 @@ pub(super) fn is_role(text: &str) -> bool {
 
 impl InputReader<'_> {
     /// Reads an input's source and whether only its digest matters; `None` if it is wrong or switched off.
-    pub(super) fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<(InputFrom, bool)> {
+    pub(super) fn read_input(
+        &self,
+        report: &mut Report<'_>,
+        item: Item<'_, '_>,
+        references: &mut Vec<Reference>,
+    ) -> Option<(InputFrom, bool)> {
         if item.value.is_str() {
             let text = item.text(report, "an input")?;
             return self.read_single(report, text, references).map(|from| (from, false));
@@ -44,7 +49,7 @@ impl InputReader<'_> {
         let fields = Fields::from_item(report, item, "an input")?;
         let first = references.len();
         let on = self.switched_on(report, fields);
-        let from = self.table(report, fields, references);
+        let from = self.read_input_table(report, fields, references);
         if on != Some(true) {
             references[first..].iter_mut().for_each(|reference| reference.need = Need::Named);
         }
@@ -54,7 +59,7 @@ impl InputReader<'_> {
             .map(|from| (from, digest.unwrap_or(false)))
     }
 
-    fn table(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
+    fn read_input_table(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
         let has = |key: &str| fields.get(key).is_some();
         if has("table") && has("keys") {
             let fields = Fields {
@@ -176,7 +181,7 @@ impl InputReader<'_> {
     }
 
     fn read_own_template(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<Template> {
-        let template = label(report, text, self.bound)?;
+        let template = parse_bound_label(report, text, self.bound)?;
         references.push(Reference {
             template: template.clone(),
             span: text.span,
@@ -187,7 +192,7 @@ impl InputReader<'_> {
 
     fn target(&self, report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
         let bound: Vec<&str> = self.bound.iter().copied().chain(["item"]).collect();
-        let target = label(report, text, &bound)?;
+        let target = parse_bound_label(report, text, &bound)?;
         if target.variables().all(|name| name != "item") {
             let diagnostic = Diagnostic::error(ErrorCode::E_VARIABLE, "the target is the same for every item").hint("use {item} in it");
             report.error(text.span, diagnostic);

@@ -19,7 +19,7 @@ const MAX_PATH: usize = 100;
 pub(super) type Spans = HashMap<String, Span>;
 
 /// Converts the value to JSON; reports values that cannot be. Adds places to `spans` under `path`.
-pub(super) fn json(report: &mut Report<'_>, item: Item<'_, '_>, path: &str, spans: &mut Spans) -> Option<Value> {
+pub(super) fn json_of_item(report: &mut Report<'_>, item: Item<'_, '_>, path: &str, spans: &mut Spans) -> Option<Value> {
     json_value(report, item, Some(path.to_owned()), 0, spans)
 }
 
@@ -30,7 +30,7 @@ fn json_value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>,
             .map(|path| join(path, name))
     };
     if !matches!(item.value, DeValue::Array(_) | DeValue::Table(_)) {
-        record(spans, path.clone(), item.span);
+        record_span(spans, path.clone(), item.span);
     }
     let mut refuse = |message: &str, hint: &str| {
         report.error(item.span, Diagnostic::error(ErrorCode::E_TYPE, message).hint(hint));
@@ -66,7 +66,7 @@ fn json_value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>,
                     spans,
                 ));
             }
-            record(spans, path, item.span);
+            record_span(spans, path, item.span);
             list.into_iter().collect::<Option<_>>().map(Value::Array)
         }
         DeValue::Table(table) => {
@@ -78,7 +78,7 @@ fn json_value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>,
                     None => whole = false,
                 }
             }
-            record(spans, path, item.span);
+            record_span(spans, path, item.span);
             whole.then_some(Value::Object(map))
         }
     }
@@ -96,7 +96,7 @@ pub(super) fn refuse_secret(report: &mut Report<'_>, span: Span) {
     );
 }
 
-fn record(spans: &mut Spans, path: Option<String>, span: Span) {
+fn record_span(spans: &mut Spans, path: Option<String>, span: Span) {
     if let Some(path) = path {
         spans.insert(path, span);
     }

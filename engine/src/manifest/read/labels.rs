@@ -40,7 +40,7 @@ pub(super) fn parse_label_template(report: &mut Report<'_>, text: Text<'_>) -> O
 }
 
 /// Parses a label template whose variables are among `bound`.
-pub(super) fn label(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) -> Option<Template> {
+pub(super) fn parse_bound_label(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) -> Option<Template> {
     let template = template(report, text, bound)?;
     check_label(report, text, &template).then_some(template)
 }
@@ -136,7 +136,7 @@ pub(super) fn is_variable(name: &str) -> bool {
 }
 
 /// Returns the template as written.
-pub(super) fn text_of(template: &Template) -> String {
+pub(super) fn template_as_written(template: &Template) -> String {
     let mut text = String::new();
     for piece in &template.pieces {
         match piece {

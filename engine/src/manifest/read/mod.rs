@@ -94,12 +94,12 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn root(&self) -> Fields<'_, 'a> {
-        Fields::root(self.file, self.table.get_ref())
+    fn root_fields(&self) -> Fields<'_, 'a> {
+        Fields::from_document(self.file, self.table.get_ref())
     }
 
-    fn table(&self, report: &mut Report<'_>, key: &str, what: &'static str) -> Option<Fields<'_, 'a>> {
-        self.root().get(key).and_then(|item| Fields::from_item(report, item, what))
+    fn table_of_key(&self, report: &mut Report<'_>, key: &str, what: &'static str) -> Option<Fields<'_, 'a>> {
+        self.root_fields().get(key).and_then(|item| Fields::from_item(report, item, what))
     }
 }
 
@@ -154,11 +154,11 @@ fn parse_all<'a>(
     }
     let data = data.map(|data| parse_document(report, &data.name, data.text, &mut syntax));
     for document in &documents {
-        if let Some(models) = document.root().get("model").and_then(|item| item.value.as_table()) {
-            models::hide_secrets(report, Fields::root(document.file, models));
+        if let Some(models) = document.root_fields().get("model").and_then(|item| item.value.as_table()) {
+            models::hide_secrets(report, Fields::from_document(document.file, models));
         }
-        if let Some(table) = document.root().get("remote").and_then(|item| item.value.as_table()) {
-            remote::hide_secrets(report, Fields::root(document.file, table));
+        if let Some(table) = document.root_fields().get("remote").and_then(|item| item.value.as_table()) {
+            remote::hide_secrets(report, Fields::from_document(document.file, table));
         }
     }
     for (span, diagnostic) in syntax {
@@ -186,7 +186,7 @@ fn parse_all<'a>(
 
 /// Returns the rulesets that a manifest names, or that a ruleset builds on.
 fn named_rulesets(document: &Document<'_>) -> Vec<(Span, String)> {
-    let workspace = document.root().get("workspace").and_then(|item| item.value.as_table());
+    let workspace = document.root_fields().get("workspace").and_then(|item| item.value.as_table());
     let names = workspace.and_then(|table| table.get("rulesets")?.get_ref().as_array());
     names
         .into_iter()
@@ -218,7 +218,7 @@ fn parse_document<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax
 
 /// Merges all parsed files into one manifest; reports errors.
 fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
-    let mut tables = Tables::declared(report, documents);
+    let mut tables = Tables::from_documents(report, documents);
     let mut about = workspace::About::default();
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let (mut store, mut remote) = (StoreLimits::default(), None);
@@ -226,27 +226,27 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
         top_level(report, document, &tables);
         tables.read_rows(report, document, true);
         about = workspace::read_about(report, document).over(about);
-        if let Some(fields) = document.table(report, "sources", "'sources'") {
+        if let Some(fields) = document.table_of_key(report, "sources", "'sources'") {
             sources::read_sources(report, fields, &mut sources);
         }
-        if let Some(fields) = document.table(report, "producer", "'producer'") {
+        if let Some(fields) = document.table_of_key(report, "producer", "'producer'") {
             producers::read_producers(report, fields, registry, &mut producers);
         }
-        if let Some(fields) = document.table(report, "model", "'model'") {
+        if let Some(fields) = document.table_of_key(report, "model", "'model'") {
             models::read_models(report, fields, &mut models);
         }
-        if let Some(fields) = document.table(report, "edit", "'edit'") {
+        if let Some(fields) = document.table_of_key(report, "edit", "'edit'") {
             edit::check_edit_table(report, fields);
         }
-        if let Some(fields) = document.table(report, "prompt_window", "'prompt_window'") {
+        if let Some(fields) = document.table_of_key(report, "prompt_window", "'prompt_window'") {
             prompt_window::check_window_table(report, fields);
         }
-        if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
+        if let Some(table) = document.root_fields().get("store").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::from_item(report, table, "'store'")
         {
             store::read_store_limits(report, fields, &mut store);
         }
-        if let Some(table) = document.root().get("remote").filter(|item| item.value.is_table())
+        if let Some(table) = document.root_fields().get("remote").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::from_item(report, table, "'remote'")
         {
             remote = remote::read_remote(report, fields);
@@ -270,7 +270,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     parts::add_extracting_rules(&mut drafts, &mut producers, registry);
     let targets = check::targets(report, &drafts);
     check::references(report, &drafts, &targets);
-    check::outputs(report, &drafts);
+    check::report_shared_outputs(report, &drafts);
     cycles::report_cycles(report, &drafts, &targets);
     drop(targets);
     if !report.has_errors() {
@@ -291,7 +291,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
 
 /// Reads the rules of a file.
 fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::RuleReader<'_>, drafts: &mut Vec<rules::Draft>) {
-    let Some(item) = document.root().get("rule") else {
+    let Some(item) = document.root_fields().get("rule") else {
         return;
     };
     let Some(array) = item.value.as_array() else {
@@ -301,7 +301,7 @@ fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::
     };
     for rule in array.iter() {
         if let Some(fields) = Fields::from_item(report, fields::Item::new(document.file, rule), "a rule") {
-            drafts.push(reader.read(report, fields));
+            drafts.push(reader.read_rule(report, fields));
         }
     }
 }
@@ -323,7 +323,7 @@ fn finish_rule(draft: rules::Draft, producers: &producers::Producers) -> Option<
         out,
         digest: Digest([0; 32]),
     };
-    rule.digest = encode::digest(&rule, &producers.list[producer as usize]);
+    rule.digest = encode::digest_of_rule(&rule, &producers.list[producer as usize]);
     Some(rule)
 }
 
@@ -332,9 +332,9 @@ fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) 
     // `store` and `remote` are allowed only as tables (limits, the team's cache); any other value would be a person's own location.
     let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
     let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && is_table(key, item);
-    for (key, _) in document.root().entries().filter(|(key, item)| !known(key, item)) {
+    for (key, _) in document.root_fields().entries().filter(|(key, item)| !known(key, item)) {
         if !refuse_personal(report, key) {
-            document.root().unknown_key(report, key, &names);
+            document.root_fields().unknown_key(report, key, &names);
         }
     }
 }
@@ -343,7 +343,7 @@ fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) 
 fn only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
     let root = Fields {
         what: "a file of rows",
-        ..data.root()
+        ..data.root_fields()
     };
     root.only(report, &tables.table_names().collect::<Vec<_>>());
 }

@@ -1,7 +1,7 @@
 //! `[model.NAME]`: the language models. Keys are never read from a manifest.
 
 use super::fields::{Fields, Item, Text, check_name};
-use super::json::{Spans, json, refuse_secret};
+use super::json::{Spans, json_of_item, refuse_secret};
 use super::report::Report;
 use super::source::looks_secret;
 use crate::seams::producer::Params;
@@ -162,7 +162,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
             refuse_secret(report, item.span);
         } else if let Some((_, kind)) = KEYS.iter().find(|(known, _)| *known == key.text) {
             if right_kind(report, *kind, key, item)
-                && let Some(value) = json(report, item, key.text, &mut Spans::new())
+                && let Some(value) = json_of_item(report, item, key.text, &mut Spans::new())
                 && in_range(report, key.text, item, &value)
             {
                 model.insert(key.text.to_owned(), value);
@@ -273,7 +273,7 @@ fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
                 "three capital letters",
             )
         } else {
-            let number = json(report, item, key.text, &mut Spans::new());
+            let number = json_of_item(report, item, key.text, &mut Spans::new());
             (
                 number.and_then(|number| number.as_f64()).is_some_and(is_price),
                 "a number from 0 to 1000000",

@@ -1,7 +1,7 @@
 //! `[producer.NAME]`: merging over rulesets, and the producer's own check of its parameters.
 
 use super::fields::{Fields, Item, Text, check_name};
-use super::json::{Spans, json, merge};
+use super::json::{Spans, json_of_item, merge};
 use super::report::Report;
 use super::source::Span;
 use crate::manifest::model::ProducerDef;
@@ -141,7 +141,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, reg
 
 fn param(report: &mut Report<'_>, draft: &mut Draft, given: &mut Params, key: Text<'_>, item: Item<'_, '_>) {
     draft.keys.insert(key.text.to_owned(), key.span);
-    match json(report, item, key.text, &mut draft.spans) {
+    match json_of_item(report, item, key.text, &mut draft.spans) {
         Some(value) => drop(given.insert(key.text.to_owned(), value)),
         None => draft.partial = true,
     }

@@ -64,7 +64,7 @@ impl<'a> Report<'a> {
     pub(super) fn syntax(&mut self, span: Span, diagnostic: Diagnostic) {
         let line = self.sources[span.file as usize].line_at(span.start).0;
         if self.broken.insert((span.file, line)) {
-            self.push(span, diagnostic);
+            self.push_diagnostic(span, diagnostic);
         }
     }
 
@@ -79,10 +79,10 @@ impl<'a> Report<'a> {
         {
             return;
         }
-        self.push(span, diagnostic);
+        self.push_diagnostic(span, diagnostic);
     }
 
-    fn push(&mut self, span: Span, diagnostic: Diagnostic) {
+    fn push_diagnostic(&mut self, span: Span, diagnostic: Diagnostic) {
         if self.errors.len() >= MAX_ERRORS {
             self.left_out += 1;
             return;

@@ -59,7 +59,7 @@ pub(super) struct RuleReader<'s> {
 }
 
 impl RuleReader<'_> {
-    pub(super) fn read(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
+    pub(super) fn read_rule(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
         rule.only(report, &["target", "each", "producer", "inputs", "out", "if"]);
         let mut references = Vec::new();
         let Each { outer, inner } = self.each(report, rule, &mut references);
@@ -91,7 +91,7 @@ impl RuleReader<'_> {
             report.error(rule.span, Diagnostic::error(ErrorCode::E_TYPE, message).hint(hint));
         }
         if let (Some(index), Some((_, place))) = (producer, &target) {
-            self.arguments(report, rule, index, *place);
+            self.check_arguments(report, rule, index, *place);
         }
         if let (Some((target, _)), Some(SetSpec::List(items))) = (&target, &set) {
             check_items(report, rule, target, items);
@@ -180,7 +180,7 @@ impl RuleReader<'_> {
     }
 
     /// Checks that the rule has the inputs that the arguments of its command name.
-    fn arguments(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, producer: u32, target: Span) {
+    fn check_arguments(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, producer: u32, target: Span) {
         let roles: Vec<&str> = match rule.get("inputs").map(|item| item.value.as_table()) {
             Some(Some(table)) => table.iter().map(|(role, _)| &**role.get_ref()).collect(),
             // It is no table, which is already reported.
@@ -363,7 +363,7 @@ fn inputs(report: &mut Report<'_>, rule: Fields<'_, '_>, reader: &InputReader<'_
                 Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a role").hint(hint),
             );
         }
-        if let Some((from, digest_only)) = reader.read(report, item, references) {
+        if let Some((from, digest_only)) = reader.read_input(report, item, references) {
             inputs.push(InputSpec {
                 role: role.text.into(),
                 from,

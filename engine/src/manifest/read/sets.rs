@@ -1,7 +1,7 @@
 //! Sets: sources of the items of a rule or an input; also the labels referred to.
 
 use super::fields::{Fields, Item, Text};
-use super::labels::{label, template};
+use super::labels::{parse_bound_label, template};
 use super::report::Report;
 use super::source::Span;
 use crate::manifest::model::{SetSpec, SourceSet};
@@ -129,7 +129,7 @@ impl SetReader<'_> {
             return super::sources::glob_part(report, text, "glob:".len()).then(|| SetSpec::Glob(glob.to_owned()));
         }
         if text.text.starts_with("//") {
-            let label = label(report, text, self.bound)?;
+            let label = parse_bound_label(report, text, self.bound)?;
             references.push(Reference {
                 template: label.clone(),
                 span: text.span,

@@ -5,7 +5,7 @@
 //! that they read. This module does not know the purpose of a table.
 
 use super::fields::{Fields, Item, Text, check_name};
-use super::json::{Spans, json};
+use super::json::{Spans, json_of_item};
 use super::report::Report;
 use super::rules::Draft;
 use super::source::{Span, cut_value};
@@ -94,10 +94,10 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Reads the declared tables of some files.
-    pub(super) fn declared(report: &mut Report<'_>, documents: &[Document<'_>]) -> Self {
+    pub(super) fn from_documents(report: &mut Report<'_>, documents: &[Document<'_>]) -> Self {
         let mut tables = Self::default();
         for document in documents {
-            let Some(fields) = document.table(report, "tables", "'tables'") else {
+            let Some(fields) = document.table_of_key(report, "tables", "'tables'") else {
                 continue;
             };
             for (name, item) in fields.entries() {
@@ -147,7 +147,7 @@ impl Tables {
     /// Reads the rows of one file over those of earlier files; `over`: whether it may replace them.
     pub(super) fn read_rows(&mut self, report: &mut Report<'_>, document: &Document<'_>, over: bool) {
         for (table, declared) in &mut self.declared {
-            let Some(item) = document.root().get(table) else { continue };
+            let Some(item) = document.root_fields().get(table) else { continue };
             let Some(rows) = Fields::from_item(report, item, "a table of rows") else {
                 continue;
             };
@@ -160,7 +160,7 @@ impl Tables {
                         Diagnostic::error(ErrorCode::E_DUPLICATE, "there is a row of this name already").hint(hint),
                     );
                 } else if names_a_row(report, table, name)
-                    && let Some(value) = declared.shape.read(report, item)
+                    && let Some(value) = declared.shape.read_table_row(report, item)
                 {
                     declared.rows.insert(name.text.to_owned(), (value, name.span));
                 }
@@ -253,7 +253,7 @@ fn value_kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool
 
 impl Shape {
     /// Reads the row as JSON; reports errors.
-    fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Value> {
+    fn read_table_row(&self, report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Value> {
         match self {
             Self::Value(kind) => checked(report, *kind, item, "a row of this table"),
             Self::Keys(keys) => {
@@ -287,7 +287,7 @@ fn table_row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> O
 
 fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) -> Option<Value> {
     if kind.accepts(item.value) {
-        return json(report, item, "", &mut Spans::new());
+        return json_of_item(report, item, "", &mut Spans::new());
     }
     match kind {
         // Reports which item is no string.

@@ -26,7 +26,7 @@ impl About {
 
 /// Reads and checks the table.
 pub(super) fn read_about(report: &mut Report<'_>, document: &Document<'_>) -> About {
-    let Some(fields) = document.table(report, "workspace", "'workspace'") else {
+    let Some(fields) = document.table_of_key(report, "workspace", "'workspace'") else {
         return About::default();
     };
     for (key, item) in fields.entries() {

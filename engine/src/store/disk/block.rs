@@ -146,7 +146,7 @@ pub(super) struct BlockUse {
 }
 
 impl BlockUse {
-    pub(super) fn read(body: &[u8]) -> Option<Self> {
+    pub(super) fn from_row(body: &[u8]) -> Option<Self> {
         let (words, []) = body.as_chunks::<4>() else { return None };
         let &[blobs, live, stored] = words else { return None };
         Some(Self {
@@ -202,7 +202,7 @@ impl<'t> BlobTables<'t> {
         for row in rows {
             let mut wanted = Vec::with_capacity(row.blobs.len());
             for (digest, record) in &row.blobs {
-                let old = self.record(digest)?;
+                let old = self.blob_record(digest)?;
                 if wants(digest, old.as_ref()) {
                     old.iter().try_for_each(|old| self.release(old))?;
                     wanted.push((digest, record));
@@ -243,7 +243,7 @@ impl<'t> BlobTables<'t> {
     }
 
     /// Reads the record of a blob, if it is sound.
-    fn record(&self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
+    fn blob_record(&self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
         let value = self.blobs.get(&digest.0[..])?;
         Ok(value.and_then(|value| codec::decode_blob(frame::verified_body(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
     }
@@ -263,7 +263,7 @@ impl<'t> BlobTables<'t> {
         let block = self
             .blocks
             .get(&key[..])?
-            .and_then(|value| BlockUse::read(frame::verified_body(BLOCKS.name, &key, value.value()).ok()?));
+            .and_then(|value| BlockUse::from_row(frame::verified_body(BLOCKS.name, &key, value.value()).ok()?));
         // If a block's row is damaged, `store verify` detects it when the block is empty.
         let Some(block) = block else { return Ok(()) };
         if block.blobs <= 1 {

@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls `visit` with key, length of the whole row and body of every sound row.
 fn each(txn: &ReadTransaction, table: Table, mut visit: impl FnMut(&[u8], u64, &[u8])) -> Result<(), redb::Error> {
-    let Some(open) = schema::table(txn, table)? else { return Ok(()) };
+    let Some(open) = schema::open_table_to_read(txn, table)? else {
+        return Ok(());
+    };
     for entry in open.iter()? {
         let (key, value) = entry?;
         if let Ok(body) = frame::verified_body(table.name, key.value(), value.value()) {
@@ -32,7 +34,7 @@ fn each_blob(txn: &ReadTransaction, mut visit: impl FnMut(Digest, BlobRecord)) -
 /// Counts the rows of the store's tables and adds them to the figures of its folder.
 pub(super) fn usage(database: &dyn ReadableDatabase, folder: Usage) -> Result<Usage, redb::Error> {
     let txn = database.begin_read()?;
-    let rows = |table| schema::table(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
+    let rows = |table| schema::open_table_to_read(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
     Ok(Usage {
         blobs: rows(BLOBS)?,
         actions: rows(ACTIONS)?,
@@ -59,7 +61,9 @@ pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb
     let own = |part: &Part| !matches!(part, Part::Ledger | Part::Corrections);
     let parts = Part::ALL.into_iter().filter(own).map(schema::table_of);
     for table in parts.chain([HISTORY]) {
-        let Some(open) = schema::table(&txn, table)? else { continue };
+        let Some(open) = schema::open_table_to_read(&txn, table)? else {
+            continue;
+        };
         let mut from = Some([0; 8]);
         while let Some(start) = from {
             let Some(entry) = open.range::<&[u8]>(&start[..]..)?.next() else {
@@ -86,9 +90,11 @@ impl DiskStore {
         let tables = Part::ALL.into_iter().filter(own).map(schema::table_of).chain([HISTORY]);
         let mut bytes = 0;
         for table in tables {
-            self.read(|database| {
+            self.run_reading(|database| {
                 let txn = database.begin_read()?;
-                let Some(open) = schema::table(&txn, table)? else { return Ok(()) };
+                let Some(open) = schema::open_table_to_read(&txn, table)? else {
+                    return Ok(());
+                };
                 let (from, behind) = (view.0.to_be_bytes(), view.0.checked_add(1).map(u64::to_be_bytes));
                 for entry in open.range::<&[u8]>(&from[..]..)? {
                     let (key, value) = entry?;

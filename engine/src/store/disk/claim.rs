@@ -68,7 +68,7 @@ impl Claim {
     ///
     /// # Errors
     /// When the folder cannot be used, or all places are taken until the time-out.
-    pub fn beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
+    pub fn claim_beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let at_once = DiskOptions {
             lock_timeout: Duration::ZERO,
             on_wait_view: None,
@@ -223,7 +223,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
         let own = Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();
-        let beside = |_: u8| Claim::beside(&dir, ViewId(u64::MAX), &options("cortex overlay build")).unwrap();
+        let beside = |_: u8| Claim::claim_beside(&dir, ViewId(u64::MAX), &options("cortex overlay build")).unwrap();
         let some: Vec<Claim> = (0..3_u8).map(beside).collect();
         drop(own);
         drop(Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());

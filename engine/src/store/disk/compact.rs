@@ -62,7 +62,7 @@ impl DiskStore {
     pub fn fill(&self) -> Result<Fill, StoreError> {
         // A file open for writing is longer than after it is closed.
         self.release();
-        let (used_bytes, row_bytes) = self.read(|database| {
+        let (used_bytes, row_bytes) = self.run_reading(|database| {
             let txn = database.begin_read()?;
             let (mut used, mut rows) = (0, 0);
             for table in txn.list_tables()? {
@@ -99,7 +99,7 @@ impl DiskStore {
     /// # Errors
     /// When the new file cannot be written, or damage hides rows; the old file then stays.
     pub fn compact(&self) -> Result<bool, StoreError> {
-        self.replace(Whole::Must)
+        self.replace_database(Whole::Must)
     }
 
     /// As [`Self::compact`], without damaged and unreachable rows, which cannot be read anyway. Does not stop for other processes.
@@ -107,14 +107,14 @@ impl DiskStore {
     /// # Errors
     /// When the new file cannot be written; the old file then stays.
     pub fn compact_reachable(&self) -> Result<(), StoreError> {
-        self.replace(Whole::AsFarAsReachable).map(drop)
+        self.replace_database(Whole::AsFarAsReachable).map(drop)
     }
 
-    fn replace(&self, whole: Whole) -> Result<bool, StoreError> {
+    fn replace_database(&self, whole: Whole) -> Result<bool, StoreError> {
         let mut notices = Vec::new();
-        let mut done = self.handle.replace(whole, &mut notices);
+        let mut done = self.handle.replace_by_copy(whole, &mut notices);
         if matches!(done, Err(StoreError::NoSpace { .. })) && self.handle.medium().give_up_reserve() {
-            done = self.handle.replace(whole, &mut notices);
+            done = self.handle.replace_by_copy(whole, &mut notices);
         }
         self.add_notices(notices);
         done
@@ -171,7 +171,7 @@ fn check_row_counts(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), 
             ))));
         }
     }
-    match schema::kind(copy)? {
+    match schema::kind_of_store(copy)? {
         schema::Kind::Ours(_) => Ok(()),
         _ => Err(redb::Error::Io(std::io::Error::other("the copy is no store"))),
     }

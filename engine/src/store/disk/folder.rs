@@ -104,7 +104,7 @@ impl Folder {
     }
 
     pub(super) fn unopened(&self, error: io::Error) -> StoreError {
-        Fault::from(error).at(&self.path, "opened")
+        Fault::from(error).into_store_error(&self.path, "opened")
     }
 
     /// Creates the folder if absent, and refuses one of another user: its contents would be trusted.
@@ -128,7 +128,7 @@ impl Folder {
     }
 
     /// Acquires the store's lock; `None` if the lock file cannot be created in an existing store: then no process writes to it.
-    fn lock(&self, access: Access) -> Result<Option<Lock>, StoreError> {
+    fn lock_store(&self, access: Access) -> Result<Option<Lock>, StoreError> {
         let (gave_way, held) = {
             let mut sharing = self.sharing();
             (sharing.gave_way.take(), sharing.held)
@@ -170,7 +170,7 @@ impl Folder {
     /// Creates an empty database under another name and moves it into place.
     fn create(&self) -> Result<(), StoreError> {
         let made = self.make().and_then(|()| self.move_into_place());
-        made.map_err(|fault| fault.at(&self.path, "opened"))
+        made.map_err(|fault| fault.into_store_error(&self.path, "opened"))
     }
 
     /// Creates an empty database under another name.
@@ -237,7 +237,7 @@ impl Folder {
                 (Some(database), _) => Base::Read(Closing::new(database)),
                 (None, None) => return Err(redb::Error::DatabaseClosed),
             };
-            let kind = schema::kind(base.readable())?;
+            let kind = schema::kind_of_store(base.readable())?;
             if let (Base::Write(database), Kind::Ours(_)) = (&base, &kind) {
                 schema::raise(database)?;
             }
@@ -252,7 +252,7 @@ impl Folder {
             }),
             Ok((_, Kind::Alien)) => Ok(Opening::Unfit("it is not a store of cortex".to_owned())),
             Err(Fault::Damaged(reason)) => Ok(Opening::Unfit(reason)),
-            Err(fault) => Err(fault.at(&self.path, "opened")),
+            Err(fault) => Err(fault.into_store_error(&self.path, "opened")),
         }
     }
 
@@ -295,7 +295,7 @@ impl Folder {
         let (taken, name) = aside.map_err(|fault| {
             // Free the space at once: the disk may be full.
             let _ = remove_if_there(&new);
-            fault.at(&self.path, "written")
+            fault.into_store_error(&self.path, "written")
         })?;
         let message = format!("the store's file {} is damaged: {reason}", self.path_of_file(DATABASE).display());
         let became = match taken {
@@ -346,7 +346,7 @@ impl Medium for Folder {
         self.create_or_check()?;
         let lock = match lock {
             Some(lock) => Some(lock),
-            None => self.lock(access)?,
+            None => self.lock_store(access)?,
         };
         if fs::symlink_metadata(self.path_of_file(DATABASE)).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             remove_if_there(&self.path_of_file(CONDEMNED)).map_err(|error| self.unopened(error))?;
@@ -368,7 +368,7 @@ impl Medium for Folder {
         }
         if let Opening::Unfit(reason) = &found {
             if !self.options.sets_aside {
-                return Err(Fault::Damaged(reason.clone()).at(&self.path, "opened"));
+                return Err(Fault::Damaged(reason.clone()).into_store_error(&self.path, "opened"));
             }
             notices.push(self.set_aside(reason)?);
             found = self.open_existing(access)?;
@@ -386,7 +386,9 @@ impl Medium for Folder {
                 }
                 Ok(session)
             }
-            Opening::Unfit(reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
+            Opening::Unfit(reason) => {
+                Err(Fault::Io(format!("a store just made is unfit: {reason}")).into_store_error(&self.path, "opened"))
+            }
         }
     }
 

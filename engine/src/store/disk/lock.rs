@@ -160,13 +160,13 @@ pub(super) fn is_waited_for(file: &File) -> io::Result<bool> {
 pub(super) fn write_lock_holder(file: &mut File, purpose: &str) -> io::Result<()> {
     let mut purpose = purpose.to_owned();
     purpose.truncate(purpose.floor_char_boundary(PURPOSE_LEN));
-    let text = format!("pid {} ({purpose}) since {}", std::process::id(), now());
+    let text = format!("pid {} ({purpose}) since {}", std::process::id(), seconds_since_1970());
     // Overwrite at full length instead of truncating: some file systems flush a truncated file on close, which takes milliseconds.
     file.rewind()?;
     file.write_all(format!("{text:<HOLDER_LEN$}").as_bytes())
 }
 
-fn now() -> u64 {
+fn seconds_since_1970() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }
@@ -189,7 +189,7 @@ impl Holder {
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (who, held) = (&self.who, self.since.and_then(|since| now().checked_sub(since)));
+        let (who, held) = (&self.who, self.since.and_then(|since| seconds_since_1970().checked_sub(since)));
         match (who.strip_suffix(')'), held) {
             // After a change of the clock the age would be wrong; show it only if it is plausible.
             (Some(open), Some(held @ 0..=599)) => write!(f, "{open}, {held} s)"),

@@ -176,9 +176,9 @@ impl DiskStore {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read<T>(&self, run: impl FnOnce(&dyn ReadableDatabase) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+    fn run_reading<T>(&self, run: impl FnOnce(&dyn ReadableDatabase) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut notices = Vec::new();
-        let result = self.handle.read(&mut notices, run);
+        let result = self.handle.read_database(&mut notices, run);
         self.add_notices(notices);
         result
     }
@@ -186,7 +186,7 @@ impl DiskStore {
     /// As [`Self::read`], for writing.
     fn run_writing<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut notices = Vec::new();
-        let result = self.handle.write(&mut notices, run);
+        let result = self.handle.write_database(&mut notices, run);
         self.add_notices(notices);
         result
     }
@@ -233,7 +233,7 @@ impl Store for DiskStore {
     }
 
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
-        let value = self.read(|database| read::blob(database, digest, &self.frames))?;
+        let value = self.run_reading(|database| read::read_and_hash(database, digest, &self.frames))?;
         if matches!(value, Value::Damaged(_)) {
             self.notes().bad_blobs.insert(*digest);
         }
@@ -244,38 +244,38 @@ impl Store for DiskStore {
         if self.notes().bad_blobs.contains(digest) {
             return Ok(false);
         }
-        let missing = self.read(|database| read::blobs_missing(database, &[*digest]))?;
+        let missing = self.run_reading(|database| read::blobs_missing(database, &[*digest]))?;
         Ok(missing == [false])
     }
 
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
-        let value = self.read(|database| read::action(database, key))?;
+        let value = self.run_reading(|database| read::action(database, key))?;
         Ok(self.sound(value))
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let value = self.read(|database| read::row(database, view, part, key))?;
+        let value = self.run_reading(|database| read::read_row(database, view, part, key))?;
         Ok(self.sound(value))
     }
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
-        let rows = self.read(|database| read::read_rows_of_part(database, view, part))?;
+        let rows = self.run_reading(|database| read::read_rows_of_part(database, view, part))?;
         Ok(self.sound_rows(rows))
     }
 
     fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError> {
-        let rows = self.read(|database| read::history(database, view, label))?;
+        let rows = self.run_reading(|database| read::history(database, view, label))?;
         Ok(self.sound_rows(rows).into_iter().map(|(_, record)| record).collect())
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
         // Blobs found present must still be there when the rest is written.
         let _whole = self.handle.lock_shared();
-        let mut outputs = write::outputs(&commit);
+        let mut outputs = write::blobs_of_commit(&commit);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
             let digests: Vec<Digest> = outputs.iter().map(|(digest, ..)| *digest).collect();
-            let missing = self.read(|database| read::blobs_missing(database, &digests))?;
+            let missing = self.run_reading(|database| read::blobs_missing(database, &digests))?;
             let mut missing = missing.into_iter();
             outputs.retain(|(digest, ..)| missing.next().unwrap_or(true) || bad_blobs.contains(digest));
         }
@@ -319,7 +319,7 @@ impl Store for DiskStore {
         let taken = medium.flight(key, is_cancelled);
         let taken = taken.map_err(|refusal| match refusal {
             lock::Refusal::Busy(holder) => StoreError::ActionBusy { holder },
-            lock::Refusal::Io(error) => session::Fault::from(error).at(medium.path(), "locked"),
+            lock::Refusal::Io(error) => session::Fault::from(error).into_store_error(medium.path(), "locked"),
         })?;
         Ok(taken.map(|flight| Box::new(flight) as Flight))
     }
@@ -334,7 +334,7 @@ impl Inventory for DiskStore {
             set_aside_bytes,
             ..Usage::default()
         };
-        self.read(|database| census::usage(database, usage))
+        self.run_reading(|database| census::usage(database, usage))
     }
 
     fn blob_bytes(&self) -> Result<BlobBytes, StoreError> {
@@ -342,12 +342,12 @@ impl Inventory for DiskStore {
     }
 
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
-        let value = self.read(|database| read::last_use(database, key))?;
+        let value = self.run_reading(|database| read::last_use(database, key))?;
         Ok(self.sound(value))
     }
 
     fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
-        let rows = self.read(read::views)?;
+        let rows = self.run_reading(read::views)?;
         Ok(self.sound_rows(rows))
     }
 }

@@ -45,7 +45,12 @@ pub(super) fn damaged(table: Table, key: &[u8], why: impl std::fmt::Display) -> 
 }
 
 /// Opens the framed value of a key and maps its body.
-pub(super) fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
+pub(super) fn read_value<T>(
+    from: &ReadTable,
+    table: Table,
+    key: &[u8],
+    map: impl FnOnce(&[u8]) -> Option<T>,
+) -> Result<Value<T>, redb::Error> {
     let Some(guard) = from.get(key)? else { return Ok(Value::Absent) };
     Ok(match frame::verified_body(table.name, key, guard.value()) {
         Ok(body) => Value::Sound(body).and_then(table, key, map),
@@ -61,16 +66,19 @@ fn single<T>(
     map: impl FnOnce(&[u8]) -> Option<T>,
 ) -> Result<Value<T>, redb::Error> {
     let txn = database.begin_read()?;
-    match schema::table(&txn, table)? {
-        Some(open) => value(&open, table, key, map),
+    match schema::open_table_to_read(&txn, table)? {
+        Some(open) => read_value(&open, table, key, map),
         None => Ok(Value::Absent),
     }
 }
 
 /// Reads and hashes the blob of a digest.
-pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
+pub(super) fn read_and_hash(database: &dyn ReadableDatabase, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
-    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+    let (Some(blobs), Some(data)) = (
+        schema::open_table_to_read(&txn, BLOBS)?,
+        schema::open_table_to_read(&txn, BLOB_DATA)?,
+    ) else {
         return Ok(Value::Absent);
     };
     blob_of(&blobs, &data, digest, frames)
@@ -78,7 +86,7 @@ pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest, frames: &Fr
 
 /// Reads the record of a blob.
 pub(super) fn blob_record(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobRecord>, redb::Error> {
-    value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())
+    read_value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())
 }
 
 /// Reads and hashes the blob of a digest from open tables.
@@ -129,14 +137,14 @@ fn read_blob(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<V
     }
     let first = schema::chunk_key(record.seq, 0);
     if record.stored_len <= super::write::CHUNK as u64 {
-        return value(data, BLOB_DATA, &first, |chunk| {
+        return read_value(data, BLOB_DATA, &first, |chunk| {
             (chunk.len() as u64 == record.stored_len).then(|| unpack(chunk))?
         });
     }
     let mut stored = Vec::new();
     for chunk in 0_u32.. {
         let key = schema::chunk_key(record.seq, chunk);
-        match value(data, BLOB_DATA, &key, |chunk| {
+        match read_value(data, BLOB_DATA, &key, |chunk| {
             (!chunk.is_empty()).then(|| stored.extend_from_slice(chunk))
         })? {
             Value::Sound(()) => {}
@@ -154,7 +162,7 @@ fn read_blob(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<V
 /// Returns for each blob whether its record is missing or unreadable.
 pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
     let txn = database.begin_read()?;
-    let Some(blobs) = schema::table(&txn, BLOBS)? else {
+    let Some(blobs) = schema::open_table_to_read(&txn, BLOBS)? else {
         return Ok(vec![true; digests.len()]);
     };
     let missing = |digest: &Digest| Ok(!matches!(blob_record(&blobs, digest)?, Value::Sound(_)));
@@ -169,7 +177,7 @@ pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result
 }
 
 /// Reads one row of a view.
-pub(super) fn row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
+pub(super) fn read_row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
     single(database, schema::table_of(part), &schema::row_key(part.owner(view), key), |body| {
         pack::open_body(body).map(std::borrow::Cow::into_owned)
     })
@@ -229,7 +237,7 @@ fn range<K, T>(
 ) -> Result<Rows<K, T>, redb::Error> {
     let (mut sound, mut sentences) = (Vec::new(), Vec::new());
     let txn = database.begin_read()?;
-    let Some(open) = schema::table(&txn, table)? else {
+    let Some(open) = schema::open_table_to_read(&txn, table)? else {
         return Ok((sound, sentences));
     };
     let entries = match to {

@@ -169,7 +169,7 @@ impl Walk<'_> {
     fn is_reached(&self, at: Point) -> bool {
         let tried = guarded(|| {
             let txn = self.source.begin_read()?;
-            let Some(table) = schema::table(&txn, self.table)? else {
+            let Some(table) = schema::open_table_to_read(&txn, self.table)? else {
                 return Ok(());
             };
             if let Some(row) = table
@@ -188,7 +188,7 @@ impl Walk<'_> {
         let mut stretch = Stretch::default();
         let ended = guarded(|| {
             let txn = self.source.begin_read()?;
-            let Some(table) = schema::table(&txn, self.table)? else {
+            let Some(table) = schema::open_table_to_read(&txn, self.table)? else {
                 return Ok(End::Whole);
             };
             let to = match to {

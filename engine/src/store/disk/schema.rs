@@ -268,7 +268,7 @@ pub(super) fn version_of(key: &[u8]) -> Option<u32> {
 }
 
 /// Opens a table for reading; `None` in a store older than the table.
-pub(super) fn table(txn: &ReadTransaction, table: Table) -> Result<Option<ReadTable>, redb::Error> {
+pub(super) fn open_table_to_read(txn: &ReadTransaction, table: Table) -> Result<Option<ReadTable>, redb::Error> {
     match txn.open_table(table.definition()) {
         Ok(table) => Ok(Some(table)),
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
@@ -346,7 +346,7 @@ pub(super) fn put_format(txn: &redb::WriteTransaction, format: u32, min_reader: 
 }
 
 /// Reads the meta rows.
-pub(super) fn kind(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error> {
+pub(super) fn kind_of_store(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error> {
     let txn = database.begin_read()?;
     let meta = match txn.open_table(META.definition()) {
         Ok(meta) => meta,

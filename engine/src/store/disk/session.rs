@@ -205,7 +205,7 @@ impl From<io::Error> for Fault {
 
 impl Fault {
     /// Converts to the error that the store returns; `what` is `opened`, `read`, `written`, `compacted` or `locked`.
-    pub(super) fn at(self, path: &Path, what: &'static str) -> StoreError {
+    pub(super) fn into_store_error(self, path: &Path, what: &'static str) -> StoreError {
         let path = path.to_owned();
         match self {
             Self::NoSpace => StoreError::NoSpace { path },
@@ -336,27 +336,27 @@ impl Handle {
     }
 
     /// Reads from the database, opening it first if closed; adds warnings about the opening to `notices`.
-    pub(super) fn read<T>(
+    pub(super) fn read_database<T>(
         &self,
         notices: &mut Vec<Diagnostic>,
         run: impl FnOnce(&dyn ReadableDatabase) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
-        self.with(Access::Read, notices, |base| run(base.readable()))
+        self.with_database(Access::Read, notices, |base| run(base.readable()))
     }
 
     /// Writes to the database, opening it for writing first if necessary.
-    pub(super) fn write<T>(
+    pub(super) fn write_database<T>(
         &self,
         notices: &mut Vec<Diagnostic>,
         run: impl FnOnce(&Database) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
-        self.with(Access::Write, notices, |base| match base {
+        self.with_database(Access::Write, notices, |base| match base {
             Base::Write(database) => run(database),
             Base::Read(_) => Err(redb::Error::DatabaseClosed),
         })
     }
 
-    fn with<T>(
+    fn with_database<T>(
         &self,
         access: Access,
         notices: &mut Vec<Diagnostic>,
@@ -373,7 +373,7 @@ impl Handle {
                             Err(fault) => break fault,
                         }
                     }
-                    State::Condemned(reason) => return Err(Fault::Damaged(reason.clone()).at(self.medium.path(), what)),
+                    State::Condemned(reason) => return Err(Fault::Damaged(reason.clone()).into_store_error(self.medium.path(), what)),
                     State::Open(_) | State::Closed => {}
                 }
             }
@@ -399,13 +399,13 @@ impl Handle {
                 State::Open(_) | State::Condemned(_) => {}
             }
         };
-        self.leave(&fault);
-        Err(fault.at(self.medium.path(), what))
+        self.close_after_fault(&fault);
+        Err(fault.into_store_error(self.medium.path(), what))
     }
 
     /// Replaces the database by a compact copy; returns whether it did. Holds the lock throughout: no other process reads or writes.
-    pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<bool, StoreError> {
-        self.read(notices, |_| Ok(()))?;
+    pub(super) fn replace_by_copy(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<bool, StoreError> {
+        self.read_database(notices, |_| Ok(()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let copied = match &*state {
             State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
@@ -420,16 +420,18 @@ impl Handle {
             Err(fault) => {
                 drop(state);
                 if matches!(fault, Fault::Damaged(_)) {
-                    self.leave(&fault);
+                    self.close_after_fault(&fault);
                 }
-                return Err(fault.at(self.medium.path(), "compacted"));
+                return Err(fault.into_store_error(self.medium.path(), "compacted"));
             }
         }
         let State::Open(session) = std::mem::replace(&mut *state, State::Closed) else {
             return Ok(false);
         };
         let lock = session.into_lock();
-        self.medium.move_copy().map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
+        self.medium
+            .move_copy()
+            .map_err(|fault| fault.into_store_error(self.medium.path(), "compacted"))?;
         *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
         Ok(true)
     }
@@ -446,13 +448,13 @@ impl Handle {
             _ => Ok(false),
         };
         // After a fault the handle is dead; the next call reopens the file.
-        squeezed.map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
+        squeezed.map_err(|fault| fault.into_store_error(self.medium.path(), "compacted"))?;
         *state = State::Open(session);
         Ok(())
     }
 
     /// Closes the database after a fault; permanently if it is damaged.
-    fn leave(&self, fault: &Fault) {
+    fn close_after_fault(&self, fault: &Fault) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Fault::Damaged(reason) = fault {
             self.medium.condemn(reason);

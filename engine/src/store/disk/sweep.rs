@@ -147,7 +147,7 @@ impl Marks {
     }
 
     /// Lets the versions of a view protect nothing.
-    pub fn forget(&mut self, view: ViewId) {
+    pub fn unprotect_view(&mut self, view: ViewId) {
         self.forgotten.insert(view);
     }
 }
@@ -197,7 +197,7 @@ impl DiskStore {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn plan(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
+    pub fn find_garbage(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
         let Versions { kept, gone } = self.versions(&marks, policy)?;
         let mut plan = Plan::default();
         plan.taken.versions = gone.len() as u64;
@@ -215,7 +215,7 @@ impl DiskStore {
             }
             Ok(())
         })?;
-        choose(&mut plan, candidates, loose, &kept.blobs, policy);
+        choose_garbage(&mut plan, candidates, loose, &kept.blobs, policy);
         Ok(plan)
     }
 
@@ -283,14 +283,14 @@ impl DiskStore {
     /// # Errors
     /// When the store as a whole cannot be read.
     pub fn tenants(&self) -> Result<Vec<ViewId>, StoreError> {
-        self.read(super::census::views)
+        self.run_reading(super::census::views)
     }
 
     /// Removes all rows of a view and its versions; its ledger stays.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn forget(&self, view: ViewId) -> Result<(), StoreError> {
+    pub fn forget_view(&self, view: ViewId) -> Result<(), StoreError> {
         let parts: Vec<Part> = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).collect();
         self.clear(view, &parts)?;
         self.clear_table(view, HISTORY)
@@ -379,9 +379,11 @@ impl DiskStore {
         let mut after: Option<Vec<u8>> = None;
         loop {
             let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let last = self.read(|database| {
+            let last = self.run_reading(|database| {
                 let txn = database.begin_read()?;
-                let Some(open) = schema::table(&txn, table)? else { return Ok(None) };
+                let Some(open) = schema::open_table_to_read(&txn, table)? else {
+                    return Ok(None);
+                };
                 for (count, entry) in (1..).zip(open.range::<&[u8]>((from, Bound::Unbounded))?) {
                     let (key, value) = entry?;
                     let (key, value) = (key.value(), value.value());
@@ -405,10 +407,10 @@ impl DiskStore {
 
 /// Reads when a result was last found again.
 fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb::Error> {
-    let Some(table) = schema::table(txn, LAST_USE)? else {
+    let Some(table) = schema::open_table_to_read(txn, LAST_USE)? else {
         return Ok(None);
     };
-    let value = read::value(&table, LAST_USE, &key.0.0, read::seconds)?;
+    let value = read::read_value(&table, LAST_USE, &key.0.0, read::seconds)?;
     Ok(match value {
         read::Value::Sound(at) => Some(at),
         _ => None,
@@ -416,7 +418,7 @@ fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb:
 }
 
 /// Chooses the garbage to remove: all, or as much as frees the requested space.
-fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
+fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
     let mut owners: FxHashMap<u128, u32> = FxHashMap::default();
     for at in candidates.list.iter().flat_map(|candidate| candidates.held(candidate)) {
         *owners.entry(at).or_default() += 1;

@@ -18,7 +18,7 @@ impl DiskStore {
     pub(super) fn fill_blocks(&self) -> Result<(), StoreError> {
         let mut thin: FxHashSet<u64> = FxHashSet::default();
         self.walk(BLOCKS, |_, key, _, body| {
-            if let (Ok(seq), Some(block)) = (key.try_into(), BlockUse::read(body))
+            if let (Ok(seq), Some(block)) = (key.try_into(), BlockUse::from_row(body))
                 && block.is_thin()
             {
                 thin.insert(u64::from_be_bytes(seq));
@@ -39,7 +39,7 @@ impl DiskStore {
         })?;
         places.sort_unstable();
         for some in places.chunks(REFILL) {
-            let blobs = self.read(|database| read_blobs(database, some.iter().map(|(.., digest)| digest)))?;
+            let blobs = self.run_reading(|database| read_blobs(database, some.iter().map(|(.., digest)| digest)))?;
             let blobs: Vec<(Digest, &[u8])> = blobs.iter().map(|(digest, blob)| (*digest, &**blob)).collect();
             let rows = block::lay_out(&blobs);
             self.remove_some(&mut STEP.clone(), |database, _| {
@@ -62,7 +62,10 @@ type LiveBlob = (Digest, Arc<[u8]>);
 /// Reads the sound blobs of these digests.
 fn read_blobs<'d>(database: &dyn ReadableDatabase, digests: impl Iterator<Item = &'d Digest>) -> Result<Vec<LiveBlob>, redb::Error> {
     let txn = database.begin_read()?;
-    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+    let (Some(blobs), Some(data)) = (
+        schema::open_table_to_read(&txn, BLOBS)?,
+        schema::open_table_to_read(&txn, BLOB_DATA)?,
+    ) else {
         return Ok(Vec::new());
     };
     let frames = block::Frames::default();

@@ -64,7 +64,7 @@ impl DiskStore {
         if old.is_empty() {
             return Ok(versions);
         }
-        let pinned = self.read(|database| write::pinned_keys(&database.begin_read()?))?;
+        let pinned = self.run_reading(|database| write::pinned_keys(&database.begin_read()?))?;
         // A running build may have found one of them and recorded that.
         let since = self.handle.medium().building_since().unwrap_or(u64::MAX);
         for node in old {

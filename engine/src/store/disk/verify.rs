@@ -91,7 +91,7 @@ impl DiskStore {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn verify(&self) -> Result<Verified, StoreError> {
+    pub fn verify_everything(&self) -> Result<Verified, StoreError> {
         self.look_at_all(|| {})
     }
 
@@ -109,12 +109,12 @@ impl DiskStore {
         let blobs = self.verify_blobs(&between, &mut verified)?;
         let mut results = Results::default();
         for firsts in first_bytes() {
-            self.read(|database| verify_actions(database, firsts, &blobs, &mut results, &mut verified))?;
+            self.run_reading(|database| verify_actions(database, firsts, &blobs, &mut results, &mut verified))?;
             between();
         }
         add_labels(&mut verified.harm, &results.damaged);
         verified.actions = results.keys.len() as u64;
-        self.read(|database| {
+        self.run_reading(|database| {
             verify_blobs::count_blob_rows(database, &blobs, &mut verified)?;
             count_actions(database, results.rows, &mut verified)?;
             verify_versions(database, &results, &mut verified)?;
@@ -288,10 +288,10 @@ fn verify_actions(
     verified: &mut Verified,
 ) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let Some(actions) = schema::table(&txn, ACTIONS)? else {
+    let Some(actions) = schema::open_table_to_read(&txn, ACTIONS)? else {
         return Ok(());
     };
-    let stored = schema::table(&txn, BLOBS)?;
+    let stored = schema::open_table_to_read(&txn, BLOBS)?;
     let open = |first| expecting_panics(|| open_range(&actions, stored.as_ref(), first, blobs));
     let parts: Vec<Opened> = firsts.into_par_iter().map(open).collect::<Result<_, _>>()?;
     for part in parts {
@@ -384,7 +384,7 @@ fn add_labels(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
 
 fn count_actions(database: &dyn ReadableDatabase, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    match schema::table(&txn, ACTIONS)? {
+    match schema::open_table_to_read(&txn, ACTIONS)? {
         Some(open) => count_rows(ACTIONS, &open, met, verified),
         None => Ok(()),
     }
@@ -393,7 +393,9 @@ fn count_actions(database: &dyn ReadableDatabase, met: u64, verified: &mut Verif
 /// Opens all versions. Numbers of a node increase by one, except after pinned versions.
 fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let Some(open) = schema::table(&txn, HISTORY)? else { return Ok(()) };
+    let Some(open) = schema::open_table_to_read(&txn, HISTORY)? else {
+        return Ok(());
+    };
     let pinned = super::write::pinned_keys(&txn)?;
     let mut before: Option<(Vec<u8>, u64)> = None;
     let mut met = 0;
@@ -447,7 +449,9 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
 /// Opens all rows of a table.
 fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let Some(open) = schema::table(&txn, table)? else { return Ok(()) };
+    let Some(open) = schema::open_table_to_read(&txn, table)? else {
+        return Ok(());
+    };
     let mut met = 0;
     for entry in open.iter()? {
         let (key, value) = entry?;

@@ -69,7 +69,7 @@ impl DiskStore {
     pub(super) fn verify_blobs(&self, between: impl Fn(), verified: &mut Verified) -> Result<Blobs, StoreError> {
         let mut blobs = Blobs::default();
         for firsts in verify::first_bytes() {
-            self.read(|database| verify_blob_rows(database, firsts, &mut blobs, verified))?;
+            self.run_reading(|database| verify_blob_rows(database, firsts, &mut blobs, verified))?;
             between();
         }
         let mut places = std::mem::take(&mut blobs.places);
@@ -83,7 +83,7 @@ impl DiskStore {
                 fits
             };
             let (batch, later) = rest.split_at(rest.iter().take_while(fits).count());
-            self.read(|database| hash(database, batch, &mut blobs, verified))?;
+            self.run_reading(|database| hash(database, batch, &mut blobs, verified))?;
             between();
             rest = later;
         }
@@ -135,7 +135,7 @@ fn verify_blob_rows(
     verified: &mut Verified,
 ) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let Some(rows) = schema::table(&txn, BLOBS)? else {
+    let Some(rows) = schema::open_table_to_read(&txn, BLOBS)? else {
         return Ok(());
     };
     let find = |first| expecting_panics(|| find_range(&rows, first));
@@ -167,7 +167,10 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
 /// Hashes some blobs.
 fn hash(database: &dyn ReadableDatabase, batch: &[Place], blobs: &mut Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let (Some(rows), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+    let (Some(rows), Some(data)) = (
+        schema::open_table_to_read(&txn, BLOBS)?,
+        schema::open_table_to_read(&txn, BLOB_DATA)?,
+    ) else {
         return Ok(());
     };
     let hash = |places: &[Place]| expecting_panics(|| hash_some(&rows, &data, places));
@@ -207,7 +210,10 @@ fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Par
 /// Counts the rows of blobs and their chunks, and finds chunks without a blob: these only waste space.
 pub(super) fn count_blob_rows(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let (Some(rows), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+    let (Some(rows), Some(data)) = (
+        schema::open_table_to_read(&txn, BLOBS)?,
+        schema::open_table_to_read(&txn, BLOB_DATA)?,
+    ) else {
         return Ok(());
     };
     verify::count_rows(BLOBS, &rows, blobs.rows, verified)?;

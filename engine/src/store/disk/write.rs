@@ -39,7 +39,7 @@ impl Prepared<'_> {
 pub(super) type Coming<'a> = (Digest, &'a [u8], Option<&'a NewResult>);
 
 /// Returns the blobs of a commit, each digest once, in order.
-pub(super) fn outputs(commit: &Commit) -> Vec<Coming<'_>> {
+pub(super) fn blobs_of_commit(commit: &Commit) -> Vec<Coming<'_>> {
     let of = |result| NewResult::blobs(result).map(move |(digest, blob)| (digest, &**blob, Some(result)));
     let alone = commit.blobs.iter().map(|(digest, blob)| (*digest, &**blob, None));
     let mut outputs: Vec<Coming<'_>> = commit.results.iter().flat_map(of).chain(alone).collect();
@@ -224,7 +224,7 @@ fn unpin(txn: &WriteTransaction, view: ViewId, rows: &[FramedRow]) -> Result<(),
 /// Returns the keys of all pinned versions.
 pub(super) fn pinned_keys(txn: &redb::ReadTransaction) -> Result<rustc_hash::FxHashSet<Vec<u8>>, redb::Error> {
     let mut keys = rustc_hash::FxHashSet::default();
-    if let Some(pins) = schema::table(txn, PINS)? {
+    if let Some(pins) = schema::open_table_to_read(txn, PINS)? {
         for row in pins.iter()? {
             let (key, _) = row?;
             if let Some((view, rest)) = key.value().split_first_chunk()

@@ -27,7 +27,7 @@ type Changes = BTreeMap<String, Option<Vec<u8>>>;
 /// # Errors
 /// When a page that is needed is missing or malformed.
 pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl Fetch<E>) -> Result<Edited, E> {
-    let top = Page::root(root.clone())?;
+    let top = Page::from_root_blob(root.clone())?;
     if top.level == 0 {
         return Ok(divided(&merged(top.leaf(), &rows)));
     }
@@ -55,7 +55,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
     let mut entries: Vec<(String, Vec<u8>)> = changes.into_iter().filter_map(|(key, child)| Some((key, child?))).collect();
     while entries.len() > 1 {
         level += 1;
-        let read = |(key, child): &(String, Vec<u8>)| Child::read(child).map(|read| (key.clone(), child.clone(), read));
+        let read = |(key, child): &(String, Vec<u8>)| Child::from_bytes(child).map(|read| (key.clone(), child.clone(), read));
         let children: Vec<_> = entries.iter().filter_map(read).collect();
         let of = children
             .iter()
@@ -63,7 +63,7 @@ pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl
         let pages = chunk(level, of, &mut made);
         entries = pages.into_iter().map(|(key, child)| (key, child.to_bytes().to_vec())).collect();
     }
-    let Some(root) = entries.first().and_then(|(_, child)| Child::read(child)) else {
+    let Some(root) = entries.first().and_then(|(_, child)| Child::from_bytes(child)) else {
         return Ok(divided(&TableWriter::default().finish()));
     };
     let mut fetch = |digest: &Digest| match made.get(digest) {
@@ -97,7 +97,7 @@ fn merged(table: Table<'_>, changes: &Changes) -> Vec<u8> {
         .collect();
     for (key, value) in rows {
         if let Some(value) = value {
-            writer.push(key, value);
+            writer.append_row(key, value);
         }
     }
     writer.finish()
@@ -158,18 +158,18 @@ impl Editor<'_> {
                 let last = place.last_key();
                 // Entries behind all others belong to the last page.
                 let is_last = place.is_last();
-                for (key, value) in place.entries() {
+                for (key, value) in place.entries_of_page() {
                     while let Some((before, _)) = changes.peek().filter(|(changed, _)| *changed < key) {
                         let before = before.clone();
                         let (_, value) = changes.next().expect("invariant: it was just looked at");
-                        run.push(self, &before, value, &mut new);
+                        run.push_row(self, &before, value, &mut new);
                     }
                     let changed = changes.next_if(|(changed, _)| *changed == key);
-                    run.push(self, &key, changed.map_or(Some(value), |(_, value)| value), &mut new);
+                    run.push_row(self, &key, changed.map_or(Some(value), |(_, value)| value), &mut new);
                 }
                 if is_last {
                     for (key, value) in changes.by_ref() {
-                        run.push(self, &key, value, &mut new);
+                        run.push_row(self, &key, value, &mut new);
                     }
                 }
                 gone.push(last);
@@ -201,14 +201,14 @@ impl Run {
         self.entries == 0
     }
 
-    fn push(&mut self, editor: &mut Editor<'_>, key: &str, value: Option<Vec<u8>>, new: &mut Vec<(String, Option<Vec<u8>>)>) {
+    fn push_row(&mut self, editor: &mut Editor<'_>, key: &str, value: Option<Vec<u8>>, new: &mut Vec<(String, Option<Vec<u8>>)>) {
         let Some(value) = value else { return };
         let size = (key.len() + value.len()) as u64;
-        let (rows, bytes) = match Child::read(&value).filter(|_| editor.level > 0) {
+        let (rows, bytes) = match Child::from_bytes(&value).filter(|_| editor.level > 0) {
             Some(child) => (child.rows, child.bytes),
             None => (1, size),
         };
-        self.page.push(key, &value);
+        self.page.append_row(key, &value);
         key.clone_into(&mut self.last);
         self.entries += 1;
         self.rows += rows;
@@ -297,7 +297,7 @@ impl Place {
         table.len().checked_sub(1).map_or_else(String::new, |at| table.row(at).0.to_owned())
     }
 
-    fn entries(&self) -> Vec<(String, Vec<u8>)> {
+    fn entries_of_page(&self) -> Vec<(String, Vec<u8>)> {
         self.table().rows().map(|(key, value)| (key.to_owned(), value.to_vec())).collect()
     }
 }

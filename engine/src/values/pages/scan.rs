@@ -15,7 +15,7 @@ pub fn rows_from<E: From<PageError>>(
 ) -> Result<(), E> {
     // Branch pages on the path, each with the index of its next child.
     let mut path: Vec<(Page, usize)> = Vec::new();
-    let mut page = Page::root(root.clone())?;
+    let mut page = Page::from_root_blob(root.clone())?;
     loop {
         if page.level == 0 {
             let leaf = page.leaf();

@@ -12,7 +12,7 @@ impl Cursor<'_> {
     pub(super) fn attributes(&mut self) -> Vec<Attribute> {
         let mut found = Vec::new();
         while self.is("[") {
-            let list = self.inside(|cursor| cursor.read_list(|cursor| cursor.deeper(None, Self::attribute)));
+            let list = self.inside(|cursor| cursor.read_list(|cursor| cursor.deeper(None, Self::parse_attribute_at_cursor)));
             found.extend(list.into_iter().flatten().flatten());
         }
         found
@@ -27,7 +27,7 @@ impl Cursor<'_> {
     }
 
     /// Parses `target: Name(args)` at the cursor.
-    pub(super) fn attribute(&mut self) -> Option<Attribute> {
+    pub(super) fn parse_attribute_at_cursor(&mut self) -> Option<Attribute> {
         if self.ahead(1) == ":" {
             self.at += 2;
         }

@@ -54,7 +54,7 @@ impl<'t> Cursor<'t> {
         self.text_at(self.at + by)
     }
 
-    pub(super) fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind_of_token(&self) -> Option<Kind> {
         (self.at < self.end).then(|| self.tokens[self.at].kind)
     }
 
@@ -153,7 +153,7 @@ impl<'t> Cursor<'t> {
         word
     }
 
-    pub(super) fn name(&mut self) -> Name {
+    pub(super) fn parse_name(&mut self) -> Name {
         Name {
             word: self.take_word(),
             args: Vec::new(),

@@ -252,18 +252,18 @@ impl Cursor<'_> {
                     links.push(Link::Member(name));
                 }
                 "(" => {
-                    let args = self.arguments();
+                    let args = self.parse_arguments();
                     links.push(Link::Call(args));
                 }
                 "[" => {
                     let place = self.byte_of_token(self.at);
-                    let args = self.arguments();
+                    let args = self.parse_arguments();
                     links.push(Link::Index(args, place));
                 }
                 "?" if self.ahead(1) == "[" && self.conditional_index() => {
                     self.at += 1;
                     let place = self.byte_of_token(self.at);
-                    let args = self.arguments();
+                    let args = self.parse_arguments();
                     links.extend([Link::Maybe, Link::Index(args, place)]);
                 }
                 "++" | "--" => signs.push(self.sign(1)),
@@ -300,7 +300,7 @@ impl Cursor<'_> {
     }
 
     pub(super) fn name_with_arguments(&mut self) -> super::ast::Name {
-        let mut name = self.name();
+        let mut name = self.parse_name();
         if self.is("<") && self.is_angle(self.at) {
             let start = self.at;
             match self.type_arguments() {
@@ -311,7 +311,7 @@ impl Cursor<'_> {
         name
     }
 
-    pub(super) fn arguments(&mut self) -> Vec<Argument> {
+    pub(super) fn parse_arguments(&mut self) -> Vec<Argument> {
         self.inside(|cursor| cursor.read_list(Self::argument)).unwrap_or_default()
     }
 

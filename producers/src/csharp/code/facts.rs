@@ -84,7 +84,7 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
     let header = header_parameters(&whole.header, false);
     let members = whole.members.iter().filter_map(|placed| {
         let member = &placed.member;
-        let attributes = arguments(&attributes_of(member));
+        let attributes = attribute_arguments(&attributes_of(member));
         (!member.body.is_empty() || !attributes.is_empty()).then(|| MemberCode {
             part: placed.part,
             name: member.name.clone(),
@@ -111,7 +111,7 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
         },
         constraints: header_parameters(&clauses, false).constraints,
         around: whole.bodies.iter().flat_map(|text| body(text, places)).collect(),
-        attributes: arguments(&attributes_of_type(whole)),
+        attributes: attribute_arguments(&attributes_of_type(whole)),
         members: members.collect(),
     }
 }
@@ -138,9 +138,9 @@ fn callable_signature(member: &Member) -> &str {
 
 /// The attribute of a canonical text, if it has arguments.
 pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
-    super::attribute(text, places).filter(|_| text.contains('('))
+    super::parse_attribute(text, places).filter(|_| text.contains('('))
 }
 
-fn arguments(attributes: &[String]) -> Vec<(TypeRef, Vec<Argument>)> {
+fn attribute_arguments(attributes: &[String]) -> Vec<(TypeRef, Vec<Argument>)> {
     attributes.iter().filter_map(|text| attribute(text, false)).collect()
 }

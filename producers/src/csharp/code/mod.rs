@@ -34,8 +34,8 @@ pub fn statements(text: &str, places: bool) -> Vec<Statement> {
 }
 
 /// Parses an attribute (`Name(args)`, with or without `target:`) into type and arguments. With `places`, words carry byte offsets into the text.
-pub fn attribute(text: &str, places: bool) -> Option<Attribute> {
-    Cursor::new(text, places.then_some(0), 0).attribute()
+pub fn parse_attribute(text: &str, places: bool) -> Option<Attribute> {
+    Cursor::new(text, places.then_some(0), 0).parse_attribute_at_cursor()
 }
 
 /// Parses a written type; `None` if the text is no type.

@@ -65,7 +65,7 @@ impl Cursor<'_> {
             }
             _ => {}
         }
-        if matches!(self.kind(), Some(Kind::Text | Kind::Number | Kind::Unterminated)) {
+        if matches!(self.kind_of_token(), Some(Kind::Text | Kind::Number | Kind::Unterminated)) {
             return Pattern::Value(self.shift_level());
         }
         if !(self.is_identifier() || is_predefined(self.peek())) {

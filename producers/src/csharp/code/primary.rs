@@ -8,7 +8,7 @@ use crate::csharp::lexer::Kind;
 
 impl Cursor<'_> {
     pub(super) fn primary(&mut self) -> Expression {
-        match self.kind() {
+        match self.kind_of_token() {
             None => return Expression::Unknown,
             Some(Kind::Text | Kind::Unterminated) => return self.text_literal(),
             Some(Kind::Number) => {
@@ -79,7 +79,7 @@ impl Cursor<'_> {
 
     /// `global::A.B.C(…)`: the whole path is taken, as the binder tells where the type ends.
     fn aliased(&mut self) -> Expression {
-        let alias = self.name();
+        let alias = self.parse_name();
         let place = alias.word.place;
         self.at += 1;
         if !self.is_identifier() {
@@ -111,7 +111,7 @@ impl Cursor<'_> {
 
     /// `(e)` or a tuple.
     fn bracketed(&mut self) -> Expression {
-        let mut args = self.arguments();
+        let mut args = self.parse_arguments();
         if args.len() == 1 {
             return match args.pop().map(|only| only.value) {
                 // No operand of an operator behind it.
@@ -129,7 +129,7 @@ impl Cursor<'_> {
         self.at += 1;
         match self.peek() {
             "(" if !self.is_array_of_tuples() => {
-                let args = self.arguments();
+                let args = self.parse_arguments();
                 let entries = self.initializers();
                 Expression::New(None, args, entries, place)
             }
@@ -150,7 +150,7 @@ impl Cursor<'_> {
                     let parts = self.elements();
                     return Expression::NewArray(Some(*element), parts, Vec::new(), place);
                 }
-                let args = if self.is("(") { self.arguments() } else { Vec::new() };
+                let args = if self.is("(") { self.parse_arguments() } else { Vec::new() };
                 let entries = self.initializers();
                 Expression::New(Some(kind), args, entries, place)
             }
@@ -169,7 +169,7 @@ impl Cursor<'_> {
     }
 
     fn array_creation(&mut self, element: TypeRef, place: u32) -> Expression {
-        let sizes = self.arguments().into_iter().map(|argument| argument.value).collect();
+        let sizes = self.parse_arguments().into_iter().map(|argument| argument.value).collect();
         let mut kind = element;
         while self.is("[") {
             self.skip_group();
@@ -232,7 +232,7 @@ impl Cursor<'_> {
         }
         if self.is("[") && self.text_at(self.next_after_group(self.at)) == "=" {
             let place = self.byte_of_token(self.at);
-            let index = self.arguments().into_iter().map(|argument| argument.value).collect();
+            let index = self.parse_arguments().into_iter().map(|argument| argument.value).collect();
             self.at += 1;
             return Initializer::Index(index, self.expression(), place);
         }

@@ -180,7 +180,7 @@ impl Cursor<'_> {
 
     /// Parses the arguments of an attribute, including `Name = value`.
     pub(super) fn attribute_list(&mut self) -> Vec<Argument> {
-        self.arguments()
+        self.parse_arguments()
     }
 
     /// Parses default values of parameters (`name = value`, one per line), then the rest of the declaration.
@@ -205,7 +205,7 @@ impl Cursor<'_> {
                 }
                 "=" => {
                     self.at += 1;
-                    let value = self.value();
+                    let value = self.parse_initializer();
                     list.push(Statement::Return(value));
                 }
                 ":" if matches!(self.ahead(1), "base" | "this") && self.ahead(2) == "(" => {
@@ -243,7 +243,7 @@ impl Cursor<'_> {
                 }
                 ";" => self.at += 1,
                 _ => {
-                    let value = self.value();
+                    let value = self.parse_initializer();
                     list.push(Statement::Return(value));
                 }
             }
@@ -255,7 +255,7 @@ impl Cursor<'_> {
     }
 
     /// Parses an initializer: a value, or elements of an array.
-    fn value(&mut self) -> Expression {
+    fn parse_initializer(&mut self) -> Expression {
         if self.is("{") {
             return Expression::Collection(self.elements());
         }

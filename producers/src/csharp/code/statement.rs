@@ -145,13 +145,13 @@ impl Cursor<'_> {
 
     /// A declaration or a value.
     fn simple(&mut self, list: &mut Vec<Statement>) {
-        if !self.declares(list) {
+        if !self.parse_declaration(list) {
             let value = self.expression();
             list.push(Statement::Expression(value));
         }
     }
 
-    fn declares(&mut self, list: &mut Vec<Statement>) -> bool {
+    fn parse_declaration(&mut self, list: &mut Vec<Statement>) -> bool {
         let start = self.at;
         // Attributes of a local function.
         while self.is("[") && self.mate(self.at).is_some() {
@@ -369,7 +369,7 @@ impl Cursor<'_> {
 
     fn switch(&mut self, list: &mut Vec<Statement>) {
         self.at += 1;
-        let mut values = self.arguments();
+        let mut values = self.parse_arguments();
         let value = if values.len() == 1 {
             values.pop().map_or(Expression::Unknown, |only| only.value)
         } else {

@@ -76,7 +76,7 @@ impl Cursor<'_> {
     }
 
     fn type_segment(&mut self) -> Option<Name> {
-        let mut name = self.name();
+        let mut name = self.parse_name();
         if self.is("<") && self.is_angle(self.at) {
             name.args = self.type_arguments()?;
         }

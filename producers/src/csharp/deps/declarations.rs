@@ -42,7 +42,7 @@ impl Fold for Declarations {
     }
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let rows = rows_of_type(text_of(input)?).into_iter();
+        let rows = rows_of_type(signatures_text(input)?).into_iter();
         Ok(rows.map(|(key, row)| (key, row.into_bytes())).collect())
     }
 
@@ -59,7 +59,7 @@ impl Fold for Declarations {
 /// # Errors
 /// When some are no text.
 pub fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Failure> {
-    let mut texts = inputs.all("members").iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
+    let mut texts = inputs.all("members").iter().map(signatures_text).collect::<Result<Vec<_>, _>>()?;
     texts.sort_unstable_by_key(|text| text.split(['\t', '\n']).next());
     Ok(texts)
 }
@@ -68,7 +68,7 @@ pub fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Failure> {
 ///
 /// # Errors
 /// When they are no text.
-pub fn text_of(input: &Input) -> Result<&str, Failure> {
+pub fn signatures_text(input: &Input) -> Result<&str, Failure> {
     std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))
 }
 
@@ -146,7 +146,7 @@ pub struct TypeLine {
 
 impl TypeLine {
     /// Reads a row.
-    pub fn read(row: &str) -> Self {
+    pub fn from_row(row: &str) -> Self {
         let mut fields = row.split('\t');
         let kind = fields.next().and_then(|kind| kind.chars().next()).unwrap_or('c');
         let namespace = fields.next().unwrap_or("").into();

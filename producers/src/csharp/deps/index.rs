@@ -122,7 +122,7 @@ impl NameIndex {
     ///
     /// # Errors
     /// If the blob is no such table.
-    pub fn read(blob: &[u8]) -> Result<Self, Failure> {
+    pub fn from_blob(blob: &[u8]) -> Result<Self, Failure> {
         let table = Table::open(blob).ok_or_else(|| Failure::permanent("input 'symbols' is not a table"))?;
         let mut index = Self::default();
         for (key, value) in table.rows() {

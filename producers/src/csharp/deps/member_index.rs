@@ -3,7 +3,7 @@
 //! One row per word. A type adds `=key` to the row of its simple name, and `.key flags arity result parameters` for each constructor. For each
 //! other member it adds `key flags arity result parameters` to the row of the member's name. Lines are in the order of the types' keys.
 
-use super::declarations::{replace_lines, signatures, text_of};
+use super::declarations::{replace_lines, signatures, signatures_text};
 use crate::csharp::types::symbol_of;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -39,7 +39,7 @@ impl Fold for MemberIndex {
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let mut rows = BTreeMap::new();
-        add_lines(text_of(input)?, &mut rows);
+        add_lines(signatures_text(input)?, &mut rows);
         Ok(rows.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
 

@@ -98,7 +98,7 @@ impl<'i> Subject<'i> {
             .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
         let mentions = serde_json::from_slice(&inputs.single("mentions")?.bytes)
             .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
-        let index = NameIndex::read(&inputs.single("symbols")?.bytes)?;
+        let index = NameIndex::from_blob(&inputs.single("symbols")?.bytes)?;
         Ok(Self { own, mentions, index })
     }
 }

@@ -133,7 +133,7 @@ impl<'a> Resolver<'a> {
             see(&shape, last);
             return shape;
         }
-        let shape = self.path(segments, args, place);
+        let shape = self.resolve_path(segments, args, place);
         // `Outer.Nested` names both.
         for end in 1..segments.len() {
             let outer = &segments[..end];
@@ -198,7 +198,7 @@ impl<'a> Resolver<'a> {
         dotnet::known(target.strip_prefix("global::").unwrap_or(target)).is_some()
     }
 
-    fn path(&self, segments: &[Name], mut args: Vec<Shape>, place: Place) -> Shape {
+    fn resolve_path(&self, segments: &[Name], mut args: Vec<Shape>, place: Place) -> Shape {
         let arity = segments.last().map_or(0, |last| last.args.len() as u32);
         match self.meaning(segments, arity, place) {
             Meaning::Type(key, total) => {

@@ -222,7 +222,7 @@ impl<'r> Lookups<'r> {
     }
 
     /// The text of a row, `""` when there is none or it is no text.
-    fn get(&self, key: &str) -> &str {
+    fn row_text(&self, key: &str) -> &str {
         let row = match self.found.get(key) {
             Some(row) => row,
             None => {
@@ -290,8 +290,8 @@ impl<'a> World<'a> {
         if let Some(known) = self.lines.borrow().get(key) {
             return known.clone();
         }
-        let row = self.lookups.get(key);
-        let found = (!row.is_empty()).then(|| Rc::new(TypeLine::read(row)));
+        let row = self.lookups.row_text(key);
+        let found = (!row.is_empty()).then(|| Rc::new(TypeLine::from_row(row)));
         self.lines.borrow_mut().insert(key.into(), found.clone());
         found
     }
@@ -331,7 +331,7 @@ impl<'a> World<'a> {
 
     /// Lines of the members of a name that a type of the workspace declares itself.
     fn members_of(&self, key: &str, name: &str) -> Lines<'a> {
-        self.lookups.get(&member_key(key, name)).lines()
+        self.lookups.row_text(&member_key(key, name)).lines()
     }
 
     /// Kind letter of a named type, ` ` when it is not known.
@@ -490,7 +490,7 @@ impl<'a> World<'a> {
 
     /// Extension methods of a name that the workspace declares.
     pub fn extensions(&self, name: &str) -> Vec<Candidate<'a>> {
-        let extensions = self.lookups.get(&extension_key(name)).lines();
+        let extensions = self.lookups.row_text(&extension_key(name)).lines();
         let mut found: Vec<Candidate<'_>> = extensions
             .filter_map(|line| {
                 let (key, line) = line.split_once('\t')?;

@@ -50,7 +50,7 @@ impl<'i> Document<'i> {
     ///
     /// # Errors
     /// If one is missing or invalid.
-    pub fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
+    pub fn from_inputs(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let selection = read_selection(&inputs.single("selection")?.bytes)?;
         let mut texts = BTreeMap::new();
         for input in inputs.all("outlines") {
@@ -75,7 +75,7 @@ impl<'i> Document<'i> {
         }
         for input in inputs.all("semantics") {
             if let Some(texts) = texts.get_mut(&*input.item) {
-                texts.summary = summary(input);
+                texts.summary = summary_sections(input);
             }
         }
         let mut document = Self {
@@ -88,7 +88,7 @@ impl<'i> Document<'i> {
         let Selection {
             budget, least, semantic, ..
         } = &document.selection;
-        document.cut = what_to_give_up(least.len(), !semantic.is_empty(), *budget, |cut| document.size(cut));
+        document.cut = what_to_give_up(least.len(), !semantic.is_empty(), *budget, |cut| document.size_with_cut(cut));
         Ok(document)
     }
 
@@ -152,10 +152,10 @@ impl<'i> Document<'i> {
 
     /// Estimates the tokens of the text.
     pub(super) fn tokens(&self) -> u64 {
-        tokens(self.size(self.cut))
+        tokens(self.size_with_cut(self.cut))
     }
 
-    fn size(&self, cut: Cut) -> usize {
+    fn size_with_cut(&self, cut: Cut) -> usize {
         self.size_within(cut, self.selection.budget)
     }
 
@@ -303,7 +303,7 @@ fn outline(info: &Info, why: &Why, docs: bool) -> String {
 }
 
 /// Returns the sections of a summary, without its head of hashes, and their source.
-fn summary(input: &Input) -> String {
+fn summary_sections(input: &Input) -> String {
     let text = String::from_utf8_lossy(&input.bytes);
     let (head, sections) = text.split_once("\n\n").unwrap_or(("", &text));
     let source = head

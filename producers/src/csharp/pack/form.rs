@@ -101,7 +101,7 @@ impl Producer for Form {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let document = Document::read(inputs)?;
+        let document = Document::from_inputs(inputs)?;
         let mut diagnostics = Vec::new();
         if let Some(fewest) = document.needed().filter(|_| self.warns) {
             let budget = document.selection.budget.unwrap_or_default();

@@ -14,7 +14,7 @@ pub mod select;
 mod tests;
 
 /// Registers the producers of packs.
-pub fn register(registry: &mut engine::seams::producer::Registry) {
+pub fn register_packs(registry: &mut engine::seams::producer::Registry) {
     registry.add(select::Select);
     registry.add(form::PACK);
     registry.add(form::CONTENTS);

@@ -127,7 +127,7 @@ impl Producer for Select {
         let pack = inputs.var("pack").unwrap_or_default();
         let row: PackRow = decode_json_row(input_table(inputs, "row")?, pack)?
             .ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
-        let world = World::read(inputs)?;
+        let world = World::from_inputs(inputs)?;
         let wrong = |error: InvalidFilter| Failure::Permanent(Box::new(error.diagnostic(&row.filter)));
         let filter = filter::parse_filter(&row.filter).map_err(wrong)?;
         let sets = world.sets(&filter).map_err(wrong)?;
@@ -183,7 +183,7 @@ struct World<'i> {
 }
 
 impl<'i> World<'i> {
-    fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
+    fn from_inputs(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let (types, graph, deps) = (
             input_table(inputs, "types")?,
             input_table(inputs, "graph")?,
@@ -384,16 +384,16 @@ impl<'i> World<'i> {
                     let of_types = self.types.iter().flat_map(|(_, row, _)| row.files.iter());
                     self.files.keys().chain(of_types).map(String::as_str).collect()
                 }
-                _ => self.symbols().collect(),
+                _ => self.selectable_symbols().collect(),
             };
             nothing(primary.to_string(), &primary.token, known.into_iter())
         });
         let patterns = self.empty_patterns(filter).into_iter();
-        let patterns = patterns.map(|(tag, pattern)| nothing(format!("'{pattern}' of tag:{tag}"), pattern, self.symbols()));
+        let patterns = patterns.map(|(tag, pattern)| nothing(format!("'{pattern}' of tag:{tag}"), pattern, self.selectable_symbols()));
         primaries.chain(patterns).take(MOST_TOLD).collect()
     }
 
-    fn symbols(&self) -> impl Iterator<Item = &'i str> {
+    fn selectable_symbols(&self) -> impl Iterator<Item = &'i str> {
         self.types.iter().map(|(key, _, _)| symbol_of(key))
     }
 

@@ -102,16 +102,16 @@ pub(crate) struct Grammar {
 
 impl Grammar {
     /// Returns the grammar, resolved once.
-    pub(crate) fn get() -> &'static Self {
+    pub(crate) fn resolved_once() -> &'static Self {
         static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
-        GRAMMAR.get_or_init(Self::resolve)
+        GRAMMAR.get_or_init(Self::resolve_names)
     }
 
     pub(crate) fn node(&self, kind_id: u16) -> Node {
         self.kinds.get(usize::from(kind_id)).copied().unwrap_or(Node::Error)
     }
 
-    fn resolve() -> Self {
+    fn resolve_names() -> Self {
         let language = language();
         let kinds = (0..language.node_kind_count())
             .map(|id| {

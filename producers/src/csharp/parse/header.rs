@@ -62,7 +62,7 @@ pub(crate) fn attributes(tokens: &Tokens<'_>, range: Range<usize>, into: &mut Ve
             prefix = tokens.text(inner);
             inner += 2;
         }
-        for part in tokens.split(inner..close) {
+        for part in tokens.split_range(inner..close) {
             let text = tokens.canonical(part);
             into.push(if prefix.is_empty() { text } else { format!("{prefix}: {text}") });
         }
@@ -104,7 +104,7 @@ pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Para
     let mut has_attributes = false;
     list.signature.push(tokens.all[open]);
     list.attributed.push(tokens.all[open]);
-    for part in tokens.split(open + 1..close) {
+    for part in tokens.split_range(open + 1..close) {
         if list.signature.len() > 1 {
             // The comma before this part; only its text matters, not its position.
             list.signature.push(tokens.all[part.start - 1]);
@@ -178,7 +178,7 @@ pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (
     let mut has_attributes = false;
     list.signature.push(tokens.all[at]);
     list.attributed.push(tokens.all[at]);
-    for part in tokens.split(at + 1..close) {
+    for part in tokens.split_range(at + 1..close) {
         if list.signature.len() > 1 {
             list.signature.push(tokens.all[part.start - 1]);
             list.attributed.push(tokens.all[part.start - 1]);

@@ -171,7 +171,7 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
 
 /// Splits a list of declarators; a query extends to the end.
 fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
-    let mut parts = tokens.split(range.clone());
+    let mut parts = tokens.split_range(range.clone());
     let queries = |part: &Range<usize>| {
         let value = tokens.find_outside_brackets(part.clone(), |at| tokens.is(at, "="));
         value.is_some_and(|value| super::tame::is_query(tokens, value + 1))

@@ -74,7 +74,7 @@ impl<'t> Mentions<'t> {
         for at in range.clone() {
             // Type arguments contain names of their own, so only a path's first token is skipped.
             if starts_name(tokens, at, range.start)
-                && let Some(path) = tokens.path(at, range.end)
+                && let Some(path) = tokens.path_at(at, range.end)
             {
                 self.add_name(path.text, path.arity, NamePlace::Signature, true);
             }

@@ -42,7 +42,7 @@ impl Reading<'_, '_> {
     }
 
     /// Returns the innermost `#if` section that contains a whole declaration.
-    pub(crate) fn section(&self, range: &Range<usize>) -> Option<usize> {
+    pub(crate) fn section_of_declaration(&self, range: &Range<usize>) -> Option<usize> {
         let first = self.tokens.all.get(range.start)?.start as usize;
         let last = self.tokens.all.get(range.end.checked_sub(1)?)?.start as usize;
         self.active.common(first, last)

@@ -121,7 +121,7 @@ fn hide(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
 /// Hides the modifiers of a lambda's untyped parameters.
 fn untyped(tokens: &Tokens<'_>, open: usize, edits: &mut Vec<Edit>) {
     let close = tokens.mate(open).unwrap_or(open);
-    for part in tokens.split(open + 1..close) {
+    for part in tokens.split_range(open + 1..close) {
         let name = tokens
             .find_outside_brackets(part.clone(), |at| tokens.is(at, "="))
             .unwrap_or(part.end)

@@ -31,7 +31,7 @@ impl GrammarText {
         for Edit { bytes, with } in order {
             if bytes.start >= done {
                 shown.tokens(tokens, &mut at, done..bytes.start);
-                shown.push(bytes.start, with);
+                shown.append_part(bytes.start, with);
                 done = bytes.end;
             }
         }
@@ -45,7 +45,7 @@ impl GrammarText {
             let start = bytes.start.max(token.start as usize);
             let end = bytes.end.min(token.end as usize);
             if start < end {
-                self.push(start, &tokens.source[start..end]);
+                self.append_part(start, &tokens.source[start..end]);
             }
             if token.end as usize > bytes.end {
                 return;
@@ -55,7 +55,7 @@ impl GrammarText {
     }
 
     /// Appends text from `place` in the original, with a space before it unless the two are adjacent there.
-    fn push(&mut self, place: usize, part: &str) {
+    fn append_part(&mut self, place: usize, part: &str) {
         let next = self.original_byte(self.text.len());
         if place != next && !part.is_empty() {
             if !self.text.is_empty() {

@@ -191,7 +191,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Splits a range at top-level commas. An empty range has no parts.
-    pub(crate) fn split(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    pub(crate) fn split_range(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut start = range.start;
         while start < range.end {
@@ -218,7 +218,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Returns the dotted path that begins at `start`, if any.
-    pub(crate) fn path(&self, start: usize, limit: usize) -> Option<Path<'t>> {
+    pub(crate) fn path_at(&self, start: usize, limit: usize) -> Option<Path<'t>> {
         let mut text: Cow<'t, str> = Cow::Borrowed("");
         let mut at = start;
         let mut segments = 0;

@@ -118,7 +118,7 @@ fn bases(tokens: &Tokens<'_>, range: Range<usize>) -> (Vec<String>, Vec<String>)
     if !tokens.is(range.start, ":") {
         return (bases, arguments);
     }
-    for part in tokens.split(range.start + 1..range.end) {
+    for part in tokens.split_range(range.start + 1..range.end) {
         let call = if tokens.is(part.start, "(") {
             part.end
         } else {

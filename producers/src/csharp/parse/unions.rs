@@ -39,7 +39,7 @@ pub(crate) fn cases(tokens: &Tokens<'_>, name: usize) -> Option<Range<usize>> {
     let (_, open) = type_parameters(tokens, name + 1, tokens.all.len().min(name + 1000));
     let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
     let ends = matches!(tokens.text(close + 1), "{" | ";" | ":" | "where");
-    let parts = tokens.split(open + 1..close);
+    let parts = tokens.split_range(open + 1..close);
     let is_type = |part: &Range<usize>| {
         let last = part.end - 1;
         let named = last > part.start

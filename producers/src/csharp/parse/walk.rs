@@ -60,7 +60,7 @@ struct Walk<'t, 'a> {
 pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Syntax, Option<usize>) {
     let mut walk = Walk {
         reading,
-        grammar: Grammar::get(),
+        grammar: Grammar::resolved_once(),
         state: State {
             place: NamePlace::Signature,
             owner: None,
@@ -86,7 +86,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Synta
             walk.around.push(what);
             continue;
         }
-        walk.leave();
+        walk.leave_node();
         loop {
             if cursor.goto_next_sibling() {
                 break;
@@ -96,7 +96,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Synta
                 return (walk.into_syntax(tier), odd);
             }
             walk.around.pop();
-            walk.leave();
+            walk.leave_node();
         }
     }
 }
@@ -126,16 +126,16 @@ impl<'t, 'a> Walk<'t, 'a> {
                 return false;
             }
             Node::Type(kind) => return self.type_declaration(node, kind),
-            Node::Member(form) => return self.member(node, form),
+            Node::Member(form) => return self.walk_member(node, form),
             Node::AttributeList => self.change_state(|state| state.place = NamePlace::Attribute),
             Node::BaseList => self.change_state(|state| state.place = NamePlace::Base),
-            Node::Identifier | Node::Generic | Node::Qualified => self.name(node, what, parent, field),
+            Node::Identifier | Node::Generic | Node::Qualified => self.add_name_of_node(node, what, parent, field),
             _ => {}
         }
         true
     }
 
-    fn leave(&mut self) {
+    fn leave_node(&mut self) {
         while self.saved.last().is_some_and(|(depth, _)| *depth >= self.around.len()) {
             if let Some((_, state)) = self.saved.pop() {
                 self.state = state;
@@ -161,7 +161,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let name = node
             .child_by_field_id(self.grammar.name)
             .map(|name| self.reading.range(name))
-            .and_then(|name| tokens.path(name.start, name.end));
+            .and_then(|name| tokens.path_at(name.start, name.end));
         let name = name.map(|path| path.text.into_owned()).unwrap_or_default();
         let outer = &self.namespaces[self.state.namespace];
         if outer.is_empty() { name } else { format!("{outer}.{name}") }
@@ -198,7 +198,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         if alias.is_some() {
             at += 2;
         }
-        let target = match tokens.path(at, end) {
+        let target = match tokens.path_at(at, end) {
             Some(path) if path.end == end && path.arity == 0 => path.text.into_owned(),
             _ => tokens.canonical(at.min(end)..end),
         };
@@ -256,7 +256,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             decl.members.push(member);
             owners.push(own);
         }
-        let section = self.reading.section(&range);
+        let section = self.reading.section_of_declaration(&range);
         decl.condition = self.reading.active.condition_of(section);
         self.types.push(OpenType {
             decl,
@@ -278,7 +278,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         true
     }
 
-    fn member(&mut self, node: tree_sitter::Node<'_>, form: Form) -> bool {
+    fn walk_member(&mut self, node: tree_sitter::Node<'_>, form: Form) -> bool {
         let tokens = self.reading.tokens;
         let Some(inside) = self.state.inside else { return false };
         let range = self.reading.range(node);
@@ -306,7 +306,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
         let section = self
             .reading
-            .section(&range)
+            .section_of_declaration(&range)
             .filter(|section| self.types[inside].section != Some(*section));
         let condition = self.reading.active.condition_of(section);
         for mut member in made {
@@ -345,7 +345,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    fn name(&mut self, node: tree_sitter::Node<'_>, what: Node, parent: Node, field: u16) {
+    fn add_name_of_node(&mut self, node: tree_sitter::Node<'_>, what: Node, parent: Node, field: u16) {
         let grammar = self.grammar;
         let Some(owner) = self.state.owner else { return };
         let is_type = match parent {
@@ -374,7 +374,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let tokens = self.reading.tokens;
         // A type ends with its node; an expression's path continues as far as its dots.
         let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
-        let Some(path) = tokens.path(at, limit) else { return };
+        let Some(path) = tokens.path_at(at, limit) else { return };
         self.mentions[owner].add_name(path.text, path.arity, self.state.place, certain);
     }
 

@@ -114,7 +114,7 @@ impl<'t> Reader<'_, 't> {
             self.rest = self.rest.strip_prefix(')').ok_or("a parenthesis is not closed")?;
             return Ok(inner);
         }
-        if let Some((name, arguments)) = self.call()? {
+        if let Some((name, arguments)) = self.parse_call()? {
             if self.skip {
                 return Ok(false);
             }
@@ -155,7 +155,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// Parses a call `Name(…)`.
-    fn call(&mut self) -> Result<Option<(&'t str, &'t str)>, String> {
+    fn parse_call(&mut self) -> Result<Option<(&'t str, &'t str)>, String> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         let Some(inner) = rest.trim_start().strip_prefix('(').filter(|_| !name.is_empty()) else {

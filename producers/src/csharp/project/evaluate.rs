@@ -7,7 +7,7 @@ use super::condition;
 use super::expression::{Properties, Scope, unescape};
 use super::glob::{Glob, is_glob};
 use super::msbuild::{self, BUILD_PROPS, BUILD_TARGETS, Directory, PACKAGES_PROPS};
-use super::path::{absolute, file_name, folder, in_workspace, rooted};
+use super::path::{absolute, file_name, folder_of_path, in_workspace, rooted};
 use super::report::{Report, Spot};
 use super::sdk::{self, Kind};
 use super::tree::Tree;
@@ -136,7 +136,7 @@ impl<'a> Pass<'a, '_> {
             .map(|sdk| sdk.trim().to_owned())
             .collect();
         // A lone addition in the attribute implies the SDK that it extends.
-        let implied = root.attribute("Sdk").is_some() || sdks.iter().any(|sdk| sdk::kind(sdk) != Kind::Addition);
+        let implied = root.attribute("Sdk").is_some() || sdks.iter().any(|sdk| sdk::kind_of_sdk(sdk) != Kind::Addition);
         for sdk in sdks {
             self.adopt(
                 &sdk,
@@ -167,9 +167,9 @@ impl<'a> Pass<'a, '_> {
         if name.is_empty() || self.sdks.contains(&name) {
             return;
         }
-        match sdk::kind(&name) {
+        match sdk::kind_of_sdk(&name) {
             Kind::Nothing => self.found.compiles = false,
-            Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind(known) == Kind::Compiles) => {
+            Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind_of_sdk(known) == Kind::Compiles) => {
                 let message = "the SDK is not known here; what it sets is not seen";
                 self.report.add_note(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
             }
@@ -243,7 +243,7 @@ impl<'a> Pass<'a, '_> {
 
     /// Imports a file searched at and above the project, unless a property disables it or names another file.
     fn nearest(&mut self, directory: Directory) {
-        let home = rooted(folder(self.project));
+        let home = rooted(folder_of_path(self.project));
         let found = directory.locate(&mut self.found.properties, &home, self.tree);
         if directory.surrounded {
             self.custom(&directory.custom("Before"));
@@ -267,7 +267,7 @@ impl<'a> Pass<'a, '_> {
         let named = self.found.properties.get(property);
         if let Some(file) = self
             .tree
-            .existing_file(&absolute(&rooted(folder(self.project)), named))
+            .existing_file(&absolute(&rooted(folder_of_path(self.project)), named))
             .filter(|_| !named.is_empty())
         {
             self.import(
@@ -287,7 +287,7 @@ impl<'a> Pass<'a, '_> {
             spot,
             report: self.report,
             os: &self.settings.os,
-            home: folder(self.project),
+            home: folder_of_path(self.project),
         }
     }
 
@@ -302,7 +302,7 @@ impl<'a> Pass<'a, '_> {
     fn imports(&self, element: &Element, file: &str) -> bool {
         let spot = Spot { file, line: element.line };
         let scope = Scope {
-            home: folder(file),
+            home: folder_of_path(file),
             ..self.scope(spot)
         };
         element
@@ -380,7 +380,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     fn import_path(&mut self, path: &str, written: &str, import: &Element, spot: Spot<'a>) {
-        let home = rooted(folder(spot.file));
+        let home = rooted(folder_of_path(spot.file));
         let target = absolute(&home, path);
         if is_glob(path) {
             let found = Glob::new(&home, path).map(|glob| self.tree.matching(&glob).0).unwrap_or_default();
@@ -441,7 +441,7 @@ impl<'a> Pass<'a, '_> {
             self.again_global();
             self.import(file, spot);
         }
-        if spot.file != self.project || sdk::kind(&sdk) == Kind::Addition {
+        if spot.file != self.project || sdk::kind_of_sdk(&sdk) == Kind::Addition {
             return;
         }
         if written.eq_ignore_ascii_case("Sdk.props") && !std::mem::replace(&mut self.began, true) {

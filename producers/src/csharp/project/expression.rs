@@ -5,7 +5,7 @@
 
 use super::function;
 use super::msbuild::is_inner;
-use super::path::{file_name, folder, rooted, stem_and_extension};
+use super::path::{file_name, folder_of_path, rooted, stem_and_extension};
 use super::report::{Report, Spot};
 use super::tree::Tree;
 use engine::values::codes::ErrorCode;
@@ -101,7 +101,7 @@ impl Scope<'_> {
                 rest = "";
                 break;
             };
-            expanded.push_str(&self.value(&inner[..end], depth));
+            expanded.push_str(&self.evaluate_body(&inner[..end], depth));
             rest = &inner[end + 1..];
             if expanded.len() > LONGEST {
                 self.report.warn(
@@ -128,7 +128,7 @@ impl Scope<'_> {
         }
     }
 
-    fn value(&self, body: &str, depth: u32) -> String {
+    fn evaluate_body(&self, body: &str, depth: u32) -> String {
         let body = body.trim();
         if is_name(body) {
             return self.property(body);
@@ -159,8 +159,8 @@ impl Scope<'_> {
         let path = rooted(self.spot.file);
         match rest.to_ascii_lowercase().as_str() {
             "" => file_name(&path).to_owned(),
-            "directory" => format!("{}/", folder(&path)),
-            "directorynoroot" => format!("{}/", folder(&path).trim_start_matches('/')),
+            "directory" => format!("{}/", folder_of_path(&path)),
+            "directorynoroot" => format!("{}/", folder_of_path(&path).trim_start_matches('/')),
             "name" => stem_and_extension(&path).0.to_owned(),
             "extension" => stem_and_extension(&path).1.to_owned(),
             "fullpath" => path,

@@ -8,7 +8,7 @@ use super::items::{Item, Run, run_operations};
 use super::operation::{Action, Operation, Spec, operations};
 use super::packages::{PackageReference, has_compile, package_references, published_package};
 use super::params::{Override, ProjectParams};
-use super::path::{absolute, folder, in_workspace, rooted, stem_and_extension};
+use super::path::{absolute, folder_of_path, in_workspace, rooted, stem_and_extension};
 use super::report::{Report, Spot};
 use super::tree::Tree;
 use engine::values::codes::ErrorCode;
@@ -337,7 +337,7 @@ fn emitted_folder(evaluation: &Evaluation<'_>, project: &str) -> Option<String> 
     if written.is_empty() || !properties.get("EmitCompilerGeneratedFiles").trim().eq_ignore_ascii_case("true") {
         return None;
     }
-    let home = rooted(folder(project));
+    let home = rooted(folder_of_path(project));
     let path = absolute(&home, &unescape(written));
     // A folder around the project also contains hand-written files.
     let is_around = format!("{home}/").starts_with(&format!("{path}/"));
@@ -408,7 +408,7 @@ pub struct CompiledFile {
 
 /// Returns the files that a project compiles, sorted by path, and whether limits cut the list.
 pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>, bool) {
-    let home = folder(&evaluated.facts.path);
+    let home = folder_of_path(&evaluated.facts.path);
     let mut files: std::collections::BTreeMap<String, CompiledFile> = std::collections::BTreeMap::new();
     let mut cut = false;
     let mut done: BTreeSet<usize> = BTreeSet::new();

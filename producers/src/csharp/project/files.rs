@@ -5,7 +5,7 @@
 //! another project links it.
 
 use super::facts::CompiledFile;
-use super::path::{file_name, folder};
+use super::path::{file_name, folder_of_path};
 use super::report::{Report, Spot};
 use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
@@ -46,11 +46,11 @@ pub fn file_rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a st
             }
         }
     }
-    let homes: BTreeMap<&str, &str> = compiled.iter().map(|(project, _)| (folder(project), *project)).collect();
+    let homes: BTreeMap<&str, &str> = compiled.iter().map(|(project, _)| (folder_of_path(project), *project)).collect();
     let mut known: BTreeMap<&str, FileRow> = BTreeMap::new();
     for (path, mut users) in by_file {
         users.sort_by_key(|(project, file)| {
-            let home = folder(project);
+            let home = folder_of_path(project);
             let around = home.is_empty() || path.get(..home.len()) == Some(home) && path[home.len()..].starts_with('/');
             (Reverse(around.then_some(home.len())), file.tfm.is_some(), *project)
         });
@@ -68,7 +68,9 @@ pub fn file_rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a st
                 }
             }
             None => {
-                let around = std::iter::successors(Some(folder(path)), |above| (!above.is_empty()).then(|| folder(above)));
+                let around = std::iter::successors(Some(folder_of_path(path)), |above| {
+                    (!above.is_empty()).then(|| folder_of_path(above))
+                });
                 let inside = around.into_iter().any(|above| homes.contains_key(above));
                 let why = match inside {
                     _ if leftovers.contains(path) => "leftover",
@@ -118,7 +120,7 @@ fn leftovers<'c>(compiled: &'c [(&str, Vec<CompiledFile>)]) -> BTreeSet<&'c str>
 }
 
 /// Reports how many files no project compiles, with an example; silent in a workspace without projects.
-pub fn summary(rows: &BTreeMap<&str, FileRow>, report: &Report) {
+pub fn report_uncompiled(rows: &BTreeMap<&str, FileRow>, report: &Report) {
     let left_out: Vec<&str> = rows
         .iter()
         .filter(|(_, row)| row.left_out.is_some())

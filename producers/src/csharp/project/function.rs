@@ -5,7 +5,7 @@
 use super::condition::parse_decimal;
 use super::expression::{Scope, closing, is_name};
 use super::framework::Framework;
-use super::path::{absolute, file_name, folder, in_workspace, relative, rooted, stem_and_extension};
+use super::path::{absolute, file_name, folder_of_path, in_workspace, relative, rooted, stem_and_extension};
 use super::string;
 
 /// Maximum number of calls in a chain.
@@ -56,7 +56,7 @@ pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, Stri
     let (mut value, mut rest) = if let Some(inner) = body.strip_prefix('[') {
         let (class, rest) = inner.split_once(']').ok_or("an unclosed type name")?;
         let rest = rest.strip_prefix("::").ok_or("a type without a member")?;
-        let (member, arguments, rest) = call(scope, rest, depth)?;
+        let (member, arguments, rest) = evaluate_call(scope, rest, depth)?;
         (static_member(scope, class.trim(), &member, &arguments.unwrap_or_default())?, rest)
     } else {
         let end = body.find(['.', '[']).ok_or_else(|| format!("the expression '{}'", shorten(body)))?;
@@ -86,8 +86,8 @@ pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, Stri
             let after = rest
                 .strip_prefix('.')
                 .ok_or_else(|| format!("'{}' behind a value", shorten(rest)))?;
-            let (member, arguments, after) = call(scope, after, depth)?;
-            value = string::member(value, &member, arguments.as_deref())?;
+            let (member, arguments, after) = evaluate_call(scope, after, depth)?;
+            value = string::evaluate_member(value, &member, arguments.as_deref())?;
             rest = after;
         }
     }
@@ -96,7 +96,7 @@ pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, Stri
 
 /// Parses a member's name and optional arguments; also returns the remaining text.
 #[allow(clippy::type_complexity)]
-fn call<'t>(scope: &Scope<'_>, text: &'t str, depth: u32) -> Result<(String, Option<Vec<String>>, &'t str), String> {
+fn evaluate_call<'t>(scope: &Scope<'_>, text: &'t str, depth: u32) -> Result<(String, Option<Vec<String>>, &'t str), String> {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let Some(inner) = rest.trim_start().strip_prefix('(') else {
@@ -166,7 +166,7 @@ fn static_member(scope: &Scope<'_>, class: &str, member: &str, arguments: &[Stri
         "string.empty" => "".into(),
         "io.file.exists" => scope.exists(first).into(),
         "io.directory.exists" => scope.exists(first).into(),
-        "io.directory.getparent" => Value::Text(folder(absolute(&project_folder(scope), first).trim_end_matches('/')).to_owned()),
+        "io.directory.getparent" => Value::Text(folder_of_path(absolute(&project_folder(scope), first).trim_end_matches('/')).to_owned()),
         // The environment is no fact of the workspace: no variable is set.
         "environment.getenvironmentvariable" | "environment.expandenvironmentvariables" => "".into(),
         "environment.newline" => "\n".into(),
@@ -218,7 +218,7 @@ fn path_function(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Resul
         "getfilenamewithoutextension" => stem_and_extension(&first).0.into(),
         "getextension" => stem_and_extension(&first).1.into(),
         "hasextension" => (!stem_and_extension(&first).1.is_empty()).into(),
-        "getdirectoryname" => folder(&first).into(),
+        "getdirectoryname" => folder_of_path(&first).into(),
         "getfullpath" => {
             let base = arguments.get(1).cloned().unwrap_or_else(|| project_folder(scope));
             let trailing = if first.ends_with('/') { "/" } else { "" };
@@ -227,7 +227,7 @@ fn path_function(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Resul
         "changeextension" => {
             let (stem, _) = stem_and_extension(&first);
             let extension = arguments.get(1).map_or("", String::as_str).trim_start_matches('.');
-            let home = folder(&first);
+            let home = folder_of_path(&first);
             let name = if extension.is_empty() {
                 stem.to_owned()
             } else {
@@ -286,7 +286,7 @@ fn msbuild(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Result<Valu
         }
         "getpathoffileabove" => {
             let from = if second.is_empty() {
-                rooted(folder(scope.spot.file))
+                rooted(folder_of_path(scope.spot.file))
             } else {
                 absolute(&project_folder(scope), second)
             };

@@ -5,7 +5,7 @@
 
 use super::glob::Glob;
 use super::operation::{Action, Operation, Spec};
-use super::path::{ROOT, file_name, folder, rooted, stem_and_extension};
+use super::path::{ROOT, file_name, folder_of_path, rooted, stem_and_extension};
 use super::tree::Tree;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,9 +53,9 @@ impl Item {
                 "filename" => seen.push_str(stem),
                 "extension" => seen.push_str(extension),
                 "recursivedir" => seen.push_str(&self.recursive),
-                "relativedir" | "directory" if folder(&self.text).is_empty() => {}
+                "relativedir" | "directory" if folder_of_path(&self.text).is_empty() => {}
                 "relativedir" | "directory" => {
-                    seen.push_str(folder(&self.text));
+                    seen.push_str(folder_of_path(&self.text));
                     seen.push('/');
                 }
                 other => seen.push_str(self.get(other)),
@@ -165,7 +165,7 @@ impl Set {
         set
     }
 
-    fn has(&self, text: &str) -> bool {
+    fn has_item(&self, text: &str) -> bool {
         self.texts.contains(&text.to_lowercase()) || self.globs.iter().any(|glob| glob.matches(text))
     }
 }
@@ -227,7 +227,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
             }
         }
     }
-    added.retain(|item| !exclude.has(&item.text));
+    added.retain(|item| !exclude.has_item(&item.text));
     let list = run.lists.entry(operation.items.clone()).or_default();
     for mut item in added {
         item.metadata

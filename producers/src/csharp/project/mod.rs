@@ -34,4 +34,4 @@ mod tests;
 pub mod tree;
 pub mod xml;
 
-pub use producers::register;
+pub use producers::register_projects;

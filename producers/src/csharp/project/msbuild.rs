@@ -5,7 +5,7 @@
 
 use super::evaluate::Settings;
 use super::expression::{Properties, strip_prefix_ignoring_case};
-use super::path::{ROOT, absolute, file_name, folder, rooted, stem_and_extension};
+use super::path::{ROOT, absolute, file_name, folder_of_path, rooted, stem_and_extension};
 use super::tree::Tree;
 
 /// Folder of the build tools as projects see it, outside of the workspace.
@@ -75,7 +75,7 @@ impl Directory {
 /// Sets MSBuild's reserved properties; global properties override all others in this file.
 pub fn set_reserved(properties: &mut Properties, project: &str, settings: &Settings) {
     let path = rooted(project);
-    let home = folder(&path);
+    let home = folder_of_path(&path);
     let (name, extension) = stem_and_extension(&path);
     for (property, value) in [
         ("MSBuildProjectDirectory", home),
@@ -129,7 +129,7 @@ fn set_solution(properties: &mut Properties, solution: Option<&str>) {
     properties.set_property("SolutionName", name);
     properties.set_property("SolutionExt", extension);
     properties.set_property("SolutionFileName", file_name(&solution));
-    properties.set_property("SolutionDir", format!("{}/", folder(&solution)));
+    properties.set_property("SolutionDir", format!("{}/", folder_of_path(&solution)));
     properties.set_property("SolutionPath", solution);
 }
 

@@ -6,7 +6,7 @@ use super::condition;
 use super::evaluate::{Evaluation, Group, Settings};
 use super::expression::{Scope, unescape};
 use super::glob::{Glob, is_glob};
-use super::path::{absolute, folder, in_workspace, rooted};
+use super::path::{absolute, folder_of_path, in_workspace, rooted};
 use super::report::{Report, Spot};
 use super::sdk;
 use super::tree::Tree;
@@ -87,7 +87,7 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
     let wanted = wanted_types(evaluation);
     let mut reader = Reader {
         evaluation,
-        home: rooted(folder(project)),
+        home: rooted(folder_of_path(project)),
         tree,
         settings,
         report,
@@ -165,7 +165,7 @@ impl Reader<'_> {
             spot,
             report: self.report,
             os: &self.settings.os,
-            home: folder(self.project),
+            home: folder_of_path(self.project),
         }
     }
 
@@ -304,7 +304,7 @@ impl Reader<'_> {
     fn specs(&self, items: &str, text: &str, spot: Spot<'_>) -> Vec<Spec> {
         let expanded = self.scope(spot).expand(text);
         let mut specs = Vec::new();
-        for part in split(&expanded) {
+        for part in split_list(&expanded) {
             if let Some(inner) = part.strip_prefix("@(").and_then(|inner| inner.strip_suffix(')')) {
                 specs.extend(self.reference(inner, spot));
             } else if part.contains("@(") || part.contains("%(") {
@@ -317,7 +317,7 @@ impl Reader<'_> {
             } else if TEXTS.contains(&items) {
                 specs.push(Spec::Text(unescape(part)));
             } else {
-                specs.extend(self.path(items, part, spot));
+                specs.extend(self.parse_spec(items, part, spot));
             }
         }
         specs
@@ -349,7 +349,7 @@ impl Reader<'_> {
     }
 
     /// Parses a path or pattern, relative to the workspace.
-    fn path(&self, items: &str, part: &str, spot: Spot<'_>) -> Option<Spec> {
+    fn parse_spec(&self, items: &str, part: &str, spot: Spot<'_>) -> Option<Spec> {
         let outside = || {
             if FILES.contains(&items) {
                 self.report.add_note(
@@ -387,7 +387,7 @@ impl Reader<'_> {
 }
 
 /// Splits a list at `;` outside `@(…)`; trims the parts and omits empty ones.
-fn split(text: &str) -> Vec<&str> {
+fn split_list(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, byte) in text.bytes().enumerate() {
         match byte {

@@ -5,7 +5,7 @@
 use super::expression::Properties;
 use super::facts::{Evaluated, Reference};
 use super::items::{Item, Run};
-use super::path::folder;
+use super::path::folder_of_path;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ pub fn resolve_packages(projects: &mut BTreeMap<&str, Evaluated>) {
 /// Returns the publisher that shares the most folders with a project; of several the one with the shortest path.
 fn nearest<'p>(project: &str, publishers: &'p [String]) -> Option<&'p str> {
     let shared = |other: &str| {
-        let (own, other) = (folder(project).split('/'), folder(other).split('/'));
+        let (own, other) = (folder_of_path(project).split('/'), folder_of_path(other).split('/'));
         own.zip(other).take_while(|(own, other)| own == other).count()
     };
     let farness = |publisher: &&str| (std::cmp::Reverse(shared(publisher)), publisher.len(), publisher.to_string());

@@ -63,7 +63,7 @@ impl ProjectParams {
     ///
     /// # Errors
     /// All errors in them.
-    pub fn read(params: &Params) -> Result<Self, Vec<ParamError>> {
+    pub fn from_params(params: &Params) -> Result<Self, Vec<ParamError>> {
         let error = |param: &str, message: String, hint: &str| {
             vec![ParamError {
                 param: param.to_owned(),
@@ -118,7 +118,7 @@ mod tests {
     fn unknown_names_are_told_with_the_near_one_at_any_depth() {
         let read = |text: &str| {
             let params: Params = serde_json::from_str(text).expect("JSON");
-            let errors = ProjectParams::read(&params).err().unwrap_or_default();
+            let errors = ProjectParams::from_params(&params).err().unwrap_or_default();
             let messages = errors
                 .into_iter()
                 .map(|error| format!("{}: {}", error.param, error.hint.unwrap_or_default()));

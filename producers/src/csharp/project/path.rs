@@ -42,7 +42,7 @@ pub fn rooted(path: &str) -> String {
 }
 
 /// Returns the folder of a path; `""` at the root.
-pub fn folder(path: &str) -> &str {
+pub fn folder_of_path(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }
 

@@ -2,7 +2,7 @@
 
 use super::evaluate::Files;
 use super::facts::{CompiledFile, Evaluated, Facts, compiled, evaluated};
-use super::files::{FileRow, file_rows, summary};
+use super::files::{FileRow, file_rows, report_uncompiled};
 use super::index::{ProjectRow, project_rows};
 use super::packages::resolve_packages;
 use super::params::ProjectParams;
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const VERSION: u32 = 7;
 
 /// Registers the producers.
-pub fn register(registry: &mut Registry) {
+pub fn register_projects(registry: &mut Registry) {
     registry.add(Xml);
     registry.add(Skeleton);
     registry.add(Project);
@@ -59,7 +59,7 @@ fn input_text(input: &Input) -> Result<&str, Failure> {
     std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent("the list of paths is not UTF-8"))
 }
 
-fn decode(inputs: &[Input]) -> Result<Vec<(&str, Element)>, Failure> {
+fn decode_elements(inputs: &[Input]) -> Result<Vec<(&str, Element)>, Failure> {
     let mut files = Vec::with_capacity(inputs.len());
     for input in inputs {
         let element: Option<Element> = minicbor::decode(&input.bytes)
@@ -139,16 +139,16 @@ impl Producer for Project {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        ProjectParams::read(params).map(drop)
+        ProjectParams::from_params(params).map(drop)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let params = ProjectParams::read(inputs.params).unwrap_or_default();
+        let params = ProjectParams::from_params(inputs.params).unwrap_or_default();
         let report = Report::default();
         let bytes = if inputs.roles.contains_key("index") {
             evaluation(inputs, &params, &report)?
         } else {
-            let decoded = decode(inputs.all("skeletons"))?;
+            let decoded = decode_elements(inputs.all("skeletons"))?;
             let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
             let paths: Vec<&str> = inputs.all("skeletons").iter().map(|input| &*input.item).collect();
             let rows = project_rows(&files, &paths, &params, &report);
@@ -165,7 +165,7 @@ impl Producer for Project {
 fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> Result<Vec<u8>, Failure> {
     let project = project_of(inputs)?;
     let row: ProjectRow = only_row(inputs.single("index")?, project)?;
-    let decoded = decode(inputs.all("xml"))?;
+    let decoded = decode_elements(inputs.all("xml"))?;
     let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
     let tree = Tree::new(input_text(inputs.single("tree")?)?.lines());
     let settings = params.settings(row.solution);
@@ -343,7 +343,7 @@ impl Producer for FileIndex {
         }
         let rows = file_rows(input_text(inputs.single("sources")?)?.lines(), &compiled);
         let report = Report::default();
-        summary(&rows, &report);
+        report_uncompiled(&rows, &report);
         Ok(Output {
             bytes: write_table(&rows.iter().map(|(path, row)| (*path, to_json(row))).collect()),
             diagnostics: report.into_diagnostics(),

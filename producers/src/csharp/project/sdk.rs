@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 /// Returns the kind of an SDK by its name, ignoring a version after `/`.
-pub fn kind(name: &str) -> Kind {
+pub fn kind_of_sdk(name: &str) -> Kind {
     let name = name.split('/').next().unwrap_or(name).trim().to_ascii_lowercase();
     match name.as_str() {
         "microsoft.build.traversal" | "microsoft.build.notargets" => Kind::Nothing,

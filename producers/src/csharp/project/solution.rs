@@ -1,6 +1,6 @@
 //! Solutions (`.sln`, `.slnx` and `.slnf`), limited to the list of their projects.
 
-use super::path::{absolute, folder, in_workspace, rooted};
+use super::path::{absolute, folder_of_path, in_workspace, rooted};
 use super::xml::{self, Element};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -18,7 +18,7 @@ pub fn is_solution(path: &str) -> bool {
 /// A diagnostic with the reason why it cannot be read.
 pub fn parse_solution(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let lower = path.to_ascii_lowercase();
-    let home = rooted(folder(path));
+    let home = rooted(folder_of_path(path));
     let projects = if lower.ends_with(".slnx") {
         let mut found = Vec::new();
         collect_projects(&xml::parse_xml(bytes, path)?, &mut found);
@@ -87,7 +87,7 @@ fn filter(bytes: &[u8], path: &str, home: &str) -> Result<Vec<(String, u32)>, Bo
         )
     })?;
     let solution = absolute(home, &filter.solution.path);
-    let home = folder(&solution);
+    let home = folder_of_path(&solution);
     Ok(filter
         .solution
         .projects

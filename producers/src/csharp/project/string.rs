@@ -10,7 +10,7 @@ const WIDEST: usize = 1000;
 ///
 /// # Errors
 /// The name of an unknown member.
-pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Result<Value, String> {
+pub fn evaluate_member(value: Value, member: &str, arguments: Option<&[String]>) -> Result<Value, String> {
     let unknown = || Err(format!("the function {member}"));
     let lower = member.to_ascii_lowercase();
     let text = match value {
@@ -64,7 +64,7 @@ pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Resul
             format!("{}{second}{}", cut(0, from), cut(from, usize::MAX)).into()
         }
         "padleft" | "padright" => pad(&text, size(first)?, second.chars().next().unwrap_or(' '), lower == "padleft"),
-        "split" => split(&text, arguments),
+        "split" => split_text(&text, arguments),
         "tochararray" => Value::List(text.chars().map(String::from).collect()),
         "tostring" => match first.parse::<usize>() {
             // `Version.ToString(2)`.
@@ -128,7 +128,7 @@ fn pad(text: &str, width: usize, with: char, on_left: bool) -> Value {
 }
 
 /// Splits a text at the arguments that are one character; at blanks without arguments.
-fn split(text: &str, arguments: &[String]) -> Value {
+fn split_text(text: &str, arguments: &[String]) -> Value {
     let set: Vec<char> = if arguments.is_empty() {
         vec![' ']
     } else {

@@ -64,7 +64,7 @@ fn chain(project_files: &BTreeMap<String, Vec<u8>>, sources: &[&str], params: &P
     }
     let lists: Vec<_> = all.iter().map(|(path, found)| (*path, compiled(found, &source_tree).0)).collect();
     let owners = files::file_rows(sources.iter().copied(), &lists);
-    files::summary(&BTreeMap::new(), &report);
+    files::report_uncompiled(&BTreeMap::new(), &report);
     let mut projects = BTreeMap::new();
     let seen = seen_by_project(all.clone());
     for (path, list) in &lists {
@@ -124,7 +124,7 @@ fn differences(folder: &Path) -> Vec<String> {
     let mut files = BTreeMap::new();
     read_folder(folder, folder, &mut files);
     let params = expected.get("params").and_then(Value::as_object).cloned().unwrap_or_default();
-    let params = ProjectParams::read(&params).expect("parameters");
+    let params = ProjectParams::from_params(&params).expect("parameters");
     let outcome = chain(&files, &strings(&expected["sources"]), &params);
     let mut wrong = Vec::new();
     let mut compare = |what: String, expected: &Value, found: Value| {

@@ -1,7 +1,7 @@
 //! The files that projects can see: a sorted list of paths, with lookups of files, folders and ranges below a folder.
 
 use super::glob::Glob;
-use super::path::{folder, in_workspace};
+use super::path::{folder_of_path, in_workspace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 
@@ -32,9 +32,9 @@ impl<'p> Tree<'p> {
         self.folders.get_or_init(|| {
             let mut folders = FxHashSet::default();
             for path in &self.paths {
-                let mut above = folder(path);
+                let mut above = folder_of_path(path);
                 while !above.is_empty() && folders.insert(above.to_lowercase()) {
-                    above = folder(above);
+                    above = folder_of_path(above);
                 }
             }
             folders
@@ -75,7 +75,7 @@ impl<'p> Tree<'p> {
             if at.is_empty() {
                 return None;
             }
-            at = folder(at);
+            at = folder_of_path(at);
         }
     }
 

@@ -175,7 +175,7 @@ fn tag(text: &str) -> Option<(Tag<'_>, usize)> {
 }
 
 /// Returns the value of an attribute, with entities decoded.
-fn attribute(attributes: &str, name: &str) -> Option<String> {
+fn value_of_attribute(attributes: &str, name: &str) -> Option<String> {
     let mut rest = attributes;
     while let Some(equals) = rest.find('=') {
         let key = rest[..equals].trim();
@@ -183,7 +183,7 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
         let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let end = value[1..].find(quote)? + 1;
         if key.eq_ignore_ascii_case(name) {
-            return Some(decode(&value[1..end]));
+            return Some(decode_entities(&value[1..end]));
         }
         rest = &value[end + 1..];
     }
@@ -191,7 +191,7 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
 }
 
 /// Decodes known entities and numeric references; other text stays.
-fn decode(text: &str) -> String {
+fn decode_entities(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
@@ -260,7 +260,7 @@ struct Reader {
 
 impl Reader {
     fn append_text(&mut self, text: &str) {
-        self.raw(&decode(text));
+        self.raw(&decode_entities(text));
     }
 
     fn raw(&mut self, text: &str) {
@@ -290,7 +290,7 @@ impl Reader {
 
     fn tag(&mut self, tag: &Tag<'_>) {
         let name = tag.name.to_ascii_lowercase();
-        let named = |key: &str| attribute(tag.attributes, key).unwrap_or_default();
+        let named = |key: &str| value_of_attribute(tag.attributes, key).unwrap_or_default();
         match name.as_str() {
             "inheritdoc" if !tag.closing => {
                 self.reading.inherited = true;
@@ -305,7 +305,7 @@ impl Reader {
             "see" | "paramref" | "typeparamref" | "a" if !tag.closing => {
                 let target = ["cref", "name", "langword", "href"]
                     .iter()
-                    .find_map(|key| attribute(tag.attributes, key))
+                    .find_map(|key| value_of_attribute(tag.attributes, key))
                     .unwrap_or_default();
                 if tag.empty {
                     let target = reference(&target);
@@ -331,7 +331,7 @@ impl Reader {
             "br" => self.break_line(1),
             "list" | "ul" | "ol" if !tag.empty => {
                 self.break_line(1);
-                let numbered = name == "ol" || attribute(tag.attributes, "type").as_deref() == Some("number");
+                let numbered = name == "ol" || value_of_attribute(tag.attributes, "type").as_deref() == Some("number");
                 match (tag.closing, self.lists.len() < DEEPEST) {
                     (false, true) => self.lists.push(numbered.then_some(0)),
                     (false, false) => self.deeper_lists += 1,
@@ -344,20 +344,20 @@ impl Reader {
             "item" | "listheader" if !tag.closing => self.item(),
             "li" if !tag.closing => self.item(),
             "term" if tag.closing => self.buffer.push_str(": "),
-            "summary" => self.section(tag, Section::Summary),
-            "remarks" => self.section(tag, Section::Remarks),
-            "returns" => self.section(tag, Section::Returns),
-            "value" => self.section(tag, Section::Value),
-            "param" => self.section(tag, Section::Parameter(named("name"))),
-            "typeparam" => self.section(tag, Section::TypeParameter(named("name"))),
-            "exception" => self.section(tag, Section::Exception(reference(&named("cref")))),
-            "example" => self.section(tag, Section::Example),
-            "seealso" => self.section(
+            "summary" => self.begin_section(tag, Section::Summary),
+            "remarks" => self.begin_section(tag, Section::Remarks),
+            "returns" => self.begin_section(tag, Section::Returns),
+            "value" => self.begin_section(tag, Section::Value),
+            "param" => self.begin_section(tag, Section::Parameter(named("name"))),
+            "typeparam" => self.begin_section(tag, Section::TypeParameter(named("name"))),
+            "exception" => self.begin_section(tag, Section::Exception(reference(&named("cref")))),
+            "example" => self.begin_section(tag, Section::Example),
+            "seealso" => self.begin_section(
                 tag,
                 Section::SeeAlso(reference(
                     &["cref", "href"]
                         .iter()
-                        .find_map(|key| attribute(tag.attributes, key))
+                        .find_map(|key| value_of_attribute(tag.attributes, key))
                         .unwrap_or_default(),
                 )),
             ),
@@ -378,7 +378,7 @@ impl Reader {
         self.buffer.push_str(&format!("{:indent$}{mark}", ""));
     }
 
-    fn section(&mut self, tag: &Tag<'_>, section: Section) {
+    fn begin_section(&mut self, tag: &Tag<'_>, section: Section) {
         let name = tag.name.to_ascii_lowercase();
         if tag.closing {
             if let Some(at) = self.open.iter().rposition(|(open, _)| *open == name) {

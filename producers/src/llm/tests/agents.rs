@@ -108,7 +108,7 @@ fn a_refused_answer_leaves_the_question_with_the_reasons() {
         let waiting = runtime.agents().take_waiting();
         assert_eq!((waiting.len(), waiting[0].id.as_str()), (1, id.as_str()), "it is the same question");
         assert_eq!(waiting[0].user, "What is it?");
-        let note = runtime.agents().notes().read(&id).expect("read").expect("noted");
+        let note = runtime.agents().notes().read_note(&id).expect("read").expect("noted");
         let refused = note.refused.expect("refused");
         assert_eq!((note.answer, refused.times, refused.why.as_slice()), (None, times, &faults[..]));
         assert_eq!(refused.given, given("Hm."));
@@ -118,7 +118,7 @@ fn a_refused_answer_leaves_the_question_with_the_reasons() {
 /// Hands in another answer to a question that has a note.
 fn answer_again(runtime: &Runtime, id: &str, text: &str) {
     let notes = runtime.agents().notes();
-    let mut note = notes.read(id).expect("read").unwrap_or_default();
+    let mut note = notes.read_note(id).expect("read").unwrap_or_default();
     note.answer = Some(given(text));
     notes.note_question(id, &note).expect("written");
 }
@@ -147,7 +147,7 @@ fn a_link_in_the_place_of_the_notes_is_not_followed() {
             .is_err()
     );
     assert_eq!(std::fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
-    assert_eq!(runtime.agents().notes().read("../../../etc/abc").expect("no name"), None);
+    assert_eq!(runtime.agents().notes().read_note("../../../etc/abc").expect("no name"), None);
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn all_that_may_move_an_answer_is_keyed_and_nothing_else() {
         "timeout_seconds": 1, "retries": 1, "requests_per_minute": 1, "tokens_per_minute": 1, "stream": true, "price": {"input": 1, "output": 1},
     });
     let models = BTreeMap::from([("team".to_owned(), team.as_object().cloned().expect("a table"))]);
-    let bound = model::bind(json!({"model": "team"}).as_object().expect("a table"), &models);
+    let bound = model::bind_model(json!({"model": "team"}).as_object().expect("a table"), &models);
     let keyed: Vec<&String> = bound.params["model"].as_object().expect("a table").keys().collect();
     let mut expected = ["api", "command", "context_tokens", "max_tokens", "name", "params", "temperature"];
     expected.sort_unstable();

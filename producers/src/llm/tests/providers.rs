@@ -27,7 +27,7 @@ impl Asking {
     /// Uses a model as in a manifest.
     pub(super) fn new(model: Value) -> Self {
         let models = BTreeMap::from([("team".to_owned(), model.as_object().cloned().expect("a table"))]);
-        let bound = model::bind(value!({"model": "team"}).as_object().expect("a table"), &models);
+        let bound = model::bind_model(value!({"model": "team"}).as_object().expect("a table"), &models);
         let stage = Stage::new();
         stage.set("TEAM_KEY", KEY);
         Self {

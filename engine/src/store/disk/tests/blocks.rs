@@ -39,20 +39,20 @@ fn keep_only<'r>(store: &DiskStore, kept: impl Iterator<Item = &'r NewResult>) {
         paid: false,
         free: None,
     };
-    let plan = store.plan(marks, &policy).unwrap();
+    let plan = store.find_garbage(marks, &policy).unwrap();
     store.sweep(&plan).unwrap();
 }
 
 /// Returns the number of data rows, and the usage of each block.
 fn rows(store: &DiskStore) -> (u64, Vec<BlockUse>) {
     store
-        .read(|database| {
+        .run_reading(|database| {
             let txn = database.begin_read()?;
             let blocks = txn.open_table(BLOCKS.definition())?;
             let mut uses = Vec::new();
             for row in blocks.iter()? {
                 let (key, value) = row?;
-                uses.extend(BlockUse::read(
+                uses.extend(BlockUse::from_row(
                     frame::verified_body(BLOCKS.name, key.value(), value.value()).unwrap(),
                 ));
             }
@@ -91,7 +91,7 @@ proptest! {
             for kept in model.values() {
                 prop_assert!(is_there(&store, kept));
             }
-            let verified = store.verify().unwrap();
+            let verified = store.verify_everything().unwrap();
             prop_assert!(verified.is_sound(), "{:?}", verified.harm.first());
             prop_assert_eq!(verified.blobs, model.len() as u64);
             prop_assert!(rows(&store).1.iter().all(|block| !block.is_thin()));
@@ -139,7 +139,7 @@ fn a_store_of_the_first_format_becomes_one_of_this() {
     assert_eq!(super::super::schema::format(&database).unwrap(), Some(super::super::schema::FORMAT));
     drop(database);
     let store = opened(dir.path());
-    assert!(store.verify().unwrap().is_sound() && more.iter().all(|result| is_there(&store, result)));
+    assert!(store.verify_everything().unwrap().is_sound() && more.iter().all(|result| is_there(&store, result)));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_file_that_many_results_made_grow_is_copied_once() {
     let is_wasteful = store.fill().unwrap().is_wasteful();
     assert_eq!(store.compact_if_grown().unwrap(), is_wasteful);
     assert!(is_wasteful && length() < before / 4 * 3, "{} of {before}", length());
-    assert!(store.verify().unwrap().is_sound());
+    assert!(store.verify_everything().unwrap().is_sound());
     assert!((0..count).step_by(97).all(|number| is_there(&store, &output(number, 90))));
     file(&store, vec![output(count, 90)]);
     assert!(!store.compact_if_grown().unwrap());

@@ -205,7 +205,7 @@ impl Medium for FaultyMedium {
         });
         opened
             .map(|database| Session::new(Base::Write(Closing::new(database)), None))
-            .map_err(|fault: Fault| fault.at(&self.1, "opened"))
+            .map_err(|fault: Fault| fault.into_store_error(&self.1, "opened"))
     }
 
     fn condemn(&self, reason: &str) {
@@ -292,7 +292,7 @@ fn collect(store: &DiskStore) -> Result<(), StoreError> {
         paid: false,
         free: None,
     };
-    let plan = store.plan(marks, &policy)?;
+    let plan = store.find_garbage(marks, &policy)?;
     store.sweep(&plan)?;
     store.compact()?;
     drop(collecting);
@@ -357,7 +357,7 @@ fn run(base: &[u8], failure: Failure, at: usize) -> bool {
     assert_eq!(lost, None, "a commit is lost after {failure:?} at point {at}");
     let history = store.history(ViewId(1), "//a:b").unwrap();
     assert!(acknowledged.iter().all(|n| history.iter().any(|found| found.at == u64::from(*n))));
-    let verified = store.verify().unwrap();
+    let verified = store.verify_everything().unwrap();
     assert!(verified.is_sound(), "{:?} after {failure:?} at point {at}", verified.harm);
     if at.is_multiple_of(8) {
         collect(&store).unwrap();

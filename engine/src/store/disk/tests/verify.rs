@@ -55,7 +55,7 @@ fn is_found_sound(bytes: &[u8]) -> bool {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(DATABASE), bytes).unwrap();
     let (store, notices) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
-    let is_sound = notices.is_empty() && store.verify().is_ok_and(|verified| verified.is_sound());
+    let is_sound = notices.is_empty() && store.verify_everything().is_ok_and(|verified| verified.is_sound());
     if is_sound {
         for blob in &sample_store().1 {
             let found = store.blob(&Digest::of(blob)).unwrap();
@@ -134,14 +134,14 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
                 continue;
             }
             let store = opened(dir.path());
-            let found = store.verify().unwrap();
+            let found = store.verify_everything().unwrap();
             let told_of = |harm: &&Harm| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
             let of_rows = found.harm.iter().filter(told_of).count();
             // A blob in several chunks counts as damaged once.
             let wanted = if table.name == BLOB_DATA.name { blobs } else { rows };
             assert_eq!(of_rows, wanted, "{} {:?}", table.name, found.harm.first());
             store.repair(&found.harm).unwrap();
-            let left = store.verify().unwrap();
+            let left = store.verify_everything().unwrap();
             assert!(left.is_sound(), "{} {:?}", table.name, left.harm.first());
         }
     }
@@ -168,14 +168,14 @@ fn a_result_under_a_damaged_key_was_not_collected() {
         Some((key, value))
     });
     let store = opened(dir.path());
-    let found = store.verify().unwrap();
+    let found = store.verify_everything().unwrap();
     assert_eq!((found.versions, found.collected), (3, 0));
     let mut labels: Vec<&[String]> = found.harm.iter().map(|harm| &*harm.labels).collect();
     labels.sort();
     assert_eq!(labels, [["//n:0"], ["//n:1"], ["//n:2"]], "{:?}", found.harm);
     // Rows dropped by a repair are missing.
     store.repair(&found.harm).unwrap();
-    let left = store.verify().unwrap();
+    let left = store.verify_everything().unwrap();
     assert!(left.is_sound() && left.collected == 3, "{:?}", left.harm);
 }
 
@@ -198,7 +198,7 @@ fn a_part_is_missed_only_of_results_made_here() {
         record.notes.extend(note.map(|note| (note.to_owned(), "found".to_owned())));
         let store = opened(dir.path());
         store.commit(ViewId(1), filed).unwrap();
-        assert_eq!(store.verify().unwrap().harm.len(), damages, "{note:?}");
+        assert_eq!(store.verify_everything().unwrap().harm.len(), damages, "{note:?}");
     }
 }
 
@@ -228,13 +228,13 @@ fn what_others_file_and_collect_meanwhile_is_no_damage() {
                 paid: false,
                 free: None,
             };
-            let plan = store.plan(marks, &policy).unwrap();
+            let plan = store.find_garbage(marks, &policy).unwrap();
             store.sweep(&plan).unwrap();
             store.commit(ViewId(1), commit(40..70)).unwrap();
         };
         let found = store.look_at_all(between).unwrap();
         assert!(found.is_sound(), "moment {at}: {:?}", found.harm);
-        let after = store.verify().unwrap();
+        let after = store.verify_everything().unwrap();
         assert!(after.is_sound() && after.blobs == if at == 0 { 40 } else { 50 });
         assert!(at == 0 || found.rows >= after.rows - 60, "{} of {}", found.rows, after.rows);
         at += 1;
