@@ -53,10 +53,10 @@ pub fn open_plain_file(path: &Path, options: &mut OpenOptions, links: Links) -> 
     Ok(file)
 }
 
-/// Opens a file to read it, as [`open`] does; follows links.
+/// Opens a file to read it, as [`open_plain_file`] does; follows links.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_plain_file`].
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     open_plain_file(path, OpenOptions::new().read(true), Links::Followed)
 }

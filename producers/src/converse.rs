@@ -1,6 +1,6 @@
 //! `converse`: the next turn of a model in a conversation about the workspace (seed 003 §2).
 //!
-//! Roles: `turns`, one blob, the conversation so far as [`encode`] writes it. Parameters: `model`, `max_tokens`. The output is the raw answer.
+//! Roles: `turns`, one blob, the conversation so far as [`encode_turns`] writes it. Parameters: `model`, `max_tokens`. The output is the raw answer.
 //! `converse` redacts texts that look like keys in every turn. Without a language model it fails: its callers quote the context instead.
 
 use crate::llm::model;

@@ -74,7 +74,7 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
     Failed::new(Code::Usage, why.candidates(near))
 }
 
-/// Returns the single label that a text names, as [`label`] reads it. `what` is the participle for errors (`shown`).
+/// Returns the single label that a text names, as [`label_or_source`] reads it. `what` is the participle for errors (`shown`).
 pub fn one_label(session: &mut Session, text: &str, what: &str) -> Result<String, Failed> {
     let text = label_or_source(session, text)?;
     let patterns = build::patterns(&[text.into_owned()])?;

@@ -23,10 +23,10 @@ pub fn build_outputs(
     build_labels(context, session, command, (labels, keep_going), true)
 }
 
-/// Builds targets and returns the report with the digests of their outputs, which are not read. Otherwise as [`outputs`].
+/// Builds targets and returns the report with the digests of their outputs, which are not read. Otherwise as [`build_outputs`].
 ///
 /// # Errors
-/// As [`outputs`].
+/// As [`build_outputs`].
 pub fn list_outputs(context: &Context, session: &mut Session, command: &str, labels: &[String]) -> Result<(Report, Code), Failed> {
     build_labels(context, session, command, (labels, true), false)
 }

@@ -90,7 +90,7 @@ impl FromArgMatches for Scope {
 /// Builds the targets of a scope; without one, all that agents answer for.
 ///
 /// # Errors
-/// As [`open`] and [`round`], and when a pattern matches nothing.
+/// As [`open_for_agents`] and [`round`], and when a pattern matches nothing.
 pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
     let all = open_for_agents(desk)?;
     let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {

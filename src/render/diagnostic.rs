@@ -241,7 +241,7 @@ fn percent(words: &str) -> Option<u64> {
     words.split_once(" %")?.0.parse().ok()
 }
 
-/// Parses the output of [`json`].
+/// Parses the output of [`diagnostic_json`].
 pub fn from_json(value: &Value) -> Diagnostic {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     let number = |name: &str| value[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);

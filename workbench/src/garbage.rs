@@ -88,7 +88,7 @@ pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
 /// Compacts a file that has grown much, and collects if [`is_due`].
 ///
 /// # Errors
-/// As [`collect`].
+/// As [`collect_garbage`].
 pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
     disk.compact_if_grown()?;
     let Some(max) = is_due(disk, limits, now) else {

@@ -31,7 +31,7 @@ impl Graph {
         Self::over(Skeleton::read(rows)?, stale, source, lookups)
     }
 
-    /// As [`Self::load`], from decoded link rows. `None` if the stale set is malformed.
+    /// As [`Self::from_rows`], from decoded link rows. `None` if the stale set is malformed.
     pub fn over(skeleton: Skeleton, stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         let mut graph = Self {
             stale: super::stale::StaleSet::from_bytes(stale)?,

@@ -69,7 +69,7 @@ pub fn encode_manifest(loaded: &Loaded) -> Vec<u8> {
     out.bytes
 }
 
-/// Decodes a manifest; `None` if the bytes are not from [`encode`].
+/// Decodes a manifest; `None` if the bytes are not from [`encode_manifest`].
 pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let mut from = Decoder {
         rest: bytes,

@@ -72,7 +72,7 @@ impl Child {
         })
     }
 
-    fn to_bytes(&self) -> [u8; CHILD_LEN] {
+    fn to_bytes(self) -> [u8; CHILD_LEN] {
         let mut bytes = [0; CHILD_LEN];
         bytes[..32].copy_from_slice(&self.digest.0);
         bytes[32..40].copy_from_slice(&self.rows.to_le_bytes());

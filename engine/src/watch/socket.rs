@@ -100,7 +100,7 @@ impl Drop for Socket {
 }
 
 /// Returns the process that has the socket at `path`, by its lock file; `None` if none has. Call only if a listener seems to exist: the test can
-/// make a concurrent [`Socket::bind`] fail.
+/// make a concurrent [`Socket::bind_exclusively`] fail.
 pub fn holder(path: &Path) -> Option<i32> {
     let mut lock = File::open(locked(path)).ok()?;
     match lock.try_lock_shared() {

@@ -118,7 +118,7 @@ impl Folder {
 }
 
 impl Scratch {
-    /// Returns this thread's folder, empty but for files that [`write_input`](Self::write_input) overwrites and [`settle`](Self::settle) removes.
+    /// Returns this thread's folder, empty but for files that [`write_input`](Self::write_input) overwrites and [`remove_leftover_files`](Self::remove_leftover_files) removes.
     ///
     /// # Errors
     /// When none can be created.
@@ -153,7 +153,7 @@ impl Scratch {
         self.modes
     }
 
-    /// Writes an input. Call [`settle`](Self::settle) after the last.
+    /// Writes an input. Call [`remove_leftover_files`](Self::remove_leftover_files) after the last.
     pub(super) fn write_input(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         if !self.reusable.remove(name) || !self.write_over(name, bytes)? {
             self.put_new(name, bytes, false)?;

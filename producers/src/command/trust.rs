@@ -10,7 +10,7 @@ use serde_json::Value;
 pub trait Trust: Send + Sync {
     /// Whether the action with this [definition] may be done.
     ///
-    /// [definition]: definition
+    /// [digest_of_program]: definition
     fn trusts(&self, definition: &Digest) -> bool;
 }
 

@@ -74,7 +74,7 @@ impl FileSymbols {
         serde_json::to_vec(self).expect("invariant: writing to memory cannot fail")
     }
 
-    /// Parses JSON that [`FileSymbols::write`] wrote; `None` otherwise.
+    /// Parses JSON that [`FileSymbols::to_json`] wrote; `None` otherwise.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }

@@ -181,7 +181,7 @@ fn split_to_width(text: &str, width: usize) -> Vec<String> {
     split_after(text, width, width)
 }
 
-/// As [`split`], with a first piece of at most `first` cells.
+/// As [`split_to_width`], with a first piece of at most `first` cells.
 fn split_after(text: &str, first: usize, width: usize) -> Vec<String> {
     let width = width.max(1);
     let (mut pieces, mut left) = (vec![String::new()], first);

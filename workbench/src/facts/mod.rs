@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use written::{Aliases, simple_text};
 
-/// Targets whose outputs [`lines`] reads.
+/// Targets whose outputs [`fact_lines`] reads.
 pub const TARGETS: [&str; 8] = [
     "//index:types",
     "//index:files",

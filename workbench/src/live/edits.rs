@@ -182,7 +182,7 @@ pub struct Buffer {
     texts: Vec<Option<String>>,
     /// The first remembered version number and its text: 0 and the initial text, unless the session has dropped early steps.
     first: (u64, Option<String>),
-    /// The digest of the base of the buffer, as [`digest`] returns it; `None` where there was no file.
+    /// The digest of the base of the buffer, as [`digest_of_text`] returns it; `None` where there was no file.
     pub base: Option<String>,
 }
 

@@ -81,7 +81,7 @@ pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb
 }
 
 impl DiskStore {
-    /// Returns the bytes of the rows that [`DiskStore::forget`] would remove.
+    /// Returns the bytes of the rows that [`DiskStore::forget_view`] would remove.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.

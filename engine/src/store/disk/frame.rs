@@ -71,7 +71,7 @@ pub(super) fn verified_body<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Res
     Ok(body)
 }
 
-/// As [`open`], and returns the digest of the body: the check hashes the body first, so that it costs nothing.
+/// As [`verified_body`], and returns the digest of the body: the check hashes the body first, so that it costs nothing.
 pub(super) fn open_hashed<'v>(table: &str, key: &[u8], value: &'v [u8]) -> Result<(&'v [u8], Digest), FrameError> {
     let (head, body) = value.split_at_checked(HEAD).ok_or(FrameError::Short)?;
     let mut hasher = Hasher::new();

@@ -183,7 +183,7 @@ impl DiskStore {
         result
     }
 
-    /// As [`Self::read`], for writing.
+    /// As [`Self::run_reading`], for writing.
     fn run_writing<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut notices = Vec::new();
         let result = self.handle.write_database(&mut notices, run);

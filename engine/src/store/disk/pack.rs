@@ -84,7 +84,7 @@ pub(super) fn unpack(codec: u8, stored: &[u8], len: u64) -> Option<Arc<[u8]>> {
     (written == len).then_some(out)
 }
 
-/// As [`body`], for a record of a result: `[2][length u32, big-endian][zstd frame]` with the dictionary of records, where that is shorter.
+/// As [`pack_body`], for a record of a result: `[2][length u32, big-endian][zstd frame]` with the dictionary of records, where that is shorter.
 pub(super) fn record_body(record: &[u8]) -> Vec<u8> {
     let packed = RECORD_COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(record).ok());
     match (packed, u32::try_from(record.len())) {
@@ -115,7 +115,7 @@ pub(super) fn pack_body(bytes: &[u8], may_compress: bool) -> Vec<u8> {
     }
 }
 
-/// Returns the bytes of a [`body`].
+/// Returns the bytes of a [`pack_body`].
 pub(super) fn open_body(body: &[u8]) -> Option<Cow<'_, [u8]>> {
     let (&codec, rest) = body.split_first()?;
     if codec == RAW {

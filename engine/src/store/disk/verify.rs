@@ -95,7 +95,7 @@ impl DiskStore {
         self.look_at_all(|| {})
     }
 
-    /// As [`Self::verify`], but releases the store while hashing blobs, the slow part. Items that others store or remove meanwhile count as no
+    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove meanwhile count as no
     /// damage; their soundness may be left to the next verification.
     ///
     /// # Errors

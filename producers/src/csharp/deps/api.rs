@@ -8,7 +8,7 @@ use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, RowSource, Sees};
 
-/// The producer `csharp/api-deps`. [`super::read`] reads its output.
+/// The producer `csharp/api-deps`. [`super::decode_dependencies`] reads its output.
 #[derive(Debug)]
 pub struct ApiDeps;
 
