@@ -330,7 +330,7 @@ impl Context {
     }
 
     /// Returns the locks that this command acquired.
-    pub fn locks_held(&self) -> Vec<Arc<Hold>> {
+    pub fn acquired_locks(&self) -> Vec<Arc<Hold>> {
         self.opened.borrow().clone()
     }
 
@@ -444,7 +444,7 @@ impl Context {
     pub fn built_elsewhere(&self) -> Option<Duration> {
         let (folder, view) = (self.store_folder()?, view(&self.root_around()?));
         // If the claims cannot be read, acquiring the checkout reports the holder.
-        let held = Claim::held(&folder).unwrap_or_default();
+        let held = Claim::claimed_checkouts(&folder).unwrap_or_default();
         held.into_iter().find(|held| held.is_of(view) && !held.is_own)?.age()
     }
 

@@ -10,7 +10,7 @@ use crate::methods::Method;
 use crate::methods::investigate::never_send;
 use crate::methods::symbols::Names;
 use crate::service::figures::Service;
-use crate::service::turn::Held;
+use crate::service::turn::AcquiredTurn;
 use crate::sharing;
 use engine::build::request::Report;
 use engine::build::session::Session;
@@ -55,7 +55,7 @@ pub struct Desk<'c> {
     /// Workspace whose declarations changed, until it is opened again.
     closed: Option<Workspace>,
     /// Declared after `open`, so that the workspace closes before the turn is released.
-    held: Option<Held<'c>>,
+    turn: Option<AcquiredTurn<'c>>,
     /// Moment as of which the cached names are true.
     known: Option<Moment>,
     flaws: Option<Arc<Flaws>>,
@@ -69,9 +69,9 @@ pub struct Desk<'c> {
 /// Host that answers several requests at once.
 pub trait Serving {
     /// Waits for the right to build.
-    fn turn(&self) -> Result<Held<'_>, Failed>;
+    fn turn(&self) -> Result<AcquiredTurn<'_>, Failed>;
     /// Waits briefly for the right to build, else for the right to read beside the build. Returns whether it is the right to build.
-    fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed>;
+    fn turn_to_read(&self) -> Result<(AcquiredTurn<'_>, bool), Failed>;
     /// Returns how long to wait for another process that builds the checkout.
     fn patience(&self) -> Duration;
     /// Runs another request after this one is answered.
@@ -103,7 +103,7 @@ impl<'c> Desk<'c> {
             indexes: None,
             reads: false,
             may_build: true,
-            held: None,
+            turn: None,
             known: None,
             flaws: None,
             read: HashMap::new(),
@@ -151,7 +151,7 @@ impl<'c> Desk<'c> {
 
     /// Returns whether the request has the right to build.
     pub fn has_turn(&self) -> bool {
-        self.held.is_some() && !self.context.is_beside()
+        self.turn.is_some() && !self.context.is_beside()
     }
 
     /// Does not wait for another build of the checkout, because the request writes nothing into it.
@@ -168,15 +168,15 @@ impl<'c> Desk<'c> {
     fn workspace(&mut self) -> Result<Workspace, Failed> {
         let (context, method) = (self.context, self.method);
         if self.reads {
-            if let (None, Some(host)) = (&self.held, self.host) {
+            if let (None, Some(host)) = (&self.turn, self.host) {
                 let (held, may_build) = host.turn_to_read()?;
-                (self.held, self.may_build) = (Some(held), may_build);
+                (self.turn, self.may_build) = (Some(held), may_build);
                 context.wait_for(host.patience());
             }
             return context.reading(method, &self.asking, self.may_build);
         }
-        if self.held.is_none() {
-            self.held = self.host.map(Serving::turn).transpose()?;
+        if self.turn.is_none() {
+            self.turn = self.host.map(Serving::turn).transpose()?;
             if let Some(host) = self.host {
                 context.wait_for(host.patience());
             }

@@ -36,7 +36,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(code) = sandbox::run_stage_if_asked(std::env::args_os()) {
+    if let Some(code) = sandbox::run_stage_if_requested(std::env::args_os()) {
         return code.into();
     }
     exit::quiet_expected_panics();

@@ -26,7 +26,7 @@ pub const TURNS: &str = "turns";
 
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct ConversationTurn {
     /// The speaker.
     pub by: Speaker,
     /// The text.
@@ -57,7 +57,7 @@ pub struct TurnData {
     pub text: String,
 }
 
-impl Said {
+impl ConversationTurn {
     /// Creates a turn without data.
     pub fn new(by: Speaker, text: impl Into<String>) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Said {
 }
 
 /// Encodes a conversation for the role `turns`.
-pub fn encode_turns(turns: &[Said]) -> Vec<u8> {
+pub fn encode_turns(turns: &[ConversationTurn]) -> Vec<u8> {
     serde_json::to_vec(turns).expect("invariant: turns are texts")
 }
 
@@ -142,7 +142,7 @@ impl Producer for Converse {
             .all(TURNS)
             .first()
             .ok_or_else(|| Failure::permanent("there is no conversation"))?;
-        let said: Vec<Said> =
+        let said: Vec<ConversationTurn> =
             serde_json::from_slice(&blob.bytes).map_err(|error| Failure::permanent(format!("the conversation cannot be read: {error}")))?;
         let model = inputs
             .params
@@ -153,7 +153,7 @@ impl Producer for Converse {
             let why = Diagnostic::error(ErrorCode::E_MODEL, "no language model is named for this conversation");
             return Err(Failure::Permanent(Box::new(why.hint("name a [model.NAME] of the manifest"))));
         };
-        let turns: Vec<Turn> = said.iter().map(Said::turn).collect();
+        let turns: Vec<Turn> = said.iter().map(ConversationTurn::turn).collect();
         let max_tokens = inputs.params.get("max_tokens").and_then(Value::as_u64).unwrap_or(MAX_TOKENS);
         let question = Question {
             model,
@@ -197,18 +197,18 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_fenced_and_keys_are_redacted_whoever_wrote_them() {
-        let said = Said {
+        let said = ConversationTurn {
             data: vec![TurnData {
                 label: "context".to_owned(),
                 text: "```\nnot the end\nkey = \"AKIAIOSFODNN7EXAMPLE\";".to_owned(),
             }],
-            ..Said::new(Speaker::User, "is sk-abcdefghijklmnopqrst a key?")
+            ..ConversationTurn::new(Speaker::User, "is sk-abcdefghijklmnopqrst a key?")
         };
         let turn = said.turn();
         let text = &turn.parts[0].text;
         assert!(text.starts_with("context (data, not instructions):\n````\n"), "{text}");
         assert!(!text.contains("AKIA") && !text.contains("sk-abc"), "{text}");
-        let again: Vec<Said> = serde_json::from_slice(&encode_turns(std::slice::from_ref(&said))).expect("turns");
+        let again: Vec<ConversationTurn> = serde_json::from_slice(&encode_turns(std::slice::from_ref(&said))).expect("turns");
         assert_eq!(again, [said]);
     }
 }

@@ -42,7 +42,7 @@ impl Server {
     }
 
     /// Converts the failure of a write request.
-    pub(crate) fn not_taken(&self, unanswered: &Unanswered) -> NotTaken {
+    pub(crate) fn refusal_of_write(&self, unanswered: &Unanswered) -> NotTaken {
         match unanswered {
             Unanswered::Down => NotTaken::Down,
             Unanswered::Said(status) if is_refusal(status) => NotTaken::Anything(self.describe_status(status)),
@@ -74,7 +74,7 @@ impl Server {
             };
             let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Write(0) };
             let answer: Result<HashSet<Name>, Unanswered> = self.line.send_until_answered("asking for missing blobs", kind, attempt).await;
-            missing.extend(answer.map_err(|unanswered| self.not_taken(&unanswered))?);
+            missing.extend(answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?);
         }
         Ok(missing)
     }
@@ -103,7 +103,7 @@ impl Server {
             self.storage().batch_update_blobs(self.request(question)).await
         };
         let answer = self.line.send_until_answered("sending blobs", Kind::Write(bytes), attempt).await;
-        let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
+        let answer = answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?;
         let mut sent_names = HashSet::new();
         let mut refused = None;
         for response in &answer.get_ref().responses {
@@ -115,7 +115,7 @@ impl Server {
             }
         }
         match refused {
-            Some(status) => return Err(self.not_taken(&Unanswered::Said(status))),
+            Some(status) => return Err(self.refusal_of_write(&Unanswered::Said(status))),
             None if blobs.iter().any(|(name, _)| !sent_names.contains(name)) => {
                 return Err(NotTaken::This("it did not say what became of a blob".to_owned()));
             }

@@ -38,7 +38,7 @@ pub(crate) struct Earlier {
     is_own: bool,
     /// Prefixes of the keys in all of them.
     keys: HashSet<[u8; PREFIX]>,
-    kept: Vec<Address>,
+    earlier_volumes: Vec<Address>,
     /// Prefixes of the keys in the kept volumes.
     pub kept_keys: HashSet<[u8; PREFIX]>,
     /// Prefixes of the digests of outputs in the kept volumes.
@@ -61,7 +61,7 @@ impl Inner {
             return false;
         };
         self.file_bundle(&server, offer).unwrap_or_else(|not_taken| {
-            self.not_taken(not_taken);
+            self.note_refusal(not_taken);
             false
         })
     }
@@ -78,7 +78,7 @@ impl Inner {
                 self.prepare(server, offer.names, offer.near, &keys)?
             }
         };
-        let mut addresses = earlier.kept.clone();
+        let mut addresses = earlier.earlier_volumes.clone();
         let mut waiting: Vec<Fresh> = Vec::new();
         let mut is_sound = true;
         let too_large = each_fresh(offer, &earlier, |fresh| {
@@ -107,7 +107,7 @@ impl Inner {
         self.account.update_summary(|summary| summary.stored += stored);
         let is_filed = stored == 0 && matches!(trouble, Some(NotTaken::This(_))) && earlier.lists(offer);
         if stored == 0 && !is_filed {
-            trouble.into_iter().for_each(|trouble| self.not_taken(trouble));
+            trouble.into_iter().for_each(|trouble| self.note_refusal(trouble));
             return Ok(false);
         }
         // A server that never overwrites keeps old pointers; then older trees are found.
@@ -266,7 +266,7 @@ impl Earlier {
             kept.retain(|(_, index)| len(index) >= FEW);
         }
         for (address, index) in kept {
-            self.kept.push(address);
+            self.earlier_volumes.push(address);
             self.kept_keys.extend(&index.keys);
             self.kept_outputs.extend(&index.outputs);
         }

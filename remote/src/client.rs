@@ -231,7 +231,7 @@ impl Inner {
     }
 
     /// Notes why something was not stored; disables writing if nothing more will be.
-    pub(crate) fn not_taken(&self, not_taken: NotTaken) {
+    pub(crate) fn note_refusal(&self, not_taken: NotTaken) {
         match not_taken {
             // The connection reports its own errors.
             NotTaken::Down => {}
@@ -494,7 +494,10 @@ impl RemoteCache for Client {
             Some(Err(_)) => summary.not_stored += 1,
             None => {}
         });
-        filed.and_then(Result::err).into_iter().for_each(|trouble| inner.not_taken(trouble));
+        filed
+            .and_then(Result::err)
+            .into_iter()
+            .for_each(|trouble| inner.note_refusal(trouble));
     }
 
     fn leave_result(&self, key: &ActionKey) {

@@ -228,6 +228,6 @@ impl Server {
             answer.map(drop)
         };
         let answer = self.line.send_until_answered("filing a result", Kind::Write(0), attempt).await;
-        answer.map_err(|unanswered| self.not_taken(&unanswered))
+        answer.map_err(|unanswered| self.refusal_of_write(&unanswered))
     }
 }

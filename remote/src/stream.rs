@@ -62,7 +62,7 @@ impl Server {
             .line
             .send_until_answered("sending a blob", Kind::Write(name.len), attempt)
             .await;
-        answer.map_err(|unanswered| self.not_taken(&unanswered))?;
+        answer.map_err(|unanswered| self.refusal_of_write(&unanswered))?;
         self.account.update_summary(|summary| {
             summary.blobs_up += 1;
             summary.bytes_up += sent.len() as u64;

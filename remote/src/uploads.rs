@@ -110,7 +110,7 @@ fn send_offers(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
             .map(|(result, blobs)| inner.pack(&server, &result, blobs))
             .collect();
         let (stored, trouble) = inner.ship(&server, parcels);
-        trouble.into_iter().for_each(|trouble| inner.not_taken(trouble));
+        trouble.into_iter().for_each(|trouble| inner.note_refusal(trouble));
         inner.tell_broken_results(&server, filed);
         stored
     });

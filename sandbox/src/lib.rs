@@ -33,7 +33,7 @@ const STAGE: &str = "__sandbox";
 /// Runs a stage, if the binary was started as one, and returns the exit code to end with. Otherwise notes that this binary runs stages. A
 /// program that confines others must call it first, with its arguments.
 #[must_use]
-pub fn run_stage_if_asked(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
+pub fn run_stage_if_requested(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     // Handles that this program inherited must not reach the programs that it starts.
     close_fds::set_fds_cloexec(3, &[]);
     let _name = arguments.next();

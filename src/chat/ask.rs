@@ -9,7 +9,7 @@ use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Input, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use producers::converse::{self, Said};
+use producers::converse::{self, ConversationTurn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub struct Turn {
     /// The turns so far.
     #[arg(skip)]
     #[schemars(with = "Vec<Value>")]
-    pub turns: Vec<Said>,
+    pub turns: Vec<ConversationTurn>,
     /// What may be spent.
     #[command(flatten)]
     pub asking: AskingArgs,

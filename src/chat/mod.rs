@@ -49,7 +49,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
         host: Arc::new(Host::new(context.global.clone())),
         root,
         transcript,
-        held,
+        transcript_lock: held,
         model: None,
         models: models(&manifest),
         budget: args.budget,

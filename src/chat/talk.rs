@@ -66,7 +66,7 @@ pub struct Talk {
     /// All questions and answers; its id is empty before the first question.
     pub transcript: Transcript,
     /// Lock that keeps other processes from continuing the conversation.
-    pub held: Option<Held>,
+    pub transcript_lock: Option<Held>,
     /// Selected model, if any.
     pub model: Option<String>,
     /// Models that can be selected.
@@ -145,7 +145,7 @@ impl Talk {
         if self.transcript.id.is_empty() {
             let id = context["conversation"]["id"].as_str().unwrap_or_default();
             id.clone_into(&mut self.transcript.id);
-            self.held = Transcript::lock_conversation(&self.root, id).map_err(|error| unwritten(&error))?;
+            self.transcript_lock = Transcript::lock_conversation(&self.root, id).map_err(|error| unwritten(&error))?;
         }
         Ok(context)
     }

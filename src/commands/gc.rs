@@ -113,7 +113,7 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
         let diagnostic = match garbage::keep_within(disk, &limits, current_seconds()) {
             Ok(None) => continue,
             Ok(Some((options, report))) if report.reached => {
-                let words = care::kept_within(&report, &options);
+                let words = care::summarize_limits(&report, &options);
                 match context.prints_json() {
                     true => context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_COLLECTED, words)]),
                     false => note_line!("{}", context.err.dim(&words)),

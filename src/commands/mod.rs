@@ -95,7 +95,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
     // After a signal, skip automatic gc.
     let code = outcome.as_ref().map_or_else(|failed| failed.code, |code| *code);
     if !matches!(code, Code::Interrupted | Code::Terminated | Code::HungUp) {
-        gc::keep_within(&context, &context.locks_held());
+        gc::keep_within(&context, &context.acquired_locks());
     }
     report_outcome(&context, outcome)
 }

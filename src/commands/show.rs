@@ -167,7 +167,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
 
 /// Returns the last failed try with a stored answer, of a label or of the group that it is asked with.
 fn last_failed_try(session: &mut Session, label: &str) -> Result<Option<(String, FailedTry)>, Failed> {
-    let group = workbench::paid::asked_with(session, label)?;
+    let group = workbench::paid::target_that_asks(session, label)?;
     let mut remarks = session.remarks().map_err(Failed::from)?;
     let mut kept = |label: String| -> Option<(String, FailedTry)> {
         let failure = remarks.remove(&label)?.failure.filter(|failure| !failure.raw.is_empty())?;

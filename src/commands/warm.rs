@@ -40,7 +40,7 @@ pub fn run_warm(context: &Context, args: &WarmArgs) -> Outcome {
         if let Some(used) = sharing::finish_sharing(&workspace, Some(Duration::ZERO))? {
             context.say(&used.diagnostics());
         }
-        return Err(not_taken("the bundle cannot be stored, so that nothing was built"));
+        return Err(incomplete_upload("the bundle cannot be stored, so that nothing was built"));
     }
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -194,7 +194,7 @@ fn outcome(code: Code, bundle: &Bundle, broken: usize) -> Outcome {
             );
             Err(Failed::new(Code::RemoteUnavailable, nothing.hint(MAKE_HERE)))
         }
-        Code::Ok if !whole => Err(not_taken(
+        Code::Ok if !whole => Err(incomplete_upload(
             "the remote cache did not take everything that was offered, or cannot be read back",
         )),
         code => Ok(code),
@@ -211,7 +211,7 @@ fn unsigned(count: usize) -> Diagnostic {
 }
 
 /// Builds the failure of a cache that did not store everything. Its own errors are already reported.
-fn not_taken(why: &str) -> Failed {
+fn incomplete_upload(why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, why);
     Failed::new(
         Code::RemoteUnavailable,
@@ -249,7 +249,7 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
     }
     match used.summary.not_stored == 0 && used.summary.trouble.is_none() && used.summary.writes_off.is_none() {
         true => Ok(Code::Ok),
-        false => Err(not_taken("the remote cache did not take everything that was offered")),
+        false => Err(incomplete_upload("the remote cache did not take everything that was offered")),
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use workbench::location::MANIFEST;
-use workbench::watch::{Became, Members, Moved, ReportedChanges};
+use workbench::watch::{Became, ChangedFile, Members, ReportedChanges};
 use workbench::workspace::Workspace;
 
 /// Cancellations of the current build.
@@ -65,7 +65,7 @@ struct Watching<'a> {
     /// Trouble of the watch, as last reported.
     trouble: Option<Trouble>,
     /// Changes of the last batch that were built before they were reported, and may belong to a checkout.
-    taken: Vec<Moved>,
+    built_unreported: Vec<ChangedFile>,
     /// Digest of the manifest's text as last seen.
     manifest: Option<Digest>,
     /// Error of the last write; a watch whose output is not read ends.
@@ -108,7 +108,7 @@ pub fn run_watch(context: &Context, args: &WatchArgs) -> Outcome {
         reported: ReportedChanges::default(),
         running,
         trouble: None,
-        taken: Vec::new(),
+        built_unreported: Vec::new(),
         manifest: Some(workspace.text_digest()),
         unread: None,
     };
@@ -174,7 +174,7 @@ impl Watching<'_> {
         if let Err(failed) = run(self) {
             self.context.say(&failed.diagnostics);
         }
-        super::gc::keep_within(self.context, &self.context.locks_held());
+        super::gc::keep_within(self.context, &self.context.acquired_locks());
         self.context.release_locks();
     }
 
@@ -194,17 +194,17 @@ impl Watching<'_> {
         watch.cover(sources.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?;
         let mut taken = self.reported.sources_from_checkout(&session, &batch.paths);
-        let before = std::mem::take(&mut self.taken);
+        let before = std::mem::take(&mut self.built_unreported);
         if batch.head {
             taken.extend(before);
         } else {
             // Git moves HEAD only after all files are in place, so the move may be in the next batch.
-            self.taken = std::mem::take(&mut taken);
+            self.built_unreported = std::mem::take(&mut taken);
         }
         let mut news = self.reported.news(&session);
         // Compare the manifest's text: the effects of the change may have been built, and reported as another file's, in the previous batch.
         if self.manifest.replace(workspace.text_digest()) != Some(workspace.text_digest()) {
-            news.push(Moved {
+            news.push(ChangedFile {
                 path: MANIFEST.to_owned(),
                 change: Became::Edited,
             });
@@ -232,7 +232,7 @@ impl Watching<'_> {
     }
 
     /// Returns the effects of edits. Builds only the unpaid targets of the types in these files, and of the summaries that they may reach.
-    fn edits(&mut self, session: &mut Session, news: &[Moved]) -> Result<render::Edits, Failed> {
+    fn edits(&mut self, session: &mut Session, news: &[ChangedFile]) -> Result<render::Edits, Failed> {
         let mut members = Members::from_session(session, news)?;
         while let Some(patterns) = members.patterns() {
             let cancel = self.running.start_build(false);

@@ -11,7 +11,7 @@ const MOST_TOLD: usize = 20;
 
 impl Context {
     /// Whether anything was said to another program.
-    pub fn has_said(&self) -> bool {
+    pub fn has_collected(&self) -> bool {
         matches!(&self.voice, Voice::Caller { said, .. } if !said.borrow().is_empty())
     }
 
@@ -24,7 +24,7 @@ impl Context {
     }
 
     /// What was said to another program since this was last asked.
-    pub fn take_said(&self) -> Vec<Diagnostic> {
+    pub fn take_collected(&self) -> Vec<Diagnostic> {
         match &self.voice {
             Voice::Terminal => Vec::new(),
             Voice::Caller { said, .. } => said.take(),

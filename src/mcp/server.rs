@@ -113,7 +113,7 @@ impl Server {
     /// match the items shown.
     async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
         loop {
-            let Outcome { result, said } = self.ask_host(entry, arguments.clone(), context).await?;
+            let Outcome { result, diagnostics: said } = self.ask_host(entry, arguments.clone(), context).await?;
             let form = self.form;
             let short = move |answered: Answered| Ok((shorten::shorten(entry, answered.answer, form)?, answered.code));
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
@@ -123,7 +123,7 @@ impl Server {
                 Some(limit) => arguments["limit"] = limit.into(),
                 None => {
                     let said = without_repository(entry, said);
-                    return Ok(Reply { result, said });
+                    return Ok(Reply { result, diagnostics: said });
                 }
             }
         }
@@ -157,7 +157,7 @@ impl Server {
 /// Result of a call: the shortened answer or the failure, and the other diagnostics.
 struct Reply {
     result: Result<(shorten::ShortenedAnswer, Code), Failed>,
-    said: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// Counts the remarks about the repository as a whole in one remark, because `status` has them.
@@ -241,7 +241,7 @@ fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
 }
 
 /// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
-fn tool_result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolResult {
+fn tool_result(entry: &Entry, Reply { result, diagnostics: said }: Reply, form: Form) -> CallToolResult {
     let (short, code) = match result {
         Ok(reply) => reply,
         Err(failed) => return refusal(entry, &failed, &said),
@@ -356,7 +356,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let (entry, arguments) = resources::call_after_cursor(cursor.as_deref()).ok_or_else(no_cursor)?;
-        let Outcome { result, said } = self.ask_host(entry, arguments, &context).await?;
+        let Outcome { result, diagnostics: said } = self.ask_host(entry, arguments, &context).await?;
         let page = match result {
             Ok(answered) => serde_json::from_value::<Page>(answered.answer).map_err(|error| bug(&error))?,
             Err(failed) => return Err(unread(&failed, &said)),
@@ -390,7 +390,7 @@ impl ServerHandler for Server {
             }
             Some(Meant::References(entries)) => entries.into_iter().map(reference::section_of_method).collect(),
             Some(Meant::Asked(entry, arguments)) => {
-                let Reply { result, said } = self.reply(entry, arguments, &context).await?;
+                let Reply { result, diagnostics: said } = self.reply(entry, arguments, &context).await?;
                 let (reply, _) = result.map_err(|failed| unread(&failed, &said))?;
                 reply.text
             }

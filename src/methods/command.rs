@@ -164,7 +164,7 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
     let arguments = read_arguments(call, entry)?;
     let Answered { answer, code } = match ask_service(context, entry, &arguments)? {
         Some(reply) => {
-            context.say(&reply.said);
+            context.say(&reply.diagnostics);
             reply.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
         }
         None => {

@@ -19,7 +19,7 @@ use workbench::edit::place::{self, Guard, Refused};
 use workbench::edit::session::NoSession;
 use workbench::live::editor::Editor;
 use workbench::live::edits::{self, Buffer, Missing};
-use workbench::live::journal::{self, ANCHORS, Anchor, Journal, Said};
+use workbench::live::journal::{self, ANCHORS, Anchor, ChangeReport, Journal};
 use workbench::live::kept::{self, LONGEST};
 use workbench::live::names::Names;
 use workbench::symbols::file::no_text;
@@ -34,7 +34,7 @@ pub(super) struct Place {
     /// Path from the root; for a file with several hard links, the one with the history.
     pub(super) path: String,
     /// The requested path.
-    asked: String,
+    requested: String,
     /// All known names of the file.
     names: BTreeSet<String>,
     /// Time of the call, in seconds since 1970.
@@ -77,14 +77,14 @@ impl Place {
             files: Disk::new(&root),
             root,
             path: String::new(),
-            asked: String::new(),
+            requested: String::new(),
             names: BTreeSet::new(),
             now: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         };
         let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
         let asked = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
         let names = Names::from_path(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
-        (place.path, place.names, place.asked) = (names.path, names.all, asked);
+        (place.path, place.names, place.requested) = (names.path, names.all, asked);
         Ok(place)
     }
 
@@ -158,7 +158,7 @@ impl Place {
         buffer: Option<&Buffer>,
         editor: Option<Editor>,
     ) -> Result<Noted, Failed> {
-        let said = Said {
+        let said = ChangeReport {
             author: show.author.clone(),
             what: show.what.clone(),
             failed: show.failed.clone(),
@@ -199,9 +199,9 @@ impl Place {
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
         let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_SESSION, why).hint(hint));
         let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
-        let names = [&self.asked, &self.path].into_iter().chain(&self.names);
+        let names = [&self.requested, &self.path].into_iter().chain(&self.names);
         let path = edits::called(&self.files, session, names, self.now).map_err(no_session)?;
-        let path = path.unwrap_or(&self.asked);
+        let path = path.unwrap_or(&self.requested);
         if let Some(buffer) = edits::buffer(&self.files, session, path, self.now).map_err(no_session)? {
             return Ok(buffer);
         }
@@ -227,7 +227,7 @@ impl Place {
 
     /// Returns notes about a file with another name (hard links), here or in a session.
     fn renamed(&self, session: Option<(&str, &Buffer)>) -> Vec<String> {
-        let (path, asked) = (&self.path, &self.asked);
+        let (path, asked) = (&self.path, &self.requested);
         let shown = (path != asked)
             .then(|| format!("{asked} and {path} are one file under two names (hard links), and one document: it is told as {path}"));
         let edited = session.filter(|(_, buffer)| buffer.path != *path);

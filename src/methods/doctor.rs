@@ -68,7 +68,7 @@ impl Method for Doctor {
         let watches = std::fs::read_to_string(WATCHES).ok().and_then(|text| text.trim().parse().ok());
         let context = desk.context;
         let (workspace, session) = desk.open_to_build()?;
-        findings.extend(doctor::said(session, names.flaws.len())?);
+        findings.extend(doctor::report_diagnostics(session, names.flaws.len())?);
         findings.extend(bound.as_ref().map(doctor::report_unresolved));
         let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
         findings.extend(doctor::surroundings(workspace, session, &trusted, watches)?);

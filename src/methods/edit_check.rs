@@ -3,7 +3,7 @@
 use super::Method;
 use super::edit::Edit;
 use super::edit_by_symbol::rewriting;
-use super::rewriting::{kept_text, look_in};
+use super::rewriting::{look_in, session_text_of};
 use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -131,8 +131,8 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
         .filter(|change| change.path.ends_with(".cs"))
         .map(|change| EditedFile {
             path: change.path.clone(),
-            before: kept_text(&disk, &change.from.text).unwrap_or_default(),
-            after: kept_text(&disk, &change.to.text).unwrap_or_default(),
+            before: session_text_of(&disk, &change.from.text).unwrap_or_default(),
+            after: session_text_of(&disk, &change.to.text).unwrap_or_default(),
         })
         .collect();
     let faults: Vec<String> = files.iter().filter_map(EditedFile::new_syntax_fault).collect();

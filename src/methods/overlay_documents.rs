@@ -100,7 +100,7 @@ impl Method for Put {
                 ));
             }
         };
-        let (path, became, overlay) = put::put_over(
+        let (path, became, overlay) = put::write_over(
             &replaceable_files(desk)?,
             &self.name,
             &self.path,

@@ -106,7 +106,7 @@ pub(super) fn look_in<T>(
 }
 
 /// Returns the text of a content that a session keeps.
-pub(super) fn kept_text(disk: &Disk, content: &Content) -> Option<String> {
+pub(super) fn session_text_of(disk: &Disk, content: &Content) -> Option<String> {
     let bytes = read_kept_content(disk, content.as_deref()?).ok()??;
     Some(decode(&bytes).ok()?.0)
 }
@@ -119,13 +119,13 @@ fn trial_texts(disk: &Disk, session: Option<&str>, files: &[Rewritten]) -> Vec<R
         if !document.is_edited() {
             continue;
         }
-        let base = kept_text(disk, &document.now.base);
+        let base = session_text_of(disk, &document.now.base);
         match texts.iter_mut().find(|file| file.path == *path) {
             Some(file) => file.before = base,
             None => texts.push(Rewritten {
                 path: path.clone(),
                 before: base,
-                after: kept_text(disk, &document.now.text),
+                after: session_text_of(disk, &document.now.text),
                 like: None,
             }),
         }

@@ -8,7 +8,7 @@ use crate::render::{format_count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
-use workbench::work::{Comer, LONGEST_LEASE, Taken, holder, lease_questions};
+use workbench::work::{Comer, LONGEST_LEASE, LeasedQuestion, holder, lease_questions};
 
 /// Most questions per call.
 const MOST: u64 = 100;
@@ -160,8 +160,8 @@ impl Method for Next {
     }
 }
 
-fn question(taken: Taken) -> Question {
-    let Taken { question, until, refused } = taken;
+fn question(taken: LeasedQuestion) -> Question {
+    let LeasedQuestion { question, until, refused } = taken;
     Question {
         form: form(&question),
         kind: kind_of_question(question.patch).to_owned(),

@@ -114,7 +114,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
 }
 
 /// Summarizes an automatic gc in one line.
-pub fn kept_within(report: &Report, options: &Options) -> String {
+pub fn summarize_limits(report: &Report, options: &Options) -> String {
     format!(
         "the store grew beyond {}: removed {}, the file went from {} to {}",
         format_size(options.max_size.unwrap_or(0)),
@@ -185,7 +185,7 @@ fn tally_json(tally: &Tally) -> Value {
     json!({"actions": tally.actions, "blobs": tally.blobs, "bytes": tally.bytes, "versions": tally.versions, "paid": tally.paid, "paid_micros": tally.micros})
 }
 
-fn kept_json(tally: &Tally) -> Value {
+fn paid_tally_json(tally: &Tally) -> Value {
     json!({"actions": tally.actions, "paid": tally.paid, "paid_micros": tally.micros})
 }
 
@@ -196,8 +196,8 @@ pub fn collected_json(report: &Report, options: &Options) -> Value {
         "before": usage_json(&report.before),
         "after": usage_json(&report.after),
         "removed": tally_json(&report.taken),
-        "kept_young": kept_json(&report.young),
-        "kept_paid": kept_json(&report.paid),
+        "kept_young": paid_tally_json(&report.young),
+        "kept_paid": paid_tally_json(&report.paid),
         "checkouts": report.held.len(),
         "vanished": report.vanished,
         "forgotten": report.forgotten,

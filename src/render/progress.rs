@@ -14,7 +14,7 @@ pub struct Progress {
     verbose: bool,
     counts: Mutex<Counts>,
     /// First input that changed, by the label of its reader.
-    moved: Mutex<HashMap<String, String>>,
+    first_changed: Mutex<HashMap<String, String>>,
 }
 
 impl Progress {
@@ -33,7 +33,7 @@ impl Progress {
             style,
             verbose,
             counts: Mutex::default(),
-            moved: Mutex::default(),
+            first_changed: Mutex::default(),
         }
     }
 
@@ -50,7 +50,7 @@ impl Progress {
     fn marked(&self, label: &str, reason: &Reason) {
         match reason {
             Reason::InputMoved { label: input } => {
-                let mut changed = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut changed = self.first_changed.lock().unwrap_or_else(PoisonError::into_inner);
                 changed.entry(label.to_owned()).or_insert_with(|| input.clone());
             }
             reason => self.print_line(
@@ -63,7 +63,7 @@ impl Progress {
 
     /// Returns the input that caused a node to be checked again; empty without one, as in a first build.
     fn why(&self, label: &str) -> String {
-        let changed = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.first_changed.lock().unwrap_or_else(PoisonError::into_inner);
         changed
             .get(label)
             .map_or_else(String::new, |input| format!("; {} moved", printable(input)))

@@ -76,7 +76,7 @@ pub fn confined(sandbox: Option<&str>) -> Option<String> {
 }
 
 /// Bytes of a blob, if the store still has it.
-pub type Kept = Option<Arc<[u8]>>;
+pub type StoredBytes = Option<Arc<[u8]>>;
 
 /// Limit of lines shown of an input's diff.
 const INPUT_LINES: usize = 40;

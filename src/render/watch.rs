@@ -7,7 +7,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::Trouble;
 use serde_json::{Value, json};
-use workbench::watch::{Became, Edited, Moved, Reached};
+use workbench::watch::{Became, ChangedFile, Edited, Reached};
 
 /// Limit of files or members listed; more are only counted.
 const SHOWN: usize = 8;
@@ -43,7 +43,7 @@ pub struct Edits {
 }
 
 /// Formats the changes of a batch.
-pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
+pub fn describe_batch(context: &Context, files: &[ChangedFile], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.prints_json() {
         return json_line(

@@ -31,7 +31,7 @@ pub struct ServiceReply {
     /// The answer, or the reason for its absence.
     pub result: Result<Answered, (Code, Vec<Diagnostic>)>,
     /// Diagnostics besides the answer.
-    pub said: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Result of asking a service.
@@ -114,7 +114,10 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
         Value::Null => Err((code, reply.failed)),
         answer => Ok(Answered { answer, code }),
     };
-    Some(ServiceReply { result, said: reply.said })
+    Some(ServiceReply {
+        result,
+        diagnostics: reply.said,
+    })
 }
 
 /// Returns the service's description of itself.

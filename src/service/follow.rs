@@ -136,7 +136,11 @@ impl Peer {
             let outcome = joined.map_err(|_| Stopped(Box::new(|id| message::error(id, code::INTERNAL, "a bug of cortex"))))?;
             let answer = match outcome.result {
                 Ok(answered) => answered.answer,
-                Err(failed) => return Err(Stopped(Box::new(move |id| message::error_message(id, &failed, &outcome.said)))),
+                Err(failed) => {
+                    return Err(Stopped(Box::new(move |id| {
+                        message::error_message(id, &failed, &outcome.diagnostics)
+                    })));
+                }
             };
             let values = answer["events"].as_array().cloned().unwrap_or_default();
             let finished = answer["finished"] == true;

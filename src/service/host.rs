@@ -4,7 +4,7 @@ use super::build_ahead::build_ahead;
 use super::figures::{Service, memory_mb};
 use super::meter::Meter;
 use super::running::Running;
-use super::turn::{Held, Ticket, Turn};
+use super::turn::{AcquiredTurn, Ticket, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
 use crate::commands::gc;
@@ -164,7 +164,7 @@ pub struct Outcome {
     /// The answer, or the reason for its absence.
     pub result: Result<Answered, Failed>,
     /// Diagnostics reported meanwhile.
-    pub said: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Host {
@@ -218,7 +218,7 @@ impl Host {
             touch(self.root.as_deref(), entry, &answer);
             return Outcome {
                 result: Ok(Answered { answer, code: Code::Ok }),
-                said: Vec::new(),
+                diagnostics: Vec::new(),
             };
         }
         let mut tries = match entry.effect {
@@ -234,9 +234,9 @@ impl Host {
             let call = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
-            let filed: Vec<Arc<Hold>> = context.locks_held().into_iter().filter(|hold| hold.filed().is_some()).collect();
+            let filed: Vec<Arc<Hold>> = context.acquired_locks().into_iter().filter(|hold| hold.filed().is_some()).collect();
             context.release_locks();
-            let diagnostics = context.take_said();
+            let diagnostics = context.take_collected();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
             let has_changed = failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
             if has_changed && tries > 0 && !cancel.is_cancelled() {
@@ -244,7 +244,10 @@ impl Host {
             }
             self.meter.count_call(entry.name, start.elapsed(), result.is_err(), false);
             self.run_automatic_gc(filed);
-            return Outcome { result, said: diagnostics };
+            return Outcome {
+                result,
+                diagnostics: diagnostics,
+            };
         }
     }
 
@@ -291,7 +294,7 @@ impl Host {
             touch(self.root.as_deref(), entry, &answered.answer);
         }
         // Diagnostics belong to an answer; an answer with diagnostics is not cached.
-        if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_said()) {
+        if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_collected()) {
             self.warm.remember(question, &answered.answer, moment);
         }
         Ok(answered)
@@ -432,7 +435,7 @@ struct Seat<'h> {
 }
 
 impl Seat<'_> {
-    fn wait_in<'t>(&self, turn: &'t Turn) -> Result<Held<'t>, Failed> {
+    fn wait_in<'t>(&self, turn: &'t Turn) -> Result<AcquiredTurn<'t>, Failed> {
         let (patience, long) = match self.patience {
             Patience::Short => (OF_CLIENTS, LOADS),
             Patience::Fair => (OF_CLIENTS, Duration::MAX),
@@ -479,7 +482,7 @@ impl CheckoutTurn for RequestTurn {
 
 impl Seat<'_> {
     /// Registers `held` to be released while the request waits: the right to build together with the checkout.
-    fn giving_back<'t>(&self, held: Held<'t>, is_beside: bool) -> Held<'t> {
+    fn giving_back<'t>(&self, held: AcquiredTurn<'t>, is_beside: bool) -> AcquiredTurn<'t> {
         self.context.gives_back(Arc::new(RequestTurn {
             host: self.host.clone(),
             ticket: held.ticket,
@@ -490,12 +493,12 @@ impl Seat<'_> {
 }
 
 impl Serving for Seat<'_> {
-    fn turn(&self) -> Result<Held<'_>, Failed> {
+    fn turn(&self) -> Result<AcquiredTurn<'_>, Failed> {
         self.host.end_build_ahead();
         self.wait_in(&self.host.turn).map(|held| self.giving_back(held, false))
     }
 
-    fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed> {
+    fn turn_to_read(&self) -> Result<(AcquiredTurn<'_>, bool), Failed> {
         self.host.end_build_ahead();
         match self.host.turn.acquire_turn(self.method, TO_READ, TO_READ, self.cancel) {
             Ok(held) => Ok((self.giving_back(held, false), true)),

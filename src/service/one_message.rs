@@ -30,12 +30,12 @@ impl Shared {
             return Some(answer);
         }
         Some(match MethodCall::from_request(&method, params) {
-            Ok(call) => self.answer_asked(&id, call).await,
+            Ok(call) => self.answer_request(&id, call).await,
             Err((code, why)) => message::error(&id, code, &why),
         })
     }
 
-    async fn answer_asked(&self, id: &Value, call: MethodCall) -> Value {
+    async fn answer_request(&self, id: &Value, call: MethodCall) -> Value {
         let Ok(_worker) = self.workers.acquire().await else {
             return message::error(id, code::BUSY, "the service ends");
         };

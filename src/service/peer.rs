@@ -289,7 +289,7 @@ impl Peer {
             Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, asker)).await,
             Err(failed) => Ok(Outcome {
                 result: Err(failed),
-                said: Vec::new(),
+                diagnostics: Vec::new(),
             }),
         };
         if let Some(progress) = progress {
@@ -346,7 +346,7 @@ impl Peer {
 
 /// Builds the message of a request's outcome.
 pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
-    let said: Vec<Value> = outcome.said.iter().map(diagnostic::diagnostic_json).collect();
+    let said: Vec<Value> = outcome.diagnostics.iter().map(diagnostic::diagnostic_json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {
             Ok(answered) => (answered.answer, answered.code, Vec::new()),
@@ -354,7 +354,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
         };
         return message::answer_message(
             id,
-            json!({"answer": answer, "code": code as u8, "said": outcome.said, "failed": diagnostics}),
+            json!({"answer": answer, "code": code as u8, "said": outcome.diagnostics, "failed": diagnostics}),
         );
     }
     match outcome.result {
@@ -367,7 +367,7 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
             }
             message::answer_message(id, answered.answer)
         }
-        Err(failed) => message::error_message(id, &failed, &outcome.said),
+        Err(failed) => message::error_message(id, &failed, &outcome.diagnostics),
     }
 }
 

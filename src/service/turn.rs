@@ -11,7 +11,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Turn {
     places: usize,
-    taken: Mutex<Vec<(Ticket, Instant)>>,
+    holders: Mutex<Vec<(Ticket, Instant)>>,
     given_back: Condvar,
 }
 
@@ -20,7 +20,7 @@ pub type Ticket = (&'static str, Instant);
 
 /// The acquired right; dropping it releases the right.
 #[derive(Debug)]
-pub struct Held<'a> {
+pub struct AcquiredTurn<'a> {
     turn: &'a Turn,
     /// Identifies the holder.
     pub ticket: Ticket,
@@ -31,7 +31,7 @@ impl Turn {
     pub fn new(places: usize) -> Self {
         Self {
             places,
-            taken: Mutex::default(),
+            holders: Mutex::default(),
             given_back: Condvar::new(),
         }
     }
@@ -40,7 +40,13 @@ impl Turn {
     ///
     /// # Errors
     /// The name of the holder, when the time is over or the wait was cancelled.
-    pub fn acquire_turn(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
+    pub fn acquire_turn(
+        &self,
+        what: &'static str,
+        patience: Duration,
+        long: Duration,
+        cancel: &Cancel,
+    ) -> Result<AcquiredTurn<'_>, &'static str> {
         let until = Instant::now() + patience;
         let mut tickets = self.lock_holders();
         while tickets.len() >= self.places {
@@ -56,7 +62,7 @@ impl Turn {
         }
         let ticket = (what, Instant::now());
         tickets.push((ticket, ticket.1));
-        Ok(Held { turn: self, ticket })
+        Ok(AcquiredTurn { turn: self, ticket })
     }
 
     /// Releases the right before `Held` is dropped.
@@ -92,11 +98,11 @@ impl Turn {
     }
 
     fn lock_holders(&self) -> MutexGuard<'_, Vec<(Ticket, Instant)>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for AcquiredTurn<'_> {
     fn drop(&mut self) {
         self.turn.release_turn(self.ticket);
     }

@@ -10,14 +10,14 @@ const MOST: usize = 64 << 20;
 
 /// Cached answers and their size.
 #[derive(Default)]
-struct Kept {
+struct CachedAnswers {
     answers: HashMap<String, (Arc<Value>, Moment)>,
     bytes: usize,
 }
 
 /// Cached answers by question.
 #[derive(Default)]
-pub struct Warm(Mutex<Kept>);
+pub struct Warm(Mutex<CachedAnswers>);
 
 impl Warm {
     /// Returns the answer to a question, if it is cached and no source changed since.
@@ -42,7 +42,7 @@ impl Warm {
         let bytes = question.len() + estimated_bytes(answer);
         let mut kept = self.lock_answers();
         if kept.bytes + bytes > MOST {
-            *kept = Kept::default();
+            *kept = CachedAnswers::default();
         }
         kept.bytes += bytes;
         if let Some((old, _)) = kept.answers.insert(question.clone(), (Arc::new(answer.clone()), moment)) {
@@ -50,7 +50,7 @@ impl Warm {
         }
     }
 
-    fn lock_answers(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock_answers(&self) -> std::sync::MutexGuard<'_, CachedAnswers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

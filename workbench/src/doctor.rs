@@ -131,7 +131,7 @@ fn plural(count: usize, word: &str) -> String {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchError> {
+pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchError> {
     let mut by_code: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
     for (label, remark) in session.remarks()? {
         if session.graph.find(&label).is_some() {

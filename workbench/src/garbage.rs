@@ -161,7 +161,7 @@ pub fn collect_garbage(disk: &DiskStore, options: &Options) -> Result<Report, Ga
     report.after = report.before;
     if options.dry_run {
         let wanted = options.max_size.map(|max| surplus(disk, max)).transpose()?;
-        report.taken = plan_eviction(disk, options, wanted, &mut report)?.taken;
+        report.taken = plan_eviction(disk, options, wanted, &mut report)?.to_remove;
         if let (Some(max), false) = (options.max_size, wanted == Some(0)) {
             let mut left = disk.fill()?;
             left.row_bytes = left.row_bytes.saturating_sub(report.taken.row_bytes());
@@ -243,7 +243,7 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
         mark_view_results(disk, view, &mut marks)?;
         if let Some(record) = known.get(&view) {
             // If overlays cannot be read, their results may be evicted; they are then built again.
-            let held = overlay::build::held(record.root(), options.now).unwrap_or_default();
+            let held = overlay::build::needed_results(record.root(), options.now).unwrap_or_default();
             held.iter().for_each(|key| marks.hold_result(key));
         }
     }

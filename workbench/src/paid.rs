@@ -29,7 +29,7 @@ pub fn group_of(session: &Session, label: &str) -> Option<String> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn asked_with(session: &Session, label: &str) -> Result<Option<String>, EngineError> {
+pub fn target_that_asks(session: &Session, label: &str) -> Result<Option<String>, EngineError> {
     let key = label
         .strip_prefix("//types/")
         .and_then(|rest| rest.strip_suffix(":semantic"))

@@ -28,12 +28,12 @@ pub fn order(session: &Session, errors: &mut [Diagnostic]) -> Result<(), StoreEr
         return Ok(());
     };
     if let Some(types) = Table::open(&bytes) {
-        unordered.for_each(|error| put_generated_last(error, &types));
+        unordered.for_each(|error| order_generated_last(error, &types));
     }
     Ok(())
 }
 
-fn put_generated_last(error: &mut Diagnostic, types: &Table<'_>) {
+fn order_generated_last(error: &mut Diagnostic, types: &Table<'_>) {
     let is_generated = |label: &String| {
         let package = label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
         let row = package.and_then(|(key, _)| types.get(&unescape(key)));
@@ -78,7 +78,7 @@ mod tests {
         let mut error = Diagnostic::error(ErrorCode::E_NO_TARGET, "no target matches")
             .hint("did you mean //types/A.Color:outline?")
             .candidates(labels.to_vec());
-        put_generated_last(&mut error, &types);
+        order_generated_last(&mut error, &types);
         assert_eq!(error.candidates, [labels[1].clone(), labels[0].clone()]);
         assert_eq!(error.hint.as_deref(), Some("did you mean //types/N.Colors:outline?"));
     }

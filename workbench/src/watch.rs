@@ -57,7 +57,7 @@ pub enum Became {
 
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Moved {
+pub struct ChangedFile {
     /// Its path.
     pub path: String,
     /// Its change.
@@ -73,7 +73,7 @@ pub struct ReportedChanges {
 
 impl ReportedChanges {
     /// Returns the changes since the last call, as a session sees them.
-    pub fn news(&mut self, session: &Session) -> Vec<Moved> {
+    pub fn news(&mut self, session: &Session) -> Vec<ChangedFile> {
         let now: BTreeMap<String, Option<Digest>> = session
             .refresh
             .changes
@@ -88,7 +88,7 @@ impl ReportedChanges {
                     (_, None) => Became::Removed,
                     _ => Became::Edited,
                 };
-                news.push(Moved {
+                news.push(ChangedFile {
                     path: change.path.clone(),
                     change: became,
                 });
@@ -97,7 +97,7 @@ impl ReportedChanges {
         // A change that disappeared was built meanwhile, or was reverted.
         if session.state.generation == self.generation {
             let back = self.files.keys().filter(|path| !now.contains_key(*path));
-            news.extend(back.map(|path| Moved {
+            news.extend(back.map(|path| ChangedFile {
                 path: path.clone(),
                 change: Became::Back,
             }));
@@ -108,7 +108,7 @@ impl ReportedChanges {
     }
 
     /// Returns the sources changed by a checkout that a build has taken in since the last call of [`Self::news`].
-    pub fn sources_from_checkout(&self, session: &Session, checked_out: &BTreeSet<String>) -> Vec<Moved> {
+    pub fn sources_from_checkout(&self, session: &Session, checked_out: &BTreeSet<String>) -> Vec<ChangedFile> {
         if session.state.generation == self.generation {
             return Vec::new();
         }
@@ -117,7 +117,7 @@ impl ReportedChanges {
             .iter()
             .filter(|path| session.sources.digest(path).is_some() && !changed(path));
         taken
-            .map(|path| Moved {
+            .map(|path| ChangedFile {
                 path: path.clone(),
                 change: Became::Built,
             })
@@ -244,7 +244,7 @@ impl Members {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn from_session(session: &Session, paths: &[Moved]) -> Result<Self, EngineError> {
+    pub fn from_session(session: &Session, paths: &[ChangedFile]) -> Result<Self, EngineError> {
         let mut tables = BTreeMap::new();
         if paths.len() > MOST_FILES {
             return Ok(Self::default());

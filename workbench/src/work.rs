@@ -155,7 +155,7 @@ fn subject(label: &str) -> Option<Subject> {
 
 /// A question leased to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct LeasedQuestion {
     /// The question.
     pub question: Waiting,
     /// End of the lease, in seconds since 1970.
@@ -181,7 +181,7 @@ pub struct Comer<'a> {
 ///
 /// # Errors
 /// When a lease cannot be noted; leases noted before stay.
-pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<Taken>> {
+pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<LeasedQuestion>> {
     let mut found = Vec::new();
     for question in waiting {
         let note = notes.read_note(&question.id)?.unwrap_or_default();
@@ -206,7 +206,7 @@ pub fn lease_questions(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> 
             ..note
         };
         notes.note_question(&question.id, &note)?;
-        taken.push(Taken {
+        taken.push(LeasedQuestion {
             question: question.clone(),
             until,
             refused: note.refused,
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    fn ids(taken: &[Taken]) -> Vec<&str> {
+    fn ids(taken: &[LeasedQuestion]) -> Vec<&str> {
         taken.iter().map(|taken| taken.question.id.trim_start_matches('0')).collect()
     }
 

@@ -36,7 +36,7 @@ pub struct SourceTree {
 #[derive(Default)]
 pub(super) struct Check {
     /// The directory must be listed again.
-    pub(super) moved: bool,
+    pub(super) has_changed: bool,
     /// Everything below must be listed again, too.
     pub(super) rules_moved: bool,
     /// Indexes of files to examine.
@@ -157,7 +157,7 @@ impl SourceTree {
         for (path, row, _) in &checks {
             refresh.diagnostics.extend(row.not_text().map(|name| not_text(path, name)));
         }
-        let must_walk = |check: &Check| check.moved || check.rules_moved || !check.unknown.is_empty();
+        let must_walk = |check: &Check| check.has_changed || check.rules_moved || !check.unknown.is_empty();
         let walk = !self.directories.contains_key("") || checks.iter().any(|(_, _, check)| must_walk(check));
         if !walk
             && checks
@@ -178,7 +178,7 @@ impl SourceTree {
         };
         let mut work: BTreeMap<String, Work> = BTreeMap::new();
         for (path, row, check) in &checks {
-            if !check.moved && (!check.pending.is_empty() || !check.fresh.is_empty()) {
+            if !check.has_changed && (!check.pending.is_empty() || !check.fresh.is_empty()) {
                 let mut listing = row.listing();
                 for (index, entry) in &check.fresh {
                     listing.files[*index] = entry.clone();
@@ -210,7 +210,7 @@ impl SourceTree {
             ..Check::default()
         };
         let listed = row.flags() & (DIR_SETTLED | DIR_UNREADABLE) == DIR_SETTLED;
-        check.moved =
+        check.has_changed =
             !listed || row.fingerprint() != print || !matches!(root.stat(path), Ok((stamp, Kind::Folder)) if stamp == row.stamp());
         let mut whole = String::with_capacity(path.len() + 64);
         let full = |name: &str, whole: &mut String| {
@@ -224,7 +224,7 @@ impl SourceTree {
         for index in 0..row.files.len() {
             let flags = row.files.flags(index);
             // Files of a directory to list again are examined then; its rules decide about everything below it.
-            if check.moved && flags & RULES == 0 {
+            if check.has_changed && flags & RULES == 0 {
                 continue;
             }
             if flags & (LINK | REFUSED | UNREADABLE) != 0 && flags & RULES == 0 {
@@ -241,17 +241,17 @@ impl SourceTree {
             if flags & RULES != 0 {
                 match rules_unchanged(root, now, &whole, &row.files.entry(index)) {
                     Some(entry) => check.fresh.push((index, entry)),
-                    None => (check.moved, check.rules_moved) = (true, true),
+                    None => (check.has_changed, check.rules_moved) = (true, true),
                 }
             } else if answer.is_ok() {
                 check.pending.push(index);
             } else {
                 // It vanished although its directory seemed unchanged: the two were read at different moments.
-                check.moved = true;
+                check.has_changed = true;
             }
         }
         if path.is_empty() && row.files.find_name(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, Kind::File))) {
-            (check.moved, check.rules_moved) = (true, true);
+            (check.has_changed, check.rules_moved) = (true, true);
         }
         for name in row.subdirs() {
             full(name, &mut whole);
@@ -329,7 +329,9 @@ impl SourceTree {
             level = next;
         }
         // A row that no listing leads to is obsolete.
-        let unreached = checks.iter().filter(|(path, _, check)| check.moved && !work.contains_key(*path));
+        let unreached = checks
+            .iter()
+            .filter(|(path, _, check)| check.has_changed && !work.contains_key(*path));
         gone.extend(unreached.map(|(path, _, _)| (*path).to_owned()));
         gone.iter().for_each(|path| {
             work.remove(path);

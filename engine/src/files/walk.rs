@@ -30,7 +30,7 @@ impl WalkTask {
     /// Lists the directory unless its row is valid. `needed`: directories to visit whatever their parents show.
     pub(super) fn perform(&self, scan: &Scan<'_>, rows: &KnownDirectories<'_>, needed: &FxHashSet<&str>) -> WalkStep {
         let known = rows.get(self.path.as_str());
-        if let Some((row, _)) = known.filter(|(_, check)| !self.anew && !check.moved) {
+        if let Some((row, _)) = known.filter(|(_, check)| !self.anew && !check.has_changed) {
             return self.pass(scan, row, needed);
         }
         let Some(mut found) = scan.list_directory(&self.path, &self.outer, known.map(|(row, _)| *row)) else {
@@ -73,7 +73,7 @@ impl WalkTask {
 /// Returns the directories that changed or are unknown, with all directories above them.
 pub(super) fn directories_to_visit<'a>(checks: &'a [(&str, Row<'_>, Check)]) -> FxHashSet<&'a str> {
     let mut needed: FxHashSet<&str> = FxHashSet::default();
-    for (path, _, check) in checks.iter().filter(|(_, _, check)| check.moved || !check.unknown.is_empty()) {
+    for (path, _, check) in checks.iter().filter(|(_, _, check)| check.has_changed || !check.unknown.is_empty()) {
         for path in std::iter::once(*path).chain(check.unknown.iter().map(String::as_str)) {
             let mut path = Some(path);
             while let Some(up) = path {

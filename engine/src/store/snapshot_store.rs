@@ -21,14 +21,14 @@ const TOGETHER: [Part; 7] = [
 ];
 
 /// Rows of those parts, in their order.
-type Kept = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;
+type SnapshotRows = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;
 
 /// A store with the rows of a view as of its opening.
 pub struct SnapshotStore {
     store: Arc<dyn Store>,
     view: ViewId,
     /// The rows, copied before the store is first released; until then the store itself is unchanged.
-    kept: RwLock<Option<Kept>>,
+    snapshot: RwLock<Option<SnapshotRows>>,
 }
 
 impl SnapshotStore {
@@ -37,20 +37,20 @@ impl SnapshotStore {
         Self {
             store,
             view,
-            kept: RwLock::new(None),
+            snapshot: RwLock::new(None),
         }
     }
 
     /// Applies `found` to the rows of a part, if they were copied.
     fn read_rows<T>(&self, view: ViewId, part: Part, found: impl FnOnce(&BTreeMap<Vec<u8>, Vec<u8>>) -> T) -> Option<T> {
         let at = TOGETHER.iter().position(|one| *one == part).filter(|_| view == self.view)?;
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().map(|kept| found(&kept[at]))
     }
 
     /// Copies all rows, unless already done.
     fn copy_all_rows(&self) -> Result<(), StoreError> {
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {
             let rows = TOGETHER
                 .iter()

@@ -28,7 +28,7 @@ pub struct Unconfirmed {
     pub came: u64,
     /// When the cache was last asked for it.
     #[n(2)]
-    pub asked: u64,
+    pub requested: u64,
     /// When an answer under its key was first seen in the cache.
     #[n(3)]
     pub seen: Option<u64>,
@@ -40,15 +40,15 @@ impl Unconfirmed {
         Self {
             label: label.to_owned(),
             came: now,
-            asked: now,
+            requested: now,
             seen: None,
         }
     }
 
     /// Whether the next build asks: every build until it is confirmed; if the cache has none after [`SETTLED`], less and less often.
     pub fn is_due(&self, now: u64) -> bool {
-        let waited = self.asked.saturating_sub(self.came);
-        self.seen.is_some() || now < self.came.saturating_add(SETTLED) || now >= self.asked.saturating_add(waited / 2)
+        let waited = self.requested.saturating_sub(self.came);
+        self.seen.is_some() || now < self.came.saturating_add(SETTLED) || now >= self.requested.saturating_add(waited / 2)
     }
 
     /// Returns the row after an answer was read at `now`; `None` if it is confirmed.
@@ -56,7 +56,7 @@ impl Unconfirmed {
     pub fn read_at(self, now: u64) -> Option<Self> {
         let seen = self.seen.unwrap_or(now);
         (now < seen.saturating_add(SETTLED)).then_some(Self {
-            asked: now,
+            requested: now,
             seen: Some(seen),
             ..self
         })
@@ -66,7 +66,7 @@ impl Unconfirmed {
     #[must_use]
     pub fn missed_at(self, now: u64) -> Option<Self> {
         (now < self.came.saturating_add(FORGOTTEN)).then_some(Self {
-            asked: now,
+            requested: now,
             seen: None,
             ..self
         })

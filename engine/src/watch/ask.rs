@@ -47,7 +47,7 @@ struct Answer {
     token: Option<Vec<u8>>,
     /// The changes; absent if everything may have changed.
     #[n(2)]
-    moved: Option<Vec<String>>,
+    changed: Option<Vec<String>>,
     #[n(3)]
     outputs_moved: bool,
 }
@@ -93,7 +93,7 @@ impl WatcherAnswer {
         let known = answer.token.filter(|_| answer.version == VERSION);
         Ok(known.map(|token| Watched {
             token,
-            moved: answer.moved,
+            moved: answer.changed,
             outputs_moved: answer.outputs_moved,
         }))
     }
@@ -122,7 +122,7 @@ pub(crate) fn answer_question(mut stream: Stream, since: impl FnOnce(u64, Option
     if let Some(known) = known {
         let length: usize = known.moved.iter().flatten().map(|path| path.len() + 16).sum();
         answer.token = Some(known.token);
-        answer.moved = known.moved.filter(|_| length < LONGEST / 2);
+        answer.changed = known.moved.filter(|_| length < LONGEST / 2);
         answer.outputs_moved = known.outputs_moved;
     }
     send_message(&mut stream, &answer).map(|()| false)

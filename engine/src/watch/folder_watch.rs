@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const BATCH: Duration = Duration::from_millis(200);
 
 /// Changed files and folders below the root; `None` if anything may have changed.
-pub type Moved = Option<BTreeSet<String>>;
+pub type ChangedPaths = Option<BTreeSet<String>>;
 
 /// A running folder watch. Dropping it ends it.
 pub struct Lookout {
@@ -31,7 +31,7 @@ impl Lookout {
     ///
     /// # Errors
     /// When the system does not allow watching.
-    pub fn start(root: &Path, on_move: impl FnMut(&Moved) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
+    pub fn start(root: &Path, on_move: impl FnMut(&ChangedPaths) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
         let (end, ended) = Stream::pair()?;
         let mut watch = At {
             root: root.to_owned(),
@@ -67,7 +67,7 @@ struct At {
 }
 
 impl At {
-    fn watch_folder(&mut self, mut on_move: impl FnMut(&Moved) -> BTreeSet<String>) {
+    fn watch_folder(&mut self, mut on_move: impl FnMut(&ChangedPaths) -> BTreeSet<String>) {
         let mut changed = None;
         loop {
             // Also check changes in a folder from before it was watched.
@@ -105,7 +105,7 @@ impl At {
     }
 
     /// Returns the next batch; `None` at the end.
-    fn batch(&mut self) -> Result<Option<Moved>, SystemError> {
+    fn batch(&mut self) -> Result<Option<ChangedPaths>, SystemError> {
         let mut changed = Some(BTreeSet::new());
         let mut ends = None;
         loop {
@@ -159,7 +159,7 @@ mod tests {
         std::fs::create_dir(root.join("b")).expect("folder");
         let (send, batches) = mpsc::channel();
         let folders = BTreeSet::from(["a/deep".to_owned(), "b".to_owned()]);
-        let on_move = move |moved: &Moved| {
+        let on_move = move |moved: &ChangedPaths| {
             send.send(moved.clone()).expect("somebody listens");
             folders.clone()
         };

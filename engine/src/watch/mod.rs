@@ -19,7 +19,7 @@ mod watcher;
 mod tests;
 
 pub use ask::connect;
-pub use folder_watch::{Lookout, Moved};
+pub use folder_watch::{ChangedPaths, Lookout};
 pub use serve::{Batch, Watch, WatchError};
 pub use socket::{Socket, SocketError, holder};
 pub use watcher::{Trouble, Watcher};

@@ -244,7 +244,7 @@ impl Service {
         let mounts_changed = self.mounts.is_some() && waits.came().next_back() == Some(true);
         drop(waits);
         if mounts_changed {
-            self.watcher.mounts_moved();
+            self.watcher.reread_mounts();
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ impl Watcher {
     }
 
     /// Reads the mounts again after the system reported a change.
-    pub fn mounts_moved(&mut self) {
+    pub fn reread_mounts(&mut self) {
         let mounts = Mounts::from_system(&self.path);
         if mounts != self.mounts {
             self.mounts = mounts;

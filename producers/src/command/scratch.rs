@@ -156,7 +156,7 @@ impl Scratch {
     /// Writes an input. Call [`remove_leftover_files`](Self::remove_leftover_files) after the last.
     pub(super) fn write_input(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         if !self.reusable.remove(name) || !self.write_over(name, bytes)? {
-            self.put_new(name, bytes, false)?;
+            self.write_new(name, bytes, false)?;
         }
         self.staged.insert(name.to_owned());
         Ok(())
@@ -186,7 +186,7 @@ impl Scratch {
     }
 
     /// Writes a file of a tree into a folder created for it.
-    pub(super) fn put_new(&mut self, path: &str, bytes: &[u8], program: bool) -> io::Result<()> {
+    pub(super) fn write_new(&mut self, path: &str, bytes: &[u8], program: bool) -> io::Result<()> {
         let (wanted, mode) = match program {
             true => (0o755, &mut self.modes.program),
             false => (0o644, &mut self.modes.file),

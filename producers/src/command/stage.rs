@@ -73,7 +73,7 @@ pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Inpu
         scratch.create_folder(&format!("{name}/{path}"))?;
     }
     for (path, file) in &**files {
-        scratch.put_new(&format!("{name}/{path}"), &file.bytes, file.program)?;
+        scratch.write_new(&format!("{name}/{path}"), &file.bytes, file.program)?;
     }
     Ok(Staged::Tree { files, folders })
 }

@@ -31,9 +31,9 @@ impl Described {
             .unwrap_or_default();
         Ok(Self {
             name: symbol.rsplit(['.', '+']).next().unwrap_or_default().to_owned(),
-            documentation: format!("{}{}", without_tags(&said(&text("xmldoc")?, true)), text(QUERY)?),
-            declarations: said(&structure, false),
-            code: format!("{}{}", said(&text("impl")?, false), text("code")?),
+            documentation: format!("{}{}", without_tags(&words_of_lines(&text("xmldoc")?, true)), text(QUERY)?),
+            declarations: words_of_lines(&structure, false),
+            code: format!("{}{}", words_of_lines(&text("impl")?, false), text("code")?),
         })
     }
 
@@ -60,7 +60,7 @@ impl Described {
 }
 
 /// Returns the words in lines of JSON; `all` of its texts, or those under [`SAID`].
-fn said(lines: &str, all: bool) -> String {
+fn words_of_lines(lines: &str, all: bool) -> String {
     let mut found = String::new();
     for value in lines.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         gather(&value, all, &mut found);
@@ -114,6 +114,6 @@ mod tests {
     #[test]
     fn only_words_are_taken_from_declarations() {
         let line = "{\"symbol\":\"A.B\",\"kind\":\"class\",\"signature\":\"public class B\",\"bases\":[\"C\"]}";
-        assert_eq!(said(line, false), "public class B\nA.B\n");
+        assert_eq!(words_of_lines(line, false), "public class B\nA.B\n");
     }
 }

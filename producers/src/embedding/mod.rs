@@ -67,7 +67,7 @@ impl Producer for Embedding {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        let Some(model) = asked_model(inputs) else {
+        let Some(model) = chosen_model(inputs) else {
             return Ok(Plan::default());
         };
         let mut cost = Spent {
@@ -99,7 +99,7 @@ impl Producer for Embedding {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let described = Described::from_inputs(inputs)?;
-        match asked_model(inputs) {
+        match chosen_model(inputs) {
             Some(model) => self.by_model(inputs, model, &described),
             None => {
                 let dimensions = inputs.params.get("dimensions").and_then(Value::as_u64).unwrap_or(DIMENSIONS);
@@ -191,7 +191,7 @@ fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &st
 }
 
 /// Returns the model to ask, unless it is the built-in one.
-fn asked_model<'p>(inputs: &Inputs<'p>) -> Option<&'p Params> {
+fn chosen_model<'p>(inputs: &Inputs<'p>) -> Option<&'p Params> {
     let model = inputs.params.get("model").and_then(Value::as_object);
     model.filter(|_| asks(inputs.params))
 }

@@ -178,8 +178,8 @@ impl Producer for Investigate {
                 })));
             }
             raw.clone_from(&answer.text);
-            turns.push(said(Role::Assistant, answer.text));
-            turns.push(said(
+            turns.push(turn_of_role(Role::Assistant, answer.text));
+            turns.push(turn_of_role(
                 Role::User,
                 format!("That cannot be used: {why}. Answer again, whole, in the form that was asked for."),
             ));
@@ -201,7 +201,7 @@ fn bound_model<'p>(inputs: &Inputs<'p>) -> Result<&'p Params, Failure> {
     model.ok_or_else(|| Failure::permanent("the producer was not bound to a model"))
 }
 
-fn said(role: Role, text: String) -> Turn {
+fn turn_of_role(role: Role, text: String) -> Turn {
     Turn {
         role,
         parts: vec![Part { text, stable: false }],

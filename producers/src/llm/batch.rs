@@ -8,7 +8,7 @@ use super::keys::Access;
 use super::replay::digest_of_turns;
 use super::runtime::{PreparedQuestion, Runtime, Vain};
 use super::settings::{Api, Model, Reach};
-use super::shelf::{Batch, Kept, Note, Shelf};
+use super::shelf::{Batch, FetchedAnswer, Note, Shelf};
 use super::trouble::Trouble;
 use super::{Answer, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
@@ -60,7 +60,7 @@ struct Collected {
 /// Progress of a batch.
 pub(super) enum Progress {
     Running,
-    Finished(Vec<Kept>),
+    Finished(Vec<FetchedAnswer>),
     /// It has no answers and never will; with the reason, if known.
     Gone(Option<String>),
 }

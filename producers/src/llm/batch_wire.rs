@@ -4,7 +4,7 @@ use super::batch::Progress;
 use super::exchange::Line;
 use super::reply::{Complaint, Reply};
 use super::settings::Api;
-use super::shelf::{Kept, Note};
+use super::shelf::{FetchedAnswer, Note};
 use super::trouble::Trouble;
 use super::{anthropic, openai};
 use engine::seams::producer::Cancel;
@@ -165,7 +165,7 @@ fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 200 && name.chars().all(plain) && !name.starts_with('.')
 }
 
-fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> Result<(), Trouble> {
+fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<FetchedAnswer>) -> Result<(), Trouble> {
     let mut response = line.send_checked(path, None, String::new(), cancel)?;
     let (bytes, all) = response
         .read_body(LONGEST_RESULTS, cancel)
@@ -188,8 +188,8 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> 
         };
         reply.text = line.access.secrets.scrub(&reply.text);
         match read {
-            Some(Ok(())) => kept.push(Kept::from_result(id, Ok(reply))),
-            Some(Err(complaint)) => kept.push(Kept::from_result(id, Err(complaint))),
+            Some(Ok(())) => kept.push(FetchedAnswer::from_result(id, Ok(reply))),
+            Some(Err(complaint)) => kept.push(FetchedAnswer::from_result(id, Err(complaint))),
             // The question was not asked; a later run asks it again.
             None => {}
         }

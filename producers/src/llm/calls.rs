@@ -107,7 +107,7 @@ impl Runtime {
             }
             let open = match self.breakers.admit(called.reach.base_url, self.world.now()) {
                 Ok(()) => return Ok(()),
-                Err(open) if open.for_long => return Err(Failure::Limit(Box::new(not_asked(called, &open)))),
+                Err(open) if open.for_long => return Err(Failure::Limit(Box::new(unasked_warning(called, &open)))),
                 Err(open) => open,
             };
             if !self.world.wait(open.left.clamp(LOOK_UP, LOOK_AGAIN), cancel) {
@@ -117,7 +117,7 @@ impl Runtime {
     }
 }
 
-fn not_asked(called: &Called<'_>, open: &Open) -> Diagnostic {
+fn unasked_warning(called: &Called<'_>, open: &Open) -> Diagnostic {
     let message = format!(
         "{} is not asked now, because too many calls in a row failed",
         called.describe_model()

@@ -24,7 +24,7 @@ pub(super) struct Program<'a> {
 }
 
 /// The output of a program.
-pub(super) struct Said {
+pub(super) struct ProgramText {
     pub(super) bytes: Vec<u8>,
     /// Whether it wrote more than the limit, and was ended.
     pub(super) cut: bool,
@@ -57,7 +57,7 @@ enum ProgramOutput {
 }
 
 /// Runs a program to its end, or ends it and everything in its process group.
-pub(super) fn run_program(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> {
+pub(super) fn run_program(program: &Program<'_>, cancel: &Cancel) -> Result<ProgramText, Stop> {
     let (name, arguments) = program
         .argv
         .split_first()
@@ -79,11 +79,11 @@ pub(super) fn run_program(program: &Program<'_>, cancel: &Cancel) -> Result<Said
     }
     let ((bytes, complaint), cut) = heard?;
     if cut {
-        return Ok(Said { bytes, cut });
+        return Ok(ProgramText { bytes, cut });
     }
     let status = wait_for_exit(&mut child, deadline, cancel)?;
     if status.success() {
-        Ok(Said { bytes, cut })
+        Ok(ProgramText { bytes, cut })
     } else {
         Err(Stop::Failed(status, String::from_utf8_lossy(&complaint).into_owned()))
     }
@@ -110,9 +110,9 @@ fn wait_for_exit(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) 
 }
 
 /// Standard output and standard error until both end, and whether the first grew too long.
-type Taken = ((Vec<u8>, Vec<u8>), bool);
+type BothStreams = ((Vec<u8>, Vec<u8>), bool);
 
-fn read_until_end(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
+fn read_until_end(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, cancel: &Cancel) -> Result<BothStreams, Stop> {
     let (sender, heard) = channel();
     // Threads of their own serve the pipes and end with the program.
     if let Some(mut input) = child.stdin.take() {
@@ -138,7 +138,7 @@ fn gather(
     longest: usize,
     deadline: Option<Instant>,
     cancel: &Cancel,
-) -> Result<Taken, Stop> {
+) -> Result<BothStreams, Stop> {
     let (mut out, mut complaint) = (Vec::new(), Vec::new());
     while open > 0 {
         if cancel.is_cancelled() {

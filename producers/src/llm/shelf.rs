@@ -30,7 +30,7 @@ pub(super) struct Note {
 
 /// An answer that was fetched.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct FetchedAnswer {
     pub(super) id: String,
     #[serde(default)]
     text: String,
@@ -50,13 +50,13 @@ pub(super) struct Batch {
     pub(super) id: String,
     pub(super) note: Note,
     /// Fetched answers that are not used up.
-    pub(super) answers: Option<Vec<Kept>>,
+    pub(super) answers: Option<Vec<FetchedAnswer>>,
 }
 
 /// The folder of the batches.
 pub(super) struct Shelf(PathBuf);
 
-impl Kept {
+impl FetchedAnswer {
     pub(super) fn from_result(id: &str, result: Result<Reply, Complaint>) -> Self {
         let id = id.to_owned();
         match result {
@@ -148,7 +148,7 @@ impl Shelf {
         self.write_file(&format!("{id}.json"), serde_json::to_string_pretty(note)? + "\n")
     }
 
-    pub(super) fn write_answers(&self, id: &str, answers: &[Kept]) -> io::Result<()> {
+    pub(super) fn write_answers(&self, id: &str, answers: &[FetchedAnswer]) -> io::Result<()> {
         let mut text = String::new();
         for answer in answers {
             text += &serde_json::to_string(answer)?;

@@ -9,7 +9,7 @@ use super::answer::Summaries;
 use super::churn_guard;
 use super::evidence::{self, Names};
 use super::facts::facts;
-use super::moved::{self, Moved};
+use super::moved::{self, ChangedTexts};
 use super::parameters::ROLE;
 use super::slots::{Kind, Slot, simple};
 use super::subject::type_key;
@@ -47,7 +47,7 @@ impl Carry {
 }
 
 /// Returns why an answer stays true although code changed from `then` to `now`; `None` when a model must be asked.
-pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
+pub(super) fn reason(carry: Carry, moved: &ChangedTexts, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
     if carry == Carry::Never || moved.whole || !moved.declared.is_empty() {
         return None;
     }
@@ -75,7 +75,7 @@ pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], s
     if changed.bodies.iter().any(|(old, new)| facts(old) != facts(new)) {
         return None;
     }
-    let moved = Moved {
+    let moved = ChangedTexts {
         names: changed.members,
         ..moved.clone()
     };
@@ -83,9 +83,9 @@ pub(super) fn reason(carry: Carry, moved: &Moved, then: &[Slot], now: &[Slot], s
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
         // Statements about the type as a whole may rest on any of its members.
-        let is_about_all = section != ROLE && moved.own && evidence::check_evidence(text, key, &names).kept.contains(simple(key));
+        let is_about_all = section != ROLE && moved.own && evidence::check_evidence(text, key, &names).valid.contains(simple(key));
         is_about_all
-            || churn_guard::rests_on_moved(text, key, &moved, &names)
+            || churn_guard::rests_on_changes(text, key, &moved, &names)
             || identifiers_in(text).any(|word| is_identifier(word) && moved.touched.contains(word))
     };
     let mut all = summaries

@@ -5,7 +5,7 @@
 //! and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
-use super::moved::Moved;
+use super::moved::ChangedTexts;
 use super::slots::simple;
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ pub(super) const SAME_WORDS: f64 = 0.6;
 pub(super) const REWORDED: &str = "it only words the same anew";
 
 /// Returns why the old text stays; `None` when the new one may replace it.
-pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &Names) -> Option<&'static str> {
+pub(super) fn needless(old: &str, new: &str, key: &str, moved: &ChangedTexts, names: &Names) -> Option<&'static str> {
     if old == new {
         return Some("nothing is different");
     }
-    let evidence = |text: &str| evidence::check_evidence(text, key, names).kept;
-    let rests = |text: &str| rests_on_moved(text, key, moved, names);
+    let evidence = |text: &str| evidence::check_evidence(text, key, names).valid;
+    let rests = |text: &str| rests_on_changes(text, key, moved, names);
     // A text that names nothing may depend on anything of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
     let anything = moved.own && (moved.whole || moved.names.iter().any(|name| is_odd(name)) || bare());
@@ -33,12 +33,12 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
-pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names) -> bool {
+pub(super) fn rests_on_changes(text: &str, key: &str, moved: &ChangedTexts, names: &Names) -> bool {
     let touched = |item: &String| {
         let name = evidence::simple_member_name(item);
         evidence::is_lines(item) || moved.touched.contains(name) || moved.reached.contains(name)
     };
-    speaks_of(text, moved) || evidence::check_evidence(text, key, names).kept.iter().any(touched)
+    speaks_of(text, moved) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
 }
 
 /// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.
@@ -54,7 +54,7 @@ pub(super) fn denies(text: &str) -> bool {
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency.
-fn speaks_of(text: &str, moved: &Moved) -> bool {
+fn speaks_of(text: &str, moved: &ChangedTexts) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let names = moved.names.iter().map(|name| evidence::simple_member_name(name));
     let names = names.chain(moved.reached.iter().map(String::as_str));
@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn rewording_is_refused_and_news_is_not() {
-        let own = Moved {
+        let own = ChangedTexts {
             own: true,
             names: BTreeSet::from(["Get".to_owned(), "Put".to_owned()]),
-            ..Moved::default()
+            ..ChangedTexts::default()
         };
         let old = "- Keeps nodes in memory and throws when the key is missing [Get].";
         for (new, refused) in [
@@ -172,13 +172,13 @@ mod tests {
 
     #[test]
     fn what_rests_on_members_that_did_not_move_stays() {
-        let get = Moved {
+        let get = ChangedTexts {
             own: true,
             names: BTreeSet::from(["Get(int)".to_owned()]),
             touched: BTreeSet::from(["_kept".to_owned(), "return".to_owned()]),
-            ..Moved::default()
+            ..ChangedTexts::default()
         };
-        let needless = |old: &str, new: &str, moved: &Moved| needless(old, new, "N.A", moved, &names()).is_some();
+        let needless = |old: &str, new: &str, moved: &ChangedTexts| needless(old, new, "N.A", moved, &names()).is_some();
         assert!(needless("- Begins empty [Put].", "- Something else [Put].", &get));
         assert!(needless("- None.", "- Grows without end [Put].", &get));
         assert!(!needless("- None.", "- Grows without end [Get].", &get));
@@ -186,15 +186,15 @@ mod tests {
         assert!(!needless("- Grows when Get is called [Put].", "- Never grows [Put].", &get));
         // Without evidence it is unknown; and a changed head may concern every section.
         assert!(!needless("- None.", "- Something else altogether.", &get));
-        let head = Moved { whole: true, ..get };
+        let head = ChangedTexts { whole: true, ..get };
         assert!(!needless("- Begins empty [Put].", "- Something else [Put].", &head));
     }
 
     #[test]
     fn what_rests_on_nothing_that_moved_stays() {
-        let role = Moved {
+        let role = ChangedTexts {
             dependencies: BTreeSet::from(["N.Clock`1".to_owned()]),
-            ..Moved::default()
+            ..ChangedTexts::default()
         };
         assert!(needless("- A.", "- Something else entirely.", "N.A", &role, &names()).is_some());
         assert_eq!(needless("- A.", "- Uses Clock for time.", "N.A", &role, &names()), None);

@@ -5,7 +5,7 @@ use super::churn_guard;
 use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::evidence::Names;
-use super::moved::Moved;
+use super::moved::ChangedTexts;
 use super::parameters::{ROLE, Section, Wishes};
 use super::prompt::{self, Material};
 use super::room::{Room, Rooms};
@@ -36,7 +36,7 @@ pub(super) struct AnswerInProgress {
     /// Patches since the last whole answer, this one included.
     pub(super) chain: u64,
     /// Sections that the churn guard kept, with why.
-    pub(super) kept: Vec<(String, &'static str)>,
+    pub(super) kept_sentences: Vec<(String, &'static str)>,
     /// Sections that a model wrote in this run, as opposed to earlier ones.
     pub(super) answered: Option<BTreeSet<(String, String)>>,
 }
@@ -58,7 +58,7 @@ impl AnswerInProgress {
             why,
             summaries,
             chain: 0,
-            kept: Vec::new(),
+            kept_sentences: Vec::new(),
             answered: None,
         }
     }
@@ -334,7 +334,13 @@ impl<'a> Talk<'a> {
     }
 
     /// Returns a new answer that keeps the sections of the earlier one which are still right.
-    pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: AnswerInProgress) -> AnswerInProgress {
+    pub(super) fn keep_words(
+        &self,
+        material: &Material<'_>,
+        base: &Base,
+        moved: &ChangedTexts,
+        made: AnswerInProgress,
+    ) -> AnswerInProgress {
         let spliced = self.spliced(material, base, moved, &made.summaries, None);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
         let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
@@ -350,7 +356,7 @@ impl<'a> Talk<'a> {
         }
         AnswerInProgress {
             summaries,
-            kept: spliced.kept,
+            kept_sentences: spliced.kept_sentences,
             answered: Some(answered),
             ..made
         }
@@ -363,7 +369,7 @@ impl<'a> Talk<'a> {
         &self,
         material: &Material<'_>,
         base: &Base,
-        moved: &Moved,
+        moved: &ChangedTexts,
         answered: &Summaries,
         patch: Option<(&Summaries, &Unshown)>,
     ) -> Spliced {
@@ -386,7 +392,7 @@ impl<'a> Talk<'a> {
             let new = written.map_or(new, String::as_str);
             // A type's role follows from its declarations; summaries of its readers depend on these words.
             let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
-            let stays = || is_for && !churn_guard::rests_on_moved(old, type_key(key), moved, &names);
+            let stays = || is_for && !churn_guard::rests_on_changes(old, type_key(key), moved, &names);
             // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
             let needless = churn_guard::needless(old, new, type_key(key), moved, &names);
             let needless = needless.filter(|why| patch.is_none() || name == ROLE || *why != churn_guard::REWORDED);
@@ -405,7 +411,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Whether a patch would cost more than a new answer.
-    fn is_dearer(&self, material: &Material<'_>, base: &Base, moved: &Moved) -> bool {
+    fn is_dearer(&self, material: &Material<'_>, base: &Base, moved: &ChangedTexts) -> bool {
         let cost = |turns: &[Turn], output: u64| {
             let input = self.ask.count(&self.wishes.model, &prompt::conversation_text(turns)).tokens;
             let price = self.ask.price(self.inputs.settings, input, 0, output);
@@ -452,7 +458,7 @@ impl<'a> Talk<'a> {
         &mut self,
         material: &Material<'_>,
         base: &Base,
-        moved: &Moved,
+        moved: &ChangedTexts,
         why: String,
     ) -> Result<Result<AnswerInProgress, String>, Failure> {
         let turns = material.patch(&base.summaries, moved, &names_of(&base.corrected));
@@ -482,7 +488,7 @@ impl<'a> Talk<'a> {
             .flat_map(|(key, sections)| sections.keys().map(move |name| (key.clone(), name.clone())));
         Ok(Ok(AnswerInProgress {
             chain: base.chain + u64::from(changed),
-            kept: spliced.kept,
+            kept_sentences: spliced.kept_sentences,
             answered: Some(written.collect()),
             ..made(why, spliced.summaries)
         }))

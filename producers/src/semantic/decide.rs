@@ -3,7 +3,7 @@
 use super::answer::{self, Summaries};
 use super::carry;
 use super::document;
-use super::moved::{Moved, compare_slots};
+use super::moved::{ChangedTexts, compare_slots};
 use super::prompt::Material;
 use super::renames::Renames;
 use super::shown;
@@ -34,7 +34,7 @@ impl Base {
         let text = std::str::from_utf8(&previous.output).ok()?;
         let heads = document::heads_then(text, &subject.heads, |key| renames.present_key(key));
         let mut summaries = document::parse_sections(text, &heads, &material.wishes.sections);
-        subject.theirs.put_into(&mut summaries);
+        subject.theirs.insert_into(&mut summaries);
         Some(Self {
             corrected: subject.theirs.places(),
             chain: notes.get("chain").and_then(|chain| chain.parse().ok()).unwrap_or(0),
@@ -53,9 +53,9 @@ pub(super) enum Way {
     /// The earlier answer stays, under present names: names alone moved, or nothing that it says rests on what did.
     Carried(String),
     /// The earlier answer is patched.
-    Patch(Box<Moved>, String),
+    Patch(Box<ChangedTexts>, String),
     /// A new answer; with the changes since the earlier one, whose correct words stay.
-    Full(String, Option<Box<Moved>>),
+    Full(String, Option<Box<ChangedTexts>>),
 }
 
 /// Decides, with the present full prompt. Renames the types in the earlier answer, as far as only names differ.
@@ -138,7 +138,7 @@ pub(super) fn decide(
 }
 
 /// Describes what changed since the earlier answer.
-fn patch_reason(moved: &Moved) -> String {
+fn patch_reason(moved: &ChangedTexts) -> String {
     match (moved.members.as_slice(), moved.own) {
         ([], false) => format!(
             "what it depends on moved: {}",

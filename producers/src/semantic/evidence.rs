@@ -84,7 +84,7 @@ pub(super) struct Checked {
     /// The text without invalid evidence.
     pub(super) text: String,
     /// Valid evidence.
-    pub(super) kept: BTreeSet<String>,
+    pub(super) valid: BTreeSet<String>,
     /// Number of dropped pieces of evidence.
     pub(super) dropped: usize,
     /// Number of kept pieces.
@@ -133,7 +133,7 @@ fn check_line(line: &str, key: &str, names: &Names, checked: &mut Checked) {
                 let (good, bad): (Vec<&str>, Vec<&str>) = items.iter().copied().partition(|item| names.knows(key, item));
                 checked.dropped += bad.len();
                 checked.count += good.len();
-                checked.kept.extend(good.iter().map(|item| (*item).to_owned()));
+                checked.valid.extend(good.iter().map(|item| (*item).to_owned()));
                 if good.is_empty() {
                     checked.text.truncate(checked.text.trim_end_matches(' ').len());
                 } else if bad.is_empty() {

@@ -132,7 +132,7 @@ fn finish_answer(
     if let Some(base) = base {
         notes.insert("base".to_owned(), base.digest.clone());
     }
-    subject.theirs.put_into(&mut made.summaries);
+    subject.theirs.insert_into(&mut made.summaries);
     subject.theirs.report_sections(!made.is_free(), &mut notes, diagnostics);
     if made.is_free() {
         made.chain = base.map_or(0, |base| base.chain);
@@ -148,8 +148,8 @@ fn finish_answer(
         let none = wishes.sections.iter().map(|section| (section.name.clone(), summary.to_owned()));
         made.summaries.insert(key.clone(), none.collect());
     }
-    if !made.kept.is_empty() {
-        let kept: Vec<String> = made.kept.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    if !made.kept_sentences.is_empty() {
+        let kept: Vec<String> = made.kept_sentences.iter().map(|(name, why)| format!("{name}: {why}")).collect();
         notes.insert("kept".to_owned(), kept.join("; "));
     }
     notes.extend([
@@ -244,7 +244,7 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
     if !subject.theirs.is_empty() {
         let heads = std::slice::from_ref(head);
         let mut summaries = document::parse_sections(&part, heads, &wishes.sections);
-        subject.theirs.put_into(&mut summaries);
+        subject.theirs.insert_into(&mut summaries);
         let sections = summaries.remove(&head.key).unwrap_or_default();
         output.bytes = document::write_summary(head, wishes.model_name(), &sections, &wishes.sections).into_bytes();
     }

@@ -14,7 +14,7 @@ const MOST_LINES: usize = 20_000;
 
 /// The difference between two sets of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Moved {
+pub(super) struct ChangedTexts {
     /// Title and unified diff of every changed text.
     pub(super) diffs: Vec<(String, String)>,
     /// Members that were added, changed or removed, as `Type.member (what)`.
@@ -45,7 +45,7 @@ pub(super) struct Moved {
     pub(super) share: f64,
 }
 
-impl Moved {
+impl ChangedTexts {
     /// Whether nothing changed.
     pub(super) fn is_empty(&self) -> bool {
         self.diffs.is_empty()
@@ -64,8 +64,8 @@ pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(Kind, &'
 }
 
 /// Compares the earlier texts with the present ones.
-pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
-    let mut moved = Moved::default();
+pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
+    let mut moved = ChangedTexts::default();
     let (mut changed, mut whole) = (0_usize, 0_usize);
     let mut members: BTreeMap<String, &str> = BTreeMap::new();
     for ((kind, key), [old, new]) in pairs(then, now) {

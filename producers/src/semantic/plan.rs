@@ -3,7 +3,7 @@
 use super::case::{Case, SummaryCase};
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
 use super::decide::Way;
-use super::moved::Moved;
+use super::moved::ChangedTexts;
 use super::parameters::{self, Wishes};
 use super::prompt;
 use super::room::Rooms;
@@ -47,7 +47,12 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -
         Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs have to be made first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
-            ("patch", why, vec![material.patch(&old, &Moved::default(), &[])], GUESSED_PATCH)
+            (
+                "patch",
+                why,
+                vec![material.patch(&old, &ChangedTexts::default(), &[])],
+                GUESSED_PATCH,
+            )
         }
         Way::Unchanged(why) => {
             return Ok(free(wishes, inputs, ask, "unchanged", &why));

@@ -5,7 +5,7 @@ use super::churn_guard;
 use super::document::Head;
 use super::evidence::{self, Names};
 use super::fence::fenced;
-use super::moved::{Moved, names_any};
+use super::moved::{ChangedTexts, names_any};
 use super::parameters::{ROLE, Wishes};
 use super::slots::{Kind, Slot, simple};
 use super::splice::{self, Unshown};
@@ -45,7 +45,7 @@ impl Material<'_> {
     }
 
     /// Returns the question for a patch.
-    pub(super) fn patch(&self, old: &Summaries, moved: &Moved, corrected: &[String]) -> Vec<Turn> {
+    pub(super) fn patch(&self, old: &Summaries, moved: &ChangedTexts, corrected: &[String]) -> Vec<Turn> {
         let mut values = self.values();
         let unshown = self.unshown(old, moved);
         let concerned = self.concerned(moved);
@@ -81,7 +81,7 @@ impl Material<'_> {
     }
 
     /// Returns the types that a patch is about: of a group, those whose own texts changed or name what changed of a dependency.
-    pub(super) fn concerned(&self, moved: &Moved) -> Vec<&Head> {
+    pub(super) fn concerned(&self, moved: &ChangedTexts) -> Vec<&Head> {
         let names_changed = |head: &Head| {
             let mut own = self.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == head.key);
             own.any(|slot| names_any(&slot.text(), &moved.reached))
@@ -130,7 +130,7 @@ impl Material<'_> {
 
     /// Returns the claims that a patch does not show: those of empty sections, and those that give evidence and do not rest on what moved. What is said
     /// of the type as a whole may rest on any of its members, what is denied on an added one.
-    pub(super) fn unshown(&self, old: &Summaries, moved: &Moved) -> Unshown {
+    pub(super) fn unshown(&self, old: &Summaries, moved: &ChangedTexts) -> Unshown {
         if moved.whole || moved.names.iter().any(|name| churn_guard::is_odd(name)) {
             return Unshown::new();
         }
@@ -140,11 +140,11 @@ impl Material<'_> {
             if splice::is_nothing(text) {
                 return true;
             }
-            let evidence = evidence::check_evidence(text, key, &names).kept;
+            let evidence = evidence::check_evidence(text, key, &names).valid;
             let is_about_all =
                 section != ROLE && moved.own && evidence.iter().any(|item| evidence::simple_member_name(item) == simple(key));
             let may_be_refuted = has_added && section != ROLE && churn_guard::denies(text);
-            !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_moved(text, key, moved, &names))
+            !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_changes(text, key, moved, &names))
         };
         let mut unshown = Unshown::new();
         for (key, sections) in old {
@@ -256,16 +256,16 @@ impl Material<'_> {
 
 /// Returns the conversation with a further turn that lists the faults of the answer.
 pub(super) fn repair(turns: &[Turn], answer: &str, faults: &[String]) -> Vec<Turn> {
-    asked_again(turns, answer, faults, "Answer again, whole, in the form described above.")
+    ask_again(turns, answer, faults, "Answer again, whole, in the form described above.")
 }
 
 /// As [`repair`], for a patch.
 pub(super) fn repair_patch(turns: &[Turn], answer: &str, faults: &[String]) -> Vec<Turn> {
     let form = "Answer again in the form described above: only the sections that change, each whole, or NO CHANGE.";
-    asked_again(turns, answer, faults, form)
+    ask_again(turns, answer, faults, form)
 }
 
-fn asked_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec<Turn> {
+fn ask_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec<Turn> {
     let faults: Vec<String> = faults.iter().take(40).map(|fault| format!("- {fault}")).collect();
     let question = format!("This answer cannot be used:\n{}\n\n{form}", faults.join("\n"));
     let turn = |role, text| Turn {
@@ -387,10 +387,10 @@ mod tests {
         };
         let claims = "- Gets [Get].\n- Puts [Put].\n- Never shrinks [Put].\n- Keeps all [A].\n- Has no evidence.";
         let old = Summaries::from([("N.A".to_owned(), BTreeMap::from([("LIMITATIONS".to_owned(), claims.to_owned())]))]);
-        let hidden = |moved: &Moved| -> Vec<String> { material.unshown(&old, moved).into_values().flatten().collect() };
+        let hidden = |moved: &ChangedTexts| -> Vec<String> { material.unshown(&old, moved).into_values().flatten().collect() };
         let moved = super::super::moved::compare_slots(&then, &now);
         assert_eq!(hidden(&moved), ["- Never shrinks [Put].", "- Puts [Put]."]);
-        let added = Moved {
+        let added = ChangedTexts {
             members: vec!["A.Cut() (added)".to_owned()],
             ..moved
         };
@@ -413,7 +413,7 @@ mod tests {
             .flat_map(|turn| turn.parts.iter().map(|part| part.stable))
             .collect();
         assert_eq!(stable, [true, true, false]);
-        let moved = Moved::default();
+        let moved = ChangedTexts::default();
         assert_eq!(material.full()[0], material.patch(&Summaries::new(), &moved, &[])[0]);
     }
 }

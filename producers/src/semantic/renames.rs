@@ -43,7 +43,7 @@ pub(super) struct Carried {
     /// Old words that are replaced throughout, with their new ones.
     pub(super) words: BTreeMap<String, String>,
     /// Old words that also stayed somewhere.
-    kept: BTreeSet<String>,
+    also_stayed: BTreeSet<String>,
 }
 
 impl Renames {
@@ -130,7 +130,7 @@ impl Renames {
         }
         let mut carried = self.carry_words(&words, then, now);
         // The name may stay as that of another type's member: a sentence can be about either.
-        let ambiguous = carried.kept.intersection(&used);
+        let ambiguous = carried.also_stayed.intersection(&used);
         let explained = carried.words.keys().filter(|old| explains(earlier, old));
         let open: Vec<String> = explained.chain(ambiguous).cloned().collect();
         if !open.is_empty() {
@@ -160,7 +160,7 @@ impl Renames {
         Carried {
             slots,
             words: carried,
-            kept: seen.kept,
+            also_stayed: seen.stayed,
         }
     }
 
@@ -187,7 +187,7 @@ impl Renames {
                 let mut found = fits(&other).unwrap_or_default();
                 if then.kind == Kind::Role {
                     // Former names in other types' roles do not keep a name.
-                    found.kept.clear();
+                    found.stayed.clear();
                 }
                 seen.extend(found);
                 piece.clone_from(other);
@@ -295,7 +295,7 @@ impl Renames {
 #[derive(Default)]
 struct Seen {
     replaced: BTreeSet<(String, String)>,
-    kept: BTreeSet<String>,
+    stayed: BTreeSet<String>,
 }
 
 impl Seen {
@@ -319,7 +319,7 @@ impl Seen {
             (at, rest) = (at + old.len(), &rest[new.len()..]);
             match words.get(old) {
                 Some(_) if old == new => {
-                    self.kept.insert(old.to_owned());
+                    self.stayed.insert(old.to_owned());
                 }
                 Some(others) if others.contains_key(new) => {
                     self.replaced.insert((old.to_owned(), new.to_owned()));
@@ -332,7 +332,7 @@ impl Seen {
 
     fn extend(&mut self, other: Self) {
         self.replaced.extend(other.replaced);
-        self.kept.extend(other.kept);
+        self.stayed.extend(other.stayed);
     }
 
     /// Returns the names that one other name replaces everywhere.
@@ -348,7 +348,7 @@ impl Seen {
         found
             .into_iter()
             .filter_map(|(old, new)| Some((new?, old)))
-            .filter(|(new, old)| is_name(old, new) && !self.kept.contains(old))
+            .filter(|(new, old)| is_name(old, new) && !self.stayed.contains(old))
             .map(|(new, old)| (old, new))
             .collect()
     }

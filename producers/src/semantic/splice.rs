@@ -13,7 +13,7 @@ pub(super) struct Spliced {
     /// Sections whose text changed.
     pub(super) changed: Vec<String>,
     /// Sections whose old text stayed although they were answered, each with the reason.
-    pub(super) kept: Vec<(String, &'static str)>,
+    pub(super) kept_sentences: Vec<(String, &'static str)>,
 }
 
 /// Whether a claim says that there is nothing to say, in whatever form.
@@ -76,7 +76,7 @@ pub(super) fn splice(old: &Summaries, answered: &Summaries, keep: impl Fn(&str, 
             };
             let shown = if old.len() > 1 { format!("{key}/{name}") } else { name.clone() };
             match keep(key, name, place, new) {
-                Some(why) => spliced.kept.push((shown, why)),
+                Some(why) => spliced.kept_sentences.push((shown, why)),
                 None => {
                     new.clone_into(place);
                     spliced.changed.push(shown);

@@ -76,7 +76,7 @@ impl Theirs {
     }
 
     /// Inserts the corrections into summaries.
-    pub(super) fn put_into(&self, summaries: &mut Summaries) {
+    pub(super) fn insert_into(&self, summaries: &mut Summaries) {
         for ((key, name), text) in &self.words {
             summaries.entry(key.clone()).or_default().insert(name.clone(), text.clone());
         }

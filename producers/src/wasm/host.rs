@@ -130,7 +130,7 @@ fn given(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Res
 }
 
 /// Reads a text of the module for people.
-fn said(caller: &mut Caller<'_, Host>, from: i32, len: i32) -> Result<String, Error> {
+fn read_module_text(caller: &mut Caller<'_, Host>, from: i32, len: i32) -> Result<String, Error> {
     let bytes = read_module_bytes(caller, from, len, usize::MAX)?;
     Ok(String::from_utf8_lossy(&bytes).chars().take(LONGEST).collect())
 }
@@ -184,7 +184,7 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         Ok(())
     })?;
     linker.func_wrap(NAMED, "warn", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
-        let said = said(&mut caller, from, len)?;
+        let said = read_module_text(&mut caller, from, len)?;
         let warnings = &mut caller.data_mut().warnings;
         if warnings.len() < WARNINGS {
             warnings.push(said);
@@ -192,7 +192,7 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         Ok::<(), Error>(())
     })?;
     linker.func_wrap(NAMED, "fail", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
-        let said = said(&mut caller, from, len)?;
+        let said = read_module_text(&mut caller, from, len)?;
         Err::<(), Error>(caller.data_mut().stop_with(Stop::Failed(said)))
     })?;
     Ok(())

@@ -70,7 +70,7 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
         }
         width_used += takes;
         if cluster.may_end_row() {
-            possible = (cluster.end(), taken_since(line, begin, cluster.end(), width));
+            possible = (cluster.end(), cells_since(line, begin, cluster.end(), width));
         }
     }
     rows.push(Row {
@@ -85,7 +85,7 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
     }
 }
 
-fn taken_since(line: &str, begin: usize, end: usize, width: usize) -> usize {
+fn cells_since(line: &str, begin: usize, end: usize, width: usize) -> usize {
     clusters(&line[begin..end]).map(|cluster| cluster.cells(width)).sum()
 }
 

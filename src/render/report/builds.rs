@@ -46,7 +46,7 @@ pub fn write_builds(html: &mut Html, report: &Report) {
             },
         );
         html.element("ul", &[("class", "legend")], |html| {
-            let has_answers = report.builds.iter().any(timeline::asked_models);
+            let has_answers = report.builds.iter().any(timeline::used_models);
             let failed = report.builds.iter().any(|build| build.counts.failed > 0);
             let parts = [
                 ("k-ran", "made", true),
@@ -64,7 +64,7 @@ pub fn write_builds(html: &mut Html, report: &Report) {
                 }
             }
         });
-        let has_answers = report.builds.iter().any(timeline::asked_models);
+        let has_answers = report.builds.iter().any(timeline::used_models);
         html.write_line(
             "p",
             &[("class", "note columns-are")],
@@ -114,7 +114,7 @@ fn coordinate(value: u32) -> String {
 fn chart(html: &mut Html, report: &Report) {
     let builds = &report.builds;
     let most = builds.iter().map(|build| build.counts.ran.max(build.counts.hits()));
-    let has_answers = builds.iter().any(timeline::asked_models);
+    let has_answers = builds.iter().any(timeline::used_models);
     let step = (1_080 / u32::try_from(builds.len()).unwrap_or(1).max(1)).clamp(16, 44);
     let money = 2 * HALF + 60;
     let chart = Chart {
@@ -303,7 +303,7 @@ fn cost(build: &BuildRecord, report: &Report) -> Option<String> {
 }
 
 fn build_table(html: &mut Html, report: &Report) {
-    let has_answers = report.builds.iter().any(timeline::asked_models);
+    let has_answers = report.builds.iter().any(timeline::used_models);
     let mut columns = vec![
         ("Build", false),
         ("When", false),

@@ -1,7 +1,7 @@
 //! Diffs of texts as lines with signs, cut if they are long.
 
 use super::html::Html;
-use crate::render::versions::{Kept, unified};
+use crate::render::versions::{StoredBytes, unified};
 use crate::render::{format_count, format_size};
 
 /// Limit of a text to compare, in bytes.
@@ -10,7 +10,7 @@ const LARGEST: usize = 256 << 10;
 const LINES: usize = 6_000;
 
 /// Writes the diff of two outputs, at most `most` lines.
-pub fn difference(html: &mut Html, before: &Kept, after: &Kept, most: usize) {
+pub fn difference(html: &mut Html, before: &StoredBytes, after: &StoredBytes, most: usize) {
     let (Some(before), Some(after)) = (before.as_deref(), after.as_deref()) else {
         return html.write_line("p", &[("class", "note")], "The store no longer has both.");
     };

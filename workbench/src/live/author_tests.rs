@@ -1,7 +1,7 @@
 //! Each version shows the lines of one author, in any order of writes and authors.
 
 use super::edits::{self, PERSON};
-use super::journal::{Journal, SOMEBODY, Said, Version};
+use super::journal::{ChangeReport, Journal, SOMEBODY, Version};
 use super::kept;
 use crate::edit::files::Files;
 use crate::edit::memory::Memory;
@@ -87,9 +87,9 @@ impl World<'_> {
             let before = journal
                 .current()
                 .and_then(|current| kept::stored_text(self.root, FILE, &current.digest));
-            let said = Said {
+            let said = ChangeReport {
                 author: PERSON.to_owned(),
-                ..Said::default()
+                ..ChangeReport::default()
             };
             journal.record_found(&text, before.as_deref(), self.now, &said);
         })

@@ -2,7 +2,7 @@
 //! the versions of a session's buffer are its own steps.
 
 use super::difference::Difference;
-use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest_of_text, operation};
+use super::journal::{BETWEEN, ChangeReport, Journal, PATCH, SOMEBODY, Version, digest_of_text, operation};
 use super::kept;
 use super::names::Names;
 use super::order::{self, Did};
@@ -79,7 +79,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
         })?;
     }
     for step in steps {
-        let said = Said {
+        let said = ChangeReport {
             author: AGENT.to_owned(),
             what: Some(step.what),
             failed: None,
@@ -94,7 +94,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
             Did::Failed(why) => match journal.current().and_then(|current| kept::stored_text(root, path, &current.digest)) {
                 Some(text) => {
                     let failed = Some(why);
-                    record_found_text(root, held, path, &text, step.at, &Said { failed, ..said })?
+                    record_found_text(root, held, path, &text, step.at, &ChangeReport { failed, ..said })?
                 }
                 None => continue,
             },
@@ -103,7 +103,7 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
     Ok(())
 }
 
-fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
+fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &ChangeReport) -> io::Result<Journal> {
     kept::change_journal(root, held, path, &[text], |journal| {
         let before = journal.current().and_then(|current| kept::stored_text(root, path, &current.digest));
         journal.record_found(text, before.as_deref(), at, said);
@@ -111,16 +111,16 @@ fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, 
 }
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
-fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, said: &Said) -> io::Result<Journal> {
+fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, said: &ChangeReport) -> io::Result<Journal> {
     let journal = kept::read_journal(root, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
         return kept::change_journal(root, held, path, &[after], |journal| journal.claim(said));
     }
     if let Some(before) = before {
-        let person = Said {
+        let person = ChangeReport {
             author: PERSON.to_owned(),
-            ..Said::default()
+            ..ChangeReport::default()
         };
         record_found_text(root, held, path, before, at, &person)?;
     }
@@ -140,10 +140,10 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
     let held = kept::lock_journal(root)?;
     take_over(files, root, &held, path)?;
     let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
-    let said = Said {
+    let said = ChangeReport {
         author: AGENT.to_owned(),
         what: Some(format!("overlay merge {overlay}")),
-        ..Said::default()
+        ..ChangeReport::default()
     };
     saved(root, &held, path, texts.each_ref().map(Option::as_deref), now, &said).map(drop)
 }
@@ -160,7 +160,7 @@ pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&
     };
     let held = kept::lock_journal(root)?;
     take_over(files, root, &held, path)?;
-    let said = Said {
+    let said = ChangeReport {
         author: AGENT.to_owned(),
         what: Some(operation.to_owned()),
         failed: Some(why.to_owned()),

@@ -115,7 +115,7 @@ pub(super) fn operation(edit: &str) -> (&str, u64) {
 
 /// Description of a change by its reporter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ChangeReport {
     /// Author of the change.
     pub author: String,
     /// Purpose of the change.
@@ -156,7 +156,7 @@ impl Journal {
 
     /// Records that the document was found as `text`; `before` is the text of the current version. If the text changed although the reported
     /// try failed, another author changed it: the change and the try each become a version. Returns whether a version was added.
-    pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
+    pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, said: &ChangeReport) -> bool {
         let digest = digest_of_text(text);
         // Of two concurrent looks, the second would record the operation again.
         if said.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
@@ -242,7 +242,7 @@ impl Journal {
     }
 
     /// Sets the author of the last version, which was recorded before its author was known.
-    pub fn claim(&mut self, said: &Said) {
+    pub fn claim(&mut self, said: &ChangeReport) {
         self.know(said.edit.as_deref());
         if let Some(last) = self.versions.last_mut() {
             (last.edit, last.author, last.what) = (said.edit.clone(), said.author.clone(), said.what.clone());
@@ -330,10 +330,10 @@ impl Journal {
 mod tests {
     use super::*;
 
-    fn by(author: &str) -> Said {
-        Said {
+    fn by(author: &str) -> ChangeReport {
+        ChangeReport {
             author: author.to_owned(),
-            ..Said::default()
+            ..ChangeReport::default()
         }
     }
 
@@ -343,7 +343,7 @@ mod tests {
         assert!(journal.record_found("a\n", None, 10, &by("person")));
         assert!(!journal.record_found("a\n", Some("a\n"), 20, &by("agent")), "nothing moved");
         assert!(journal.record_found("b\n", Some("a\n"), 30, &by("agent")));
-        let failed = Said {
+        let failed = ChangeReport {
             failed: Some("no such line".to_owned()),
             ..by("agent")
         };
@@ -373,7 +373,7 @@ mod tests {
         }
         assert_eq!((journal.versions.len(), journal.given), (VERSIONS, 205));
         assert!(journal.version(2).is_none() && journal.version(205).is_some());
-        let edit = Said {
+        let edit = ChangeReport {
             edit: Some("s-3".to_owned()),
             ..failed
         };

@@ -115,7 +115,7 @@ fn decode_journal(path: &str, bytes: Option<Vec<u8>>) -> io::Result<Journal> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::Said;
+    use super::super::journal::ChangeReport;
     use super::*;
 
     fn journal_of_text(root: &Path, text: &str, at: u64) -> Journal {
@@ -123,7 +123,7 @@ mod tests {
         let before = last.current().and_then(|current| super::stored_text(root, "a.cs", &current.digest));
         let held = lock_journal(root).expect("held");
         change_journal(root, &held, "a.cs", &[text], |journal| {
-            journal.record_found(text, before.as_deref(), at, &Said::default());
+            journal.record_found(text, before.as_deref(), at, &ChangeReport::default());
         })
         .expect("written")
     }

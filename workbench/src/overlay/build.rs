@@ -71,7 +71,7 @@ fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> R
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> {
+pub fn needed_results(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> {
     let files = Disk::new(root);
     let mut held = BTreeSet::new();
     for (name, _) in files.notes(texts::RESULTS)? {

@@ -2,7 +2,7 @@
 //! bytes, nothing of the checkout changes, and results of an overlay are found after its merge.
 
 use super::merge::merge;
-use super::put::{Put, put_document, put_over};
+use super::put::{Put, write_document, write_over};
 use super::record::{open_or_continue, unexpired_overlay};
 use crate::edit::disk::Disk;
 use crate::location::{MANIFEST, StoreChoice};
@@ -184,7 +184,7 @@ fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
     place.build(None);
     open_or_continue(&disk, "one", None, NOW).expect("open");
     let document = class("C1", "public C0 Other => new(); public int N() => 1;");
-    put_document(&disk, "one", "src/b.cs", &Put::Bytes(document), NOW).expect("put");
+    write_document(&disk, "one", "src/b.cs", &Put::Bytes(document), NOW).expect("put");
     let within = files_in_overlay(&disk, &files, "one");
     place.build(Some("one"));
     let alone = place.build(Some("one")).tally;
@@ -222,9 +222,9 @@ proptest! {
             match step {
                 Step::Put(name, path, bytes) => {
                     // A missing file is fine here.
-                    let _ = put_over(&disk, opened(name), PATHS[path], &bytes.map_or(Put::Delete, Put::Bytes), true, NOW);
+                    let _ = write_over(&disk, opened(name), PATHS[path], &bytes.map_or(Put::Delete, Put::Bytes), true, NOW);
                 }
-                Step::Drop(name, path) => drop(put_document(&disk, opened(name), PATHS[path], &Put::Drop, NOW)),
+                Step::Drop(name, path) => drop(write_document(&disk, opened(name), PATHS[path], &Put::Drop, NOW)),
                 Step::Edit(path, bytes) => {
                     place.write(PATHS[path], bytes.as_deref());
                     match bytes {

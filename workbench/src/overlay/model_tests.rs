@@ -4,7 +4,7 @@
 use super::build::documents;
 use super::merge::merge;
 use super::patch::apply;
-use super::put::{Put, put_document, put_over};
+use super::put::{Put, write_document, write_over};
 use super::record::{discard, list_overlays, open_or_continue};
 use super::three_way::join;
 use crate::edit::real::Real;
@@ -183,9 +183,9 @@ fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
         Step::Open(name) => open_or_continue(&files.disk, NAMES[*name], None, now).is_ok(),
         Step::Put(name, path, text, onto_now) => {
             let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
-            put_over(&files.disk, NAMES[*name], PATHS[*path], &what, *onto_now, now).is_ok()
+            write_over(&files.disk, NAMES[*name], PATHS[*path], &what, *onto_now, now).is_ok()
         }
-        Step::Drop(name, path) => put_document(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
+        Step::Drop(name, path) => write_document(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
         Step::Patch(name, path, line) => {
             let path = PATHS[*path];
             let first = model.text_in_overlay(NAMES[*name], path);
@@ -298,7 +298,7 @@ proptest! {
             open_or_continue(&files.disk, "o", None, 1_000).expect("open");
             for (path, (base, ours, theirs, _)) in PATHS.iter().zip(&sides) {
                 files.write(path, base.as_bytes());
-                put_over(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), true, 1_000).expect("put");
+                write_over(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), true, 1_000).expect("put");
                 files.write(path, theirs.as_bytes());
             }
             kill::kill_after(Some(after));

@@ -1,9 +1,9 @@
 //! Tests of the files that an overlay was opened on, and of what stays after a merge.
 
-use super::build::{held, leave_results, release_merged_results};
+use super::build::{leave_results, needed_results, release_merged_results};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
-use super::put::{Became, Put, put_document, put_over};
+use super::put::{Became, Put, write_document, write_over};
 use super::record::{LIFETIME, discard, open_or_continue, unexpired_overlay};
 use super::tests::{NOW, Place, why};
 use super::texts;
@@ -26,7 +26,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     place.write("b.cs", "b\n");
     let mine = "1\n2\n3\n4\nfive\n";
     for what in [Put::Bytes(mine.into()), Put::Delete] {
-        let refused = why(put_document(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
+        let refused = why(write_document(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
         assert!(
             refused.message.starts_with("a.cs was changed since the overlay o was opened"),
             "{refused:?}"
@@ -58,7 +58,7 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
         assert!(refused.message.starts_with("a.cs was changed since"), "{refused:?}");
     }
     apply(&place.disk, "gone", "--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-others'\n", NOW).expect("it says what goes");
-    put_document(&place.disk, "gone", "a.cs", &Put::Drop, NOW).expect("dropped");
+    write_document(&place.disk, "gone", "a.cs", &Put::Drop, NOW).expect("dropped");
     apply_over(&place.disk, "gone", &goes, true, NOW).expect("it was looked at");
     assert!(merge(&place.disk, "gone", NOW).expect("merged").conflicts.is_empty());
     place.write("a.cs", "one\n2\n3\n4\nfive!\n");
@@ -77,7 +77,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     fs::remove_file(place.root.join("gone.cs")).expect("removed");
     fs::rename(place.root.join("moved.cs"), place.root.join("src/here.cs")).expect("moved");
     place.write("src/new.cs", "others'");
-    let refusal = |path: &str, what: &Put| why(put_document(&place.disk, "o", path, what, NOW).expect_err(path)).message;
+    let refusal = |path: &str, what: &Put| why(write_document(&place.disk, "o", path, what, NOW).expect_err(path)).message;
     let mine = Put::Bytes(b"mine".to_vec());
     for (path, how) in [
         ("gone.cs", "removed"),
@@ -91,13 +91,13 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     assert!(refusal("src/new.cs", &Put::Delete).contains("was added since"));
     assert_eq!(refusal("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
     assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
-    let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
+    let now = |path: &str| write_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
     assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
     assert_eq!(place.put_document("o", "src/fresh.cs", "x").expect("put"), Became::Added);
     // A document that is put again after a drop also has the base of the opening.
     assert_eq!(place.put_document("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
     place.write("src/kept.cs", "others'");
-    put_document(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
+    write_document(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
     assert!(refusal("src/kept.cs", &mine).contains("was changed since"));
     merge(&place.disk, "o", NOW).expect("merged");
     assert_eq!(
@@ -116,12 +116,12 @@ fn a_conflict_is_ended_by_a_document_made_of_now() {
     place.open("o");
     place.put_document("o", "a.cs", "mine\n").expect("put");
     place.put_document("o", "b.cs", "mine\n").expect("put");
-    put_document(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    write_document(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
     place.write("a.cs", "others'\n");
     fs::remove_file(place.root.join("b.cs")).expect("removed");
     place.write("c.cs", "others'\n");
     assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
-    let now = |path: &str, what: Put| put_over(&place.disk, "o", path, &what, true, NOW).expect("put").1;
+    let now = |path: &str, what: Put| write_over(&place.disk, "o", path, &what, true, NOW).expect("put").1;
     assert_eq!(now("a.cs", Put::Bytes(b"both\n".to_vec())), Became::Changed);
     assert_eq!(now("b.cs", Put::Bytes(b"mine\n".to_vec())), Became::Added);
     assert_eq!(now("c.cs", Put::Delete), Became::Removed);
@@ -194,7 +194,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
         texts::add_results(&place.disk, name, &[*key]).expect("noted");
         merge(&place.disk, name, NOW).expect("merged");
     }
-    let held = |now: u64| held(&place.root, now).expect("held").into_iter().collect::<Vec<_>>();
+    let held = |now: u64| needed_results(&place.root, now).expect("held").into_iter().collect::<Vec<_>>();
     let mut sorted = results.clone();
     sorted.sort_unstable();
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));

@@ -1,7 +1,7 @@
 //! Applies patches to an overlay: edits of a temporary session on the documents instead of the files. The session is not stored.
 
 use super::OverlayError;
-use super::put::{MadeOf, Putting, put_all};
+use super::put::{MadeOf, Putting, write_all_documents};
 use super::record::{Overlay, unexpired_overlay};
 use super::texts;
 use crate::edit::diagnostics::Category;
@@ -199,7 +199,7 @@ impl<F: Files> Files for Within<'_, F> {
                 },
             })
             .collect();
-        let Err(refused) = put_all(self.files, self.name, &puts, self.now) else {
+        let Err(refused) = write_all_documents(self.files, self.name, &puts, self.now) else {
             return Ok(());
         };
         let error = other(&refused);

@@ -48,15 +48,21 @@ pub enum Became {
 ///
 /// # Errors
 /// When there is no such overlay, the path is not allowed, the file changed since the overlay was opened, or the text is invalid or cannot be stored.
-pub fn put_document<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
-    put_over(files, name, path, what, false, now)
+pub fn write_document<F: Files>(
+    files: &F,
+    name: &str,
+    path: &str,
+    what: &Put,
+    now: u64,
+) -> Result<(String, Became, Overlay), OverlayError> {
+    write_over(files, name, path, what, false, now)
 }
 
 /// Puts a document. With `onto_now` its base is the present file, whatever it was before; otherwise the state at the opening of the overlay.
 ///
 /// # Errors
 /// As [`put_document`].
-pub fn put_over<F: Files>(
+pub fn write_over<F: Files>(
     files: &F,
     name: &str,
     path: &str,
@@ -98,7 +104,7 @@ pub fn put_over<F: Files>(
         mode: None,
         of: if onto_now { MadeOf::Now } else { MadeOf::Opening },
     };
-    let became = put_all(files, name, &[one], now)?;
+    let became = write_all_documents(files, name, &[one], now)?;
     Ok((real, became[0], unexpired_overlay(files, name, now)?))
 }
 
@@ -214,7 +220,7 @@ pub(super) enum MadeOf {
 }
 
 /// Puts documents of real files, all or none. The caller holds the editing lock.
-pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
+pub(super) fn write_all_documents<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
     let mut overlay = unexpired_overlay(files, name, now)?;
     unmerged(name, &overlay)?;
     let mut became = Vec::with_capacity(puts.len());

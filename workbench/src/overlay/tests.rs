@@ -5,7 +5,7 @@ use super::build::documents;
 use super::compare::{Kind, Since, compare};
 use super::merge::{How, merge};
 use super::patch::{Patched, apply};
-use super::put::{Became, Put, put_document, put_over};
+use super::put::{Became, Put, write_document, write_over};
 use super::record::{LIFETIME, discard, list_overlays, open_or_continue, unexpired_overlay};
 use crate::edit::disk::Disk;
 use crate::edit::encoding::{Encoding, Form};
@@ -52,7 +52,7 @@ impl Place {
     }
 
     pub(super) fn put_document(&self, name: &str, path: &str, text: &str) -> Result<Became, OverlayError> {
-        put_document(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, became, _)| became)
+        write_document(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, became, _)| became)
     }
 }
 
@@ -165,14 +165,14 @@ fn only_texts_of_the_workspace_are_put() {
     ] {
         assert_eq!(why(place.put_document("o", path, "x").expect_err(path)).code, "E_PATH", "{path:?}");
     }
-    let refused = |bytes: Vec<u8>| why(put_document(&place.disk, "o", "src/b.cs", &Put::Bytes(bytes), NOW).expect_err("refused")).code;
+    let refused = |bytes: Vec<u8>| why(write_document(&place.disk, "o", "src/b.cs", &Put::Bytes(bytes), NOW).expect_err("refused")).code;
     assert_eq!(refused(b"a\0b".to_vec()), "E_ENCODING");
     assert_eq!(refused(vec![b'x'; super::put::MOST_BYTES + 1]), "E_TOO_LARGE");
-    let gone = put_document(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
+    let gone = write_document(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
     assert_eq!(why(gone).code, "E_READ");
     assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     // A link within the workspace refers to its target file.
-    let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
+    let (real, became, _) = write_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Changed));
     // No document may be below another.
     place.put_document("o", "new", "x").expect("put");
@@ -201,7 +201,7 @@ fn what_edits_would_refuse_is_not_put_over() {
         ];
         let refused = || {
             for what in &whats {
-                let refused = why(put_over(&place.disk, "o", "a.cs", what, true, NOW).expect_err("refused"));
+                let refused = why(write_over(&place.disk, "o", "a.cs", what, true, NOW).expect_err("refused"));
                 assert_eq!(refused.code, "E_ENCODING");
                 assert!(
                     refused.message.starts_with("a.cs is no text that can be edited: it is "),
@@ -212,9 +212,9 @@ fn what_edits_would_refuse_is_not_put_over() {
         };
         refused();
         // It can be removed as a whole, and does not return as another file.
-        put_over(&place.disk, "o", "a.cs", &Put::Delete, true, NOW).expect("put");
+        write_over(&place.disk, "o", "a.cs", &Put::Delete, true, NOW).expect("put");
         refused();
-        put_document(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
+        write_document(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
         assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     }
 }
@@ -225,16 +225,16 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
     place.write("src/a.cs", "a");
     symlink("a.cs", place.root.join("src/own.cs")).expect("link");
     place.open("o");
-    let refused = why(put_document(&place.disk, "o", "src/own.cs", &Put::Delete, NOW).expect_err("refused"));
+    let refused = why(write_document(&place.disk, "o", "src/own.cs", &Put::Delete, NOW).expect_err("refused"));
     assert_eq!(
         refused.message,
         "src/own.cs is a link to src/a.cs, and would lead nowhere without it"
     );
     assert_eq!(refused.hint.as_deref(), Some("nothing was changed: name src/a.cs itself"));
     assert!(unexpired_overlay(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
-    put_document(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
+    write_document(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
     // A document that a link now covers can still be dropped.
-    let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
+    let (real, became, _) = write_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Dropped));
 }
 
@@ -257,9 +257,9 @@ fn what_cannot_be_merged_any_more_can_be_dropped() {
     place.write("new", "a file where the folder was to be");
     assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
     for (given, path) in [("a.cs", "a.cs"), ("./b.cs", "b.cs"), ("new/n.cs", "new/n.cs")] {
-        let (real, became, _) = put_document(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
+        let (real, became, _) = write_document(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
         assert_eq!((real.as_str(), became), (path, Became::Dropped));
-        let again = why(put_document(&place.disk, "o", given, &Put::Drop, NOW).expect_err(given));
+        let again = why(write_document(&place.disk, "o", given, &Put::Drop, NOW).expect_err(given));
         assert_eq!(again.code, "E_PATH");
     }
     assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
@@ -278,7 +278,7 @@ fn two_names_of_one_file_are_told_at_a_merge() {
     let refused = merge(&place.disk, "o", NOW).expect_err("refused").to_string();
     assert!(refused.contains("a.cs and b.cs are one file under two names"), "{refused}");
     assert_eq!(place.read("a.cs"), b"one");
-    put_document(&place.disk, "o", "b.cs", &Put::Drop, NOW).expect("dropped");
+    write_document(&place.disk, "o", "b.cs", &Put::Drop, NOW).expect("dropped");
     merge(&place.disk, "o", NOW).expect("merged");
     assert_eq!(place.read("b.cs"), b"1");
 }
@@ -296,7 +296,7 @@ fn a_text_is_written_as_its_file_is() {
     place.write("c.cs", b"caf\xe9\n");
     place.open("o");
     let text = |path: &str, text: &str, message| {
-        put_document(&place.disk, "o", path, &Put::Text(text.to_owned(), message), NOW).map(|(_, became, _)| became)
+        write_document(&place.disk, "o", path, &Put::Text(text.to_owned(), message), NOW).map(|(_, became, _)| became)
     };
     assert_eq!(text("w.cs", "zwei\r\n", None).expect("put"), Became::Changed);
     assert_eq!(text("c.cs", "th\u{e9}\n", None).expect("put"), Became::Changed);
@@ -400,7 +400,7 @@ fn a_merge_keeps_what_it_does_not_change() {
     place.put_document("o", "a.sh", &base.replace("one", "ONE")).expect("put");
     place.put_document("o", "same.cs", "y").expect("put");
     place.put_document("o", "new/n.cs", "n").expect("put");
-    put_document(&place.disk, "o", "gone.cs", &Put::Delete, NOW).expect("put");
+    write_document(&place.disk, "o", "gone.cs", &Put::Delete, NOW).expect("put");
     place.write("a.sh", base.replace("four", "FOUR\n"));
     place.write("same.cs", "y");
     let since: Vec<_> = compare(&place.disk, "o", NOW)
@@ -446,7 +446,7 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
     place.open("o");
     place.put_document("o", "a.cs", "0\n1\n2\ndrei\n4\n5\n").expect("put");
     place.put_document("o", "b.cs", "bb\n").expect("put");
-    put_document(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    write_document(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
     place.put_document("o", "d.cs", "dd\n").expect("put");
     place.put_document("o", "n.cs", "n\n").expect("put");
     place.write("a.cs", "1\n2\ntrois\n4\n5\n");
@@ -554,7 +554,7 @@ fn what_others_made_of_the_records_is_not_followed() {
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
     let refused = why(place.put_document("o", "b.cs", "b").expect_err("damaged"));
     assert!(refused.message.starts_with("what was noted of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
-    let (_, became, _) = put_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
+    let (_, became, _) = write_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
     assert_eq!(became, Became::Added);
     assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 2);
 }
@@ -570,7 +570,7 @@ fn two_processes_put_into_one_overlay() {
                 let disk = Disk::new(root);
                 for at in 0..5 {
                     let path = format!("{thread}/{at}.cs");
-                    put_document(&disk, "o", &path, &Put::Bytes(path.clone().into_bytes()), NOW).expect("put");
+                    write_document(&disk, "o", &path, &Put::Bytes(path.clone().into_bytes()), NOW).expect("put");
                 }
             });
         }

@@ -45,7 +45,7 @@ pub struct Pack {
 
 /// The result of putting a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum PackOutcome {
     /// A new pack was added.
     Added,
     /// A pack of that name was replaced.
@@ -154,7 +154,7 @@ fn is_declared(manifest: &Manifest, name: &str) -> bool {
 ///
 /// # Errors
 /// When it is refused, or the file cannot be written; then nothing changes.
-pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
+pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<PackOutcome, PackError> {
     let manifest = workspace.manifest()?;
     let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
     filter::parse_filter(&row.filter)
@@ -167,14 +167,14 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
             "choose a smaller budget",
         )
     })?;
-    let mut put = Put::AlreadyPresent;
+    let mut put = PackOutcome::AlreadyPresent;
     change_packs(workspace, name, |packs| {
         put = match packs.insert(name.to_owned(), value.clone()) {
-            None => Put::Added,
-            Some(old) if old == value => Put::AlreadyPresent,
-            Some(_) => Put::Replaced,
+            None => PackOutcome::Added,
+            Some(old) if old == value => PackOutcome::AlreadyPresent,
+            Some(_) => PackOutcome::Replaced,
         };
-        put != Put::AlreadyPresent
+        put != PackOutcome::AlreadyPresent
     })?;
     Ok(put)
 }
@@ -304,12 +304,15 @@ mod tests {
         let folder = folder();
         let mut workspace = open(folder.path());
         let before = workspace.digest;
-        assert_eq!(write_pack(&mut workspace, "mine", &row("type:B")).expect("added"), Put::Added);
+        assert_eq!(
+            write_pack(&mut workspace, "mine", &row("type:B")).expect("added"),
+            PackOutcome::Added
+        );
         assert_ne!(workspace.digest, before);
         assert_eq!(names(&workspace), [("fixed".to_owned(), false), ("mine".to_owned(), true)]);
         assert_eq!(
             write_pack(&mut workspace, "mine", &row("type:B")).expect("same"),
-            Put::AlreadyPresent
+            PackOutcome::AlreadyPresent
         );
         let larger = PackRow {
             budget: Some(300),
@@ -321,7 +324,10 @@ mod tests {
             filter: "type:B\n or type:C".to_owned(),
             ..larger
         };
-        assert_eq!(write_pack(&mut workspace, "mine", &larger).expect("replaced"), Put::Replaced);
+        assert_eq!(
+            write_pack(&mut workspace, "mine", &larger).expect("replaced"),
+            PackOutcome::Replaced
+        );
         assert_eq!(list_packs(&open(folder.path())).expect("packs")[1].row, larger);
         assert_eq!(open(folder.path()).digest, workspace.digest);
         assert!(remove_pack(&mut workspace, "mine").expect("removed"));

@@ -35,7 +35,7 @@ const LOOKUPS: usize = 40;
 const STEPS: usize = 400;
 
 /// Bytes, if they are still available.
-pub type Kept = Option<Arc<[u8]>>;
+pub type AvailableBytes = Option<Arc<[u8]>>;
 
 /// The versions of a target.
 #[derive(Debug)]
@@ -56,9 +56,9 @@ pub struct Change {
     /// The numbers of both.
     pub numbers: (i64, i64),
     /// Both outputs.
-    pub outputs: (Kept, Kept),
+    pub outputs: (AvailableBytes, AvailableBytes),
     /// The inputs whose digests differ, with their outputs; `None` when the inputs of either are unknown.
-    pub inputs: Option<Vec<(InputChange, Kept, Kept)>>,
+    pub inputs: Option<Vec<(InputChange, AvailableBytes, AvailableBytes)>>,
     /// Number of further differing inputs.
     pub more_inputs: usize,
     /// The source files behind them.

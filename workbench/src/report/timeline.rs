@@ -9,7 +9,7 @@ use engine::store::builds::BuildRecord;
 pub const BUILDS: usize = 60;
 
 /// Whether a build asked models.
-pub fn asked_models(build: &BuildRecord) -> bool {
+pub fn used_models(build: &BuildRecord) -> bool {
     build.spent.as_ref().is_some_and(|spent| spent.calls > 0) || build.answers.sum() > 0
 }
 

@@ -224,7 +224,7 @@ impl<'t> BlobTables<'t> {
                     live: wanted.iter().map(|(_, record)| record.stored_len as u32).sum(),
                     stored: row.stored.len() as u32,
                 };
-                self.put_use(seq, block)?;
+                self.write_block_use(seq, block)?;
             }
             for (digest, record) in wanted {
                 let record = BlobRecord { seq, ..*record };
@@ -235,7 +235,7 @@ impl<'t> BlobTables<'t> {
         Ok(())
     }
 
-    fn put_use(&mut self, seq: u64, block: BlockUse) -> Result<(), redb::Error> {
+    fn write_block_use(&mut self, seq: u64, block: BlockUse) -> Result<(), redb::Error> {
         let key = seq.to_be_bytes();
         self.blocks
             .insert(&key[..], &frame::framed(BLOCKS.name, &key, &block.to_row())[..])?;
@@ -274,7 +274,7 @@ impl<'t> BlobTables<'t> {
             live: block.live.saturating_sub(record.stored_len as u32),
             ..block
         };
-        self.put_use(record.seq, left)
+        self.write_block_use(record.seq, left)
     }
 
     /// Removes all bytes of a sequence number.

@@ -90,7 +90,7 @@ impl Claim {
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn held(dir: &Path) -> io::Result<Vec<Held>> {
+    pub fn claimed_checkouts(dir: &Path) -> io::Result<Vec<ClaimedCheckout>> {
         let entries = match fs::read_dir(dir.join(VIEWS)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -109,7 +109,7 @@ impl Claim {
             };
             if !lock::try_take(&file)? {
                 let holder = lock::holder(&mut file)?;
-                held.push(Held {
+                held.push(ClaimedCheckout {
                     view: ViewId(view),
                     since: holder.since.unwrap_or(0),
                     is_own: holder.is_this_process(),
@@ -137,7 +137,8 @@ impl DiskStore {
         match Claim::acquire_checkout(folder, view, &options) {
             // A build that released the claim while it waits is still running.
             Ok(claim) => {
-                let is_alone = Claim::held(folder).is_ok_and(|held| !held.iter().any(|held| held.view != view && held.is_of(view)));
+                let is_alone =
+                    Claim::claimed_checkouts(folder).is_ok_and(|held| !held.iter().any(|held| held.view != view && held.is_of(view)));
                 Ok(is_alone.then_some(claim))
             }
             Err(StoreError::ViewBusy { .. }) => Ok(None),
@@ -147,13 +148,13 @@ impl DiskStore {
 
     /// Whether any process has claimed a checkout of this store. Writes nothing; an unreadable folder counts as claimed.
     pub fn is_claimed(&self, view: ViewId) -> bool {
-        Claim::held(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.is_of(view)))
+        Claim::claimed_checkouts(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.is_of(view)))
     }
 }
 
 /// A claimed checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ClaimedCheckout {
     /// Number of the checkout, or of a place beside it.
     pub view: ViewId,
     /// When it was claimed, in seconds since 1970; 0 if unknown.
@@ -162,7 +163,7 @@ pub struct Held {
     pub is_own: bool,
 }
 
-impl Held {
+impl ClaimedCheckout {
     /// Whether it is the claim of a checkout or a place beside it (a waiting build, or one in an overlay).
     pub fn is_of(&self, view: ViewId) -> bool {
         self.view.0.wrapping_sub(view.0) <= PLACES
@@ -199,7 +200,7 @@ mod tests {
     fn a_checkout_is_claimed_by_one_and_others_are_not_in_the_way() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("store");
-        assert_eq!(Claim::held(&dir).unwrap(), []);
+        assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
         let first = Claim::acquire_checkout(&dir, ViewId(7), &options("cortex build")).unwrap();
         let second = Claim::acquire_checkout(&dir, ViewId(8), &options("cortex show")).unwrap();
         let refused = Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap_err();
@@ -208,14 +209,14 @@ mod tests {
             matches!(&refused, StoreError::ViewBusy { holder } if holder.starts_with(&who)),
             "{refused}"
         );
-        let held = Claim::held(&dir).unwrap();
+        let held = Claim::claimed_checkouts(&dir).unwrap();
         assert_eq!(held.iter().map(|held| held.view.0).collect::<Vec<_>>(), [7, 8]);
         assert!(held.iter().all(|held| held.since > 1_700_000_000 && held.is_own), "{held:?}");
         drop(first);
-        assert_eq!(Claim::held(&dir).unwrap().len(), 1);
+        assert_eq!(Claim::claimed_checkouts(&dir).unwrap().len(), 1);
         drop(Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap());
         drop(second);
-        assert_eq!(Claim::held(&dir).unwrap(), []);
+        assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
     }
 
     #[test]
@@ -227,9 +228,9 @@ mod tests {
         let some: Vec<Claim> = (0..3_u8).map(beside).collect();
         drop(own);
         drop(Claim::acquire_checkout(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());
-        assert_eq!(Claim::held(&dir).unwrap().len(), 3, "a collection knows of them");
+        assert_eq!(Claim::claimed_checkouts(&dir).unwrap().len(), 3, "a collection knows of them");
         drop(some);
-        assert_eq!(Claim::held(&dir).unwrap(), []);
+        assert_eq!(Claim::claimed_checkouts(&dir).unwrap(), []);
         drop(beside(0));
         assert_eq!(fs::read_dir(dir.join(VIEWS)).unwrap().count(), 4, "places are used again");
     }

@@ -59,7 +59,7 @@ struct Sharing {
     /// When this process last released the lock because others waited.
     gave_way: Option<Instant>,
     /// Whether this process held the lock before.
-    held: bool,
+    was_locked: bool,
     /// The store's name, once opened.
     id: Option<String>,
 }
@@ -131,7 +131,7 @@ impl Folder {
     fn lock_store(&self, access: Access) -> Result<Option<Lock>, StoreError> {
         let (gave_way, held) = {
             let mut sharing = self.sharing();
-            (sharing.gave_way.take(), sharing.held)
+            (sharing.gave_way.take(), sharing.was_locked)
         };
         let waiting = self.path_of_file(WAITING);
         if let Some(gave_way) = gave_way {
@@ -163,7 +163,7 @@ impl Folder {
             Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound && self.path_of_file(DATABASE).exists() => None,
             Err(Refusal::Io(error)) => return Err(self.unopened(error)),
         };
-        self.sharing().held = true;
+        self.sharing().was_locked = true;
         Ok(lock)
     }
 
@@ -419,7 +419,7 @@ impl Medium for Folder {
     }
 
     fn building_since(&self) -> Option<u64> {
-        match Claim::held(&self.path) {
+        match Claim::claimed_checkouts(&self.path) {
             // Skip this process's own claims: its results are committed as rows by now.
             Ok(held) => held.into_iter().filter(|held| !held.is_own).map(|held| held.since).min(),
             // If the claims cannot be read, assume the worst.

@@ -305,7 +305,7 @@ pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_re
     for table in SCHEMA {
         txn.open_table(table.definition())?;
     }
-    put_format(&txn, format, min_reader)?;
+    write_format(&txn, format, min_reader)?;
     {
         let mut meta = txn.open_table(META.definition())?;
         meta.insert(ID_KEY, &frame::framed(META.name, ID_KEY, store_id.as_bytes())[..])?;
@@ -321,7 +321,7 @@ pub(super) fn raise(database: &Database) -> Result<(), redb::Error> {
     }
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
-    put_format(&txn, FORMAT, MIN_READER)?;
+    write_format(&txn, FORMAT, MIN_READER)?;
     txn.commit()?;
     Ok(())
 }
@@ -338,7 +338,7 @@ pub(super) fn format(database: &Database) -> Result<Option<u32>, redb::Error> {
 }
 
 /// Writes the format and the oldest one that can read it.
-pub(super) fn put_format(txn: &redb::WriteTransaction, format: u32, min_reader: u32) -> Result<(), redb::Error> {
+pub(super) fn write_format(txn: &redb::WriteTransaction, format: u32, min_reader: u32) -> Result<(), redb::Error> {
     let body = [format.to_be_bytes(), min_reader.to_be_bytes()].concat();
     let mut meta = txn.open_table(META.definition())?;
     meta.insert(FORMAT_KEY, &frame::framed(META.name, FORMAT_KEY, &body)[..])?;

@@ -90,7 +90,7 @@ pub struct Plan {
     blobs: Vec<Digest>,
     versions: Vec<sweep_versions::Key>,
     /// Counts of those.
-    pub taken: Tally,
+    pub to_remove: Tally,
     /// Garbage that is kept because it was paid for; blobs are not counted.
     pub paid: Tally,
     /// Results that are kept only because of their age; blobs are not counted.
@@ -172,7 +172,7 @@ struct Candidates {
 
 impl Candidates {
     /// Returns the blobs that a candidate refers to.
-    fn held<'c>(&'c self, candidate: &Candidate) -> impl Iterator<Item = u128> + use<'c> {
+    fn blobs_of_candidate<'c>(&'c self, candidate: &Candidate) -> impl Iterator<Item = u128> + use<'c> {
         let parts = self.parts.get(&candidate.key).into_iter().flatten().copied();
         std::iter::once(candidate.output).chain(parts)
     }
@@ -198,9 +198,9 @@ impl DiskStore {
     /// # Errors
     /// When the store as a whole cannot be read.
     pub fn find_garbage(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
-        let Versions { kept, gone } = self.versions(&marks, policy)?;
+        let Versions { protected: kept, gone } = self.versions(&marks, policy)?;
         let mut plan = Plan::default();
-        plan.taken.versions = gone.len() as u64;
+        plan.to_remove.versions = gone.len() as u64;
         plan.versions = gone;
         let candidates = self.candidates(&mut marks, &kept.actions, policy, &mut plan)?;
         let mut loose = Vec::new();
@@ -420,7 +420,11 @@ fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb:
 /// Chooses the garbage to remove: all, or as much as frees the requested space.
 fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
     let mut owners: FxHashMap<u128, u32> = FxHashMap::default();
-    for at in candidates.list.iter().flat_map(|candidate| candidates.held(candidate)) {
+    for at in candidates
+        .list
+        .iter()
+        .flat_map(|candidate| candidates.blobs_of_candidate(candidate))
+    {
         *owners.entry(at).or_default() += 1;
     }
     let sizes: FxHashMap<u128, u64> = match policy.free {
@@ -429,7 +433,7 @@ fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>
     };
     let is_orphan = |at: &u128| !owners.contains_key(at) && !versions.contains(at);
     let mut freed: u64 = sizes.iter().filter(|(at, _)| is_orphan(at)).map(|(_, bytes)| bytes).sum();
-    freed += plan.taken.row_bytes();
+    freed += plan.to_remove.row_bytes();
     plan.orphans = loose.iter().filter(|blob| is_orphan(&short_id(&blob.digest))).count() as u64;
     candidates
         .list
@@ -447,15 +451,15 @@ fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>
             }
             continue;
         }
-        plan.taken.actions += 1;
-        plan.taken.paid += u64::from(candidate.rank == Rank::Paid);
-        plan.taken.micros = plan.taken.micros.saturating_add(candidate.micros);
-        plan.taken.bytes += candidate.bytes;
+        plan.to_remove.actions += 1;
+        plan.to_remove.paid += u64::from(candidate.rank == Rank::Paid);
+        plan.to_remove.micros = plan.to_remove.micros.saturating_add(candidate.micros);
+        plan.to_remove.bytes += candidate.bytes;
         freed += candidate.bytes + WITH_ACTION;
         if candidate.rank == Rank::Version {
             released.insert(candidate.output);
         }
-        for at in candidates.held(candidate) {
+        for at in candidates.blobs_of_candidate(candidate) {
             let Some(left) = owners.get_mut(&at) else { continue };
             *left -= 1;
             if *left == 0 && (!versions.contains(&at) || released.contains(&at)) {
@@ -468,8 +472,8 @@ fn choose_garbage(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>
         let at = short_id(&blob.digest);
         let owned = owners.get(&at).is_some_and(|left| *left > 0);
         if !owned && (!versions.contains(&at) || released.contains(&at)) {
-            plan.taken.blobs += 1;
-            plan.taken.bytes += blob.bytes;
+            plan.to_remove.blobs += 1;
+            plan.to_remove.bytes += blob.bytes;
             plan.blobs.push(blob.digest);
         }
     }

@@ -17,7 +17,7 @@ pub(super) type Key = [u8; 28];
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     /// Results that the newest versions protect.
-    pub(super) kept: Marks,
+    pub(super) protected: Marks,
     /// Versions of nodes that disappeared long ago.
     pub(super) gone: Vec<Key>,
 }
@@ -28,8 +28,8 @@ type Node = Vec<(Key, HistoryRecord)>;
 impl Versions {
     fn retain_versions(&mut self, node: &Node, policy: &Policy) {
         for (_, version) in node.iter().rev().take(policy.keep_versions) {
-            self.kept.mark_result(&version.key, &version.output);
-            self.kept
+            self.protected.mark_result(&version.key, &version.output);
+            self.protected
                 .mark_result(&superseded::key_of(&version.key, &version.output), &version.output);
         }
     }

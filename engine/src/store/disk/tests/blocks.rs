@@ -127,7 +127,7 @@ fn a_store_of_the_first_format_becomes_one_of_this() {
         let database = redb::Database::create(dir.path().join(super::super::folder::DATABASE)).unwrap();
         let txn = database.begin_write().unwrap();
         txn.delete_table(BLOCKS.definition()).unwrap();
-        super::super::schema::put_format(&txn, 1, 1).unwrap();
+        super::super::schema::write_format(&txn, 1, 1).unwrap();
         txn.commit().unwrap();
     }
     let store = opened(dir.path());
