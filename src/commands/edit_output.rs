@@ -12,7 +12,7 @@ use engine::store::corrections;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
-use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes, released};
+use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes_of_correction, released};
 use workbench::editor::{self, EditError};
 use workbench::status::target_status;
 
@@ -47,7 +47,7 @@ pub fn run_edit_output(context: &Context, args: &EditOutputArgs) -> Outcome {
             context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_SAME, "nothing was changed").label(&label)]);
             return Ok(Code::Ok);
         }
-        let noted = notes(&old, &new, &last.record.notes);
+        let noted = notes_of_correction(&old, &new, &last.record.notes);
         // What was corrected here before, and is not in this version, is still wanted.
         let before = corrections::of(&*session.engine.store, &label)?;
         let before = before.into_iter().find(|record| record.view == session.engine.view);

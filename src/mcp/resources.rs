@@ -56,13 +56,13 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
             Some(Meant::Asked(&PACK, json!({"name": name})))
         }
         ("operation", None) if is_word(&name) => Some(Meant::Asked(methods::find_method(OPERATION)?, json!({"opId": name}))),
-        ("method", None) if is_word(&name) => references(&name).map(Meant::References),
+        ("method", None) if is_word(&name) => methods_of_name(&name).map(Meant::References),
         _ => None,
     }
 }
 
 /// Returns the method of that name, or the operations of the tool of that name.
-fn references(name: &str) -> Option<Vec<&'static Entry>> {
+fn methods_of_name(name: &str) -> Option<Vec<&'static Entry>> {
     let found = methods::find_method(name).map(|entry| vec![entry]);
     found.or_else(|| Some(methods::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
 }

@@ -1,6 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
-use super::symbols::{MOST, meant_with_overloads, notes, resolution, state_of_page, symbol_or_error, unread_uses};
+use super::symbols::{MOST, lines_of_notes, meant_with_overloads, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -53,7 +53,7 @@ struct Of {
     depth: u32,
     /// Places at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_call_graph")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Places to pass over: those that stood on the pages before.
@@ -73,7 +73,7 @@ fn default_depth() -> u32 {
     1
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_call_graph() -> usize {
     USUAL
 }
 
@@ -160,7 +160,7 @@ fn calls_text(answer: &Calls) -> String {
         }
         text.push('\n');
     }
-    printable(&format!("{text}{}", notes(&answer.state)))
+    printable(&format!("{text}{}", lines_of_notes(&answer.state)))
 }
 
 impl Method for Callers {

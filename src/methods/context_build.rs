@@ -2,7 +2,7 @@
 
 use super::context_build_told::{ContextReport, Item, LeftOut};
 use super::investigate::never_send;
-use super::symbols::{Names, notes};
+use super::symbols::{Names, lines_of_notes};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::context::{Context, Failed};
@@ -233,7 +233,7 @@ impl Built {
                 round.id, round.round, round.lives
             ));
         }
-        printable(&format!("{text}{}", notes(&self.state)))
+        printable(&format!("{text}{}", lines_of_notes(&self.state)))
     }
 
     /// Returns the reasons for each type, and the omitted ones.

@@ -1,6 +1,6 @@
 //! `duplicates`: nearly identical types.
 
-use super::symbols::notes;
+use super::symbols::lines_of_notes;
 use super::vectors::vectors;
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
@@ -27,7 +27,7 @@ pub struct Duplicates {
     pub least: f32,
     /// Pairs at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_duplicates")]
     pub limit: usize,
     /// Generated code, too.
     #[arg(long)]
@@ -42,7 +42,7 @@ fn default_likeness() -> f32 {
     USUAL_LIKENESS
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_duplicates() -> usize {
     USUAL
 }
 
@@ -88,12 +88,11 @@ impl Method for Duplicates {
             types: [pair.one.to_owned(), pair.other.to_owned()],
         });
         let shown: Vec<Alike> = shown.collect();
-        let state = table.state_of_vectors().of_workspace(&names.flaws).lacking(&vectors.notes()).page(
-            0,
-            shown.len(),
-            pairs.len(),
-            "raise the limit",
-        );
+        let state = table
+            .state_of_vectors()
+            .of_workspace(&names.flaws)
+            .lacking(&vectors.describe_uncompared())
+            .page(0, shown.len(), pairs.len(), "raise the limit");
         Ok(DuplicatesAnswer {
             total: pairs.len(),
             types: vectors.len(),
@@ -110,6 +109,6 @@ impl Method for Duplicates {
         if answer.total == 0 {
             text.push_str(&format!("none of {} types is so like another: lower --least\n", answer.types));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }

@@ -1,6 +1,6 @@
 //! `grep`: searches text in sources, with the members around each hit.
 
-use super::symbols::{notes, state_of_page};
+use super::symbols::{lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -41,7 +41,7 @@ pub struct Grep {
     pub word: bool,
     /// Lines at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_grep")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to pass over: those that stood on the pages before.
@@ -54,7 +54,7 @@ pub struct Grep {
 /// Default number of lines.
 const USUAL: usize = 100;
 
-fn default_limit() -> usize {
+fn default_limit_of_grep() -> usize {
     USUAL
 }
 
@@ -132,7 +132,7 @@ impl Method for Grep {
             }
             text.push_str(&format!("{}: {}\n", hit.line, hit.text));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 

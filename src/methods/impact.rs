@@ -1,6 +1,6 @@
 //! `impact`: what a change reaches.
 
-use super::symbols::{meant_with_overloads, notes, state_of_page, unread_uses};
+use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
@@ -55,7 +55,7 @@ pub struct ImpactOf {
     depth: u32,
     /// Rows at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_impact")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
@@ -74,7 +74,7 @@ fn default_depth() -> u32 {
     USUAL_DEPTH
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_impact() -> usize {
     USUAL
 }
 
@@ -214,7 +214,7 @@ impl Method for ImpactOf {
             let (rows, tests) = (plural(answer.total as u64, "row"), plural(answer.tests as u64, "test"));
             text.push_str(&format!("{rows}{}, {tests}{}\n", of(answer.possible), of(answer.possible_tests)));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 

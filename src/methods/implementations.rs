@@ -1,6 +1,6 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
-use super::symbols::{Names, meant_with_overloads, notes, state_of_page};
+use super::symbols::{Names, lines_of_notes, meant_with_overloads, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -30,7 +30,7 @@ pub struct ImplementationsOf {
     all: bool,
     /// Rows at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_implementations")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
@@ -43,7 +43,7 @@ pub struct ImplementationsOf {
 /// Default number of rows.
 const USUAL: usize = 200;
 
-fn default_limit() -> usize {
+fn default_limit_of_implementations() -> usize {
     USUAL
 }
 
@@ -114,7 +114,7 @@ impl Method for ImplementationsOf {
             }
             text.push('\n');
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 

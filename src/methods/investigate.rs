@@ -1,6 +1,6 @@
 //! `investigate`: a question about the code, answered from outlines and summaries.
 
-use super::symbols::{found_by_name, notes};
+use super::symbols::{found_by_name, lines_of_notes};
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::build;
@@ -162,7 +162,7 @@ impl Method for Investigate {
             None => format!(
                 "begun: operation {0} (cortex://operation/{0})\n{1}",
                 answer.op_id,
-                notes(&answer.state)
+                lines_of_notes(&answer.state)
             ),
         }
     }

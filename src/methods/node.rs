@@ -115,7 +115,11 @@ impl Method for Get {
         }
         let (workspace, session) = desk.open_to_build()?;
         if !self.params.is_empty() {
-            let params = self.params.iter().map(|text| parameter(text)).collect::<Result<_, _>>()?;
+            let params = self
+                .params
+                .iter()
+                .map(|text| parse_node_parameter(text))
+                .collect::<Result<_, _>>()?;
             let label = names::one_label(session, &self.label, "given")?;
             let mut other = workspace.session_with(session, &label, params)?.map_err(|diagnostics| Failed {
                 code: Code::Usage,
@@ -148,7 +152,7 @@ impl Method for Get {
     }
 }
 
-fn parameter(text: &str) -> Result<(String, Value), Failed> {
+fn parse_node_parameter(text: &str) -> Result<(String, Value), Failed> {
     let wrong = || {
         let why = Diagnostic::error(ErrorCode::E_PARAM, "a parameter is written NAME=VALUE").found(text);
         Failed::new(Code::Usage, why.hint("as in --param length=3"))
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_parameter_is_json_or_text() {
-        let read = |text: &str| parameter(text).ok();
+        let read = |text: &str| parse_node_parameter(text).ok();
         assert_eq!(read("length=3"), Some(("length".to_owned(), json!(3))));
         assert_eq!(read("name=a=b"), Some(("name".to_owned(), json!("a=b"))));
         assert_eq!(read("docs=true"), Some(("docs".to_owned(), json!(true))));

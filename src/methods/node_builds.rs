@@ -13,8 +13,8 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Builds {
     /// How many, the newest ones.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = default_limit())]
-    #[serde(default = "default_limit")]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = default_limit_of_node_builds())]
+    #[serde(default = "default_limit_of_node_builds")]
     pub count: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct Listed {
     document: Value,
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_node_builds() -> usize {
     20
 }
 

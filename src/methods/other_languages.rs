@@ -1,6 +1,6 @@
 //! Answers of the methods about files of other languages than C#: for names unknown to C#, and names of such files.
 
-use super::symbols::{notes, resolution};
+use super::symbols::{lines_of_notes, resolution};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -114,13 +114,13 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
         let symbols = symbols_of_file(desk, &names, file)?.unwrap_or_default();
         let mut state = State::default().unread(&names.unread);
         state.notes.extend(provenance(file, &symbols));
-        let shown = outlined(file, &symbols, None) + &notes(&state);
+        let shown = outlined(file, &symbols, None) + &lines_of_notes(&state);
         return Ok(Some((Resolved::gone(file), shown, state)));
     }
     let Some(one) = resolve_other(desk, text)? else { return Ok(None) };
     let symbols = one.file_symbols(desk)?;
     let state = one.state_of_file(&symbols);
-    let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);
+    let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &lines_of_notes(&state);
     Ok(Some((one.resolved(), shown, state)))
 }
 
@@ -143,7 +143,7 @@ pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolve
         shown.push_str(&format!("{file}: {}{more}\n", defined[..defined.len().min(SHOWN)].join(", ")));
     }
     let state = State::default().unread(&names.unread);
-    shown.push_str(&notes(&state));
+    shown.push_str(&lines_of_notes(&state));
     Ok(Some((Resolved::gone(folder), shown, state)))
 }
 

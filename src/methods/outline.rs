@@ -1,7 +1,7 @@
 //! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::{Names, found_by_name, notes, resolution, state_of_page};
+use super::symbols::{Names, found_by_name, lines_of_notes, resolution, state_of_page};
 use super::uncompiled::note_of_file;
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::build;
@@ -57,7 +57,7 @@ pub struct Outline {
     pub last_good: bool,
     /// Lines at most of what is in a file, folder, namespace or project; all are counted.
     #[arg(long, value_name = "N", default_value_t = FEW)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_outline")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to pass over: those that stood on the pages before.
@@ -67,7 +67,7 @@ pub struct Outline {
     pub offset: usize,
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_outline() -> usize {
     FEW
 }
 
@@ -191,7 +191,7 @@ impl One {
             let types = entry.types.map_or_else(String::new, |count| format!(", {}", type_count(count)));
             text.push_str(&format!("{place}{} {}{types}\n", words.trim(), entry.path));
         }
-        text + &notes(&self.state)
+        text + &lines_of_notes(&self.state)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `pack build`, `pack list`, `pack remove`: bundles of knowledge about chosen types.
 
 use super::access::leads_out;
-use super::symbols::{notes, resolution};
+use super::symbols::{lines_of_notes, resolution};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -124,7 +124,7 @@ impl Method for Build {
     }
 
     fn text(answer: &Built) -> String {
-        printable(&answer.pack_text) + &notes(&answer.state)
+        printable(&answer.pack_text) + &lines_of_notes(&answer.state)
     }
 }
 
@@ -345,7 +345,7 @@ impl Method for List {
         if lines.is_empty() {
             return "there is no pack; make one: cortex pack build NAME --filter FILTER\n".to_owned();
         }
-        printable(&format!("{lines}{}", notes(&answer.state)))
+        printable(&format!("{lines}{}", lines_of_notes(&answer.state)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `deps` and `rdeps`: the types that a type uses, and those that use it.
 
-use super::symbols::{notes, resolve_one, state_of_page, unread_uses};
+use super::symbols::{lines_of_notes, resolve_one, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -63,7 +63,7 @@ struct Of {
     body: bool,
     /// Types at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_relations")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Types to pass over: those that stood on the pages before.
@@ -83,7 +83,7 @@ fn default_depth() -> u32 {
     1
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_relations() -> usize {
     USUAL
 }
 
@@ -172,7 +172,7 @@ fn relations_text(answer: &Related) -> String {
     if !answer.relations.external.is_empty() {
         text.push_str(&format!("not of this workspace: {}\n", answer.relations.external.join(", ")));
     }
-    printable(&format!("{text}{}", notes(&answer.state)))
+    printable(&format!("{text}{}", lines_of_notes(&answer.state)))
 }
 
 impl Method for Deps {

@@ -1,7 +1,7 @@
 //! `resolve`: resolves a name to types or members.
 
 use super::access::leads_out;
-use super::symbols::{notes, resolution};
+use super::symbols::{lines_of_notes, resolution};
 use super::uncompiled::note_of_name;
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
@@ -28,14 +28,14 @@ pub struct Resolve {
     pub symbol: String,
     /// Candidates to list; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_resolve")]
     pub limit: usize,
 }
 
 const USUAL: usize = 20;
 const MOST: usize = 1000;
 
-fn default_limit() -> usize {
+fn default_limit_of_resolve() -> usize {
     USUAL
 }
 
@@ -108,7 +108,7 @@ impl Method for Resolve {
             let words = format!("{} {}", one.accessibility, one.kind);
             text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), listed(&one.files)));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 

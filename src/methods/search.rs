@@ -1,6 +1,6 @@
 //! `search`: finds types and members by name or meaning.
 
-use super::symbols::{learns, notes};
+use super::symbols::{learns, lines_of_notes};
 use super::uncompiled::note_of_name;
 use super::vectors::{vector_of, vectors};
 use super::{AsTool, Effect, Method, other_languages};
@@ -33,7 +33,7 @@ pub struct Search {
     pub query: String,
     /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_search")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
@@ -63,7 +63,7 @@ pub struct Search {
     pub cursor: Option<String>,
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_search() -> usize {
     USUAL
 }
 
@@ -150,7 +150,7 @@ impl Method for Search {
         if let Some(next) = &answer.page.next {
             text.push_str(&format!("cursor: {next}\n"));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 
@@ -168,11 +168,11 @@ impl Search {
         let is_known = |key: &str| names.symbols.find(key).is_some();
         let vectors = Vectors::from_table(&table.bytes, is_known).unwrap_or_else(Vectors::none);
         let mut wanted = vector_of(desk, &self.query, false)?;
-        let mut near = vectors.nearest(&wanted.vector);
+        let mut near = vectors.types_by_nearness(&wanted.vector);
         if near.is_none() && wanted.is_filed {
             // The stored vector may come from another model.
             wanted = vector_of(desk, &self.query, true)?;
-            near = vectors.nearest(&wanted.vector);
+            near = vectors.types_by_nearness(&wanted.vector);
         }
         let near = near.ok_or_else(|| {
             let message = "the vectors of the types were made by another model than that of the text";
@@ -180,7 +180,10 @@ impl Search {
         })?;
         let near: Vec<(f32, &str)> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).collect();
         let page = chosen_types(&names.symbols, &self.query(None), &near)?;
-        let mut state = table.state_of_vectors().of_workspace(&names.flaws).lacking(&vectors.notes());
+        let mut state = table
+            .state_of_vectors()
+            .of_workspace(&names.flaws)
+            .lacking(&vectors.describe_uncompared());
         if page.total == 0 {
             state = state.empty(match page.filtered {
                 0 => Empty::None,

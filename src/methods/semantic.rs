@@ -1,7 +1,7 @@
 //! `semantic`: the summary of a type or member.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::{notes, one_by_name};
+use super::symbols::{lines_of_notes, one_by_name};
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::{build, names, show};
@@ -166,7 +166,7 @@ impl Method for SemanticOf {
             Some(text) => text.clone(),
             None => {
                 let none = format!("there is no summary of {} yet\n", answer.resolved.path);
-                printable(&format!("{none}{}", notes(&answer.state)))
+                printable(&format!("{none}{}", lines_of_notes(&answer.state)))
             }
         }
     }

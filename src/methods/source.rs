@@ -1,7 +1,7 @@
 //! `source`: the source text of types, members and files.
 
 use super::access::denied;
-use super::symbols::{namesakes, notes};
+use super::symbols::{lines_of_notes, namesakes};
 use super::window::root_of_workspace;
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::names::no_file;
@@ -35,12 +35,12 @@ pub struct SourceOf {
     pub symbols: Vec<String>,
     /// Lines of each at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_limit_of_source")]
     #[schemars(extend("x-tool" = false))]
     pub lines: usize,
 }
 
-fn default_limit() -> usize {
+fn default_limit_of_source() -> usize {
     USUAL_LINES
 }
 
@@ -119,7 +119,7 @@ impl Method for SourceOf {
     fn text(answer: &Texts) -> String {
         let mut text = sources_text(&answer.sources);
         answer.failed.iter().for_each(|failed| text.push_str(&failure_text(failed)));
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
 }
 

@@ -209,7 +209,7 @@ pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Fa
 }
 
 /// Formats the notes of a state as lines below an answer.
-pub fn notes(state: &State) -> String {
+pub fn lines_of_notes(state: &State) -> String {
     state.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 

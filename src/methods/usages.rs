@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
-use super::symbols::{Names, notes, resolution, state_of_page, symbol_or_error, unread_uses};
+use super::symbols::{Names, lines_of_notes, resolution, state_of_page, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -31,7 +31,7 @@ pub struct UsagesOf {
     pub symbol: String,
     /// Places at most of each symbol, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit", alias = "maxResults")]
+    #[serde(default = "default_limit_of_usages", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Places to pass over: those that stood on the pages before.
@@ -59,7 +59,7 @@ const MOST_OVERLOADS: usize = 1000;
 /// Default number of places.
 const USUAL: usize = 1000;
 
-fn default_limit() -> usize {
+fn default_limit_of_usages() -> usize {
     USUAL
 }
 
@@ -261,7 +261,7 @@ impl SpotsOfOne {
                 self.impossible
             ));
         }
-        text + &notes(&self.state)
+        text + &lines_of_notes(&self.state)
     }
 }
 

@@ -40,7 +40,7 @@ pub fn spent(spent: &Spent) -> String {
 }
 
 /// Formats a producer's notes for people: `patch of 3f2a… (2nd in a row): impl moved`.
-pub fn notes(notes: &Notes) -> Option<String> {
+pub fn format_notes(notes: &Notes) -> Option<String> {
     let mode = notes.get("mode")?;
     let (mut text, joins) = match mode.as_str() {
         "carried" => ("carried over".to_owned(), "from"),

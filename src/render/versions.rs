@@ -1,6 +1,6 @@
 //! Versions of a target as text.
 
-use super::money::{notes, spent};
+use super::money::{format_notes, spent};
 use super::{Style, duration, moment, on_one_line, printable};
 use crate::methods::diff::Difference;
 use crate::methods::history::{History, VersionFacts};
@@ -55,7 +55,7 @@ pub fn list_versions(history: &History, style: Style) -> String {
             how.push(format!("made again {} with the same output", moment(at)));
         }
         if let Some(noted) = &version.notes {
-            how.extend(notes(noted));
+            how.extend(format_notes(noted));
             how.extend(confined(noted.get("sandbox").map(String::as_str)));
         }
         if let Some(cost) = &version.spent {

@@ -150,7 +150,7 @@ pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
 }
 
 /// Returns the notes of an output in which a person replaced `old`, whose notes were `before`, by `new`.
-pub fn notes(old: &str, new: &Sections, before: &Notes) -> Notes {
+pub fn notes_of_correction(old: &str, new: &Sections, before: &Notes) -> Notes {
     let had = Sections::from_text(old);
     let mut names: BTreeSet<&str> = corrected(before).collect();
     let changed = new.list.iter().filter(|(name, text)| had.section_text(name) != Some(text));
@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn what_a_person_changed_is_marked_and_stays_marked() {
         let new = composed(OLD, &OLD.replace("Does it.", "Does it well.")).expect("a correction");
-        let first = notes(OLD, &new, &Notes::new());
+        let first = notes_of_correction(OLD, &new, &Notes::new());
         assert_eq!(first[CORRECTED], "ROLE");
         let old = new.summary_file();
         assert_eq!(old, OLD.replace("Does it.", "Does it well."));
         let newer = composed(&old, &old.replace("None.", "Many: see\nmore.")).expect("a correction");
-        let second = notes(&old, &newer, &first);
+        let second = notes_of_correction(&old, &newer, &first);
         assert_eq!(second[CORRECTED], "EDGE_CASES,ROLE");
         assert_eq!(second["base"], Digest::of(old.as_bytes()).to_string());
         assert_eq!(newer.words_of_sections(corrected(&second))["EDGE_CASES"], "Many: see\nmore.");

@@ -64,7 +64,7 @@ pub fn gather(
     let words = relevance::question_words(question);
     let secret = secret(session, kept_back)?;
     let mut withheld = Vec::new();
-    let references = references(session)?;
+    let references = reference_counts(session)?;
     let mut ranked: Vec<Ranked> = Vec::new();
     for candidate in candidates {
         let Ok(label) = Label::parse(&candidate.label) else { continue };
@@ -147,7 +147,7 @@ fn secret(session: &Session, kept_back: &WithheldFiles) -> Result<BTreeSet<Strin
 }
 
 /// Returns the number of references to each type, if `//index:graph` was ever built.
-fn references(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError> {
+fn reference_counts(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError> {
     let Some(last) = session.last("//index:graph")? else {
         return Ok(BTreeMap::new());
     };

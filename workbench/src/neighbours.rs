@@ -109,7 +109,7 @@ impl<'b> Vectors<'b> {
     }
 
     /// Describes the types that are not compared: one sentence per reason.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn describe_uncompared(&self) -> Vec<String> {
         let LeftOut {
             withheld,
             zero,
@@ -145,7 +145,7 @@ impl<'b> Vectors<'b> {
 
     /// Returns the types by their nearness to a text's vector, nearest first, with the cosine; equal ones by name. `None` when the vector's length
     /// differs: another model computed it.
-    pub fn nearest(&self, query: &Vector) -> Option<Vec<(f32, &'b str)>> {
+    pub fn types_by_nearness(&self, query: &Vector) -> Option<Vec<(f32, &'b str)>> {
         let numbers: Vec<f32> = query.numbers().iter().map(|number| f32::from(*number)).collect();
         if numbers.len() != self.mean.len() {
             return self.is_empty().then(Vec::new);
@@ -309,12 +309,12 @@ mod tests {
         let table = table(&TEXTS);
         let vectors = Vectors::from_table(&table, |_| true).unwrap();
         let near = vectors
-            .nearest(&Vector::from_numbers(&embed(&[(1.0, "network request")], 256)))
+            .types_by_nearness(&Vector::from_numbers(&embed(&[(1.0, "network request")], 256)))
             .unwrap();
         assert_eq!(near[0].1, "A.Http");
         assert_eq!(near.len(), 5);
-        assert_eq!(vectors.nearest(&Vector::from_numbers(&[1.0, 2.0])), None, "another model");
-        assert_eq!(vectors.nearest(&Vector::from_numbers(&[0.0; 256])), Some(Vec::new()));
+        assert_eq!(vectors.types_by_nearness(&Vector::from_numbers(&[1.0, 2.0])), None, "another model");
+        assert_eq!(vectors.types_by_nearness(&Vector::from_numbers(&[0.0; 256])), Some(Vec::new()));
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
             other_length: 1,
         };
         assert_eq!((vectors.len(), vectors.left_out), (2, left_out));
-        let notes = vectors.notes().join("\n");
+        let notes = vectors.describe_uncompared().join("\n");
         for part in [
             "1 type is left out because of a file",
             "2 types are left out because of a vector of zeros",
@@ -370,7 +370,12 @@ mod tests {
         ] {
             assert!(notes.contains(part), "{notes}");
         }
-        assert!(Vectors::from_table(&table, |key| key < "C").unwrap().notes().is_empty());
+        assert!(
+            Vectors::from_table(&table, |key| key < "C")
+                .unwrap()
+                .describe_uncompared()
+                .is_empty()
+        );
     }
 
     #[test]
@@ -378,7 +383,7 @@ mod tests {
         let empty = write_table(&BTreeMap::<&str, Vec<u8>>::new());
         let vectors = Vectors::from_table(&empty, |_| true).unwrap();
         assert!(vectors.is_empty() && vectors.pairs(0.5).is_empty());
-        assert_eq!(vectors.nearest(&Vector::from_numbers(&[1.0])), Some(Vec::new()));
+        assert_eq!(vectors.types_by_nearness(&Vector::from_numbers(&[1.0])), Some(Vec::new()));
         assert!(Vectors::from_table(b"no table", |_| true).is_none());
     }
 
@@ -396,7 +401,7 @@ mod tests {
             let query = Vector::from_numbers(&query);
             prop_assume!(query.numbers().iter().any(|n| *n != 0) && units.iter().flatten().all(|n| n.is_finite()));
             let mean: Vec<f64> = (0..8).map(|d| units.iter().map(|u| u[d]).sum::<f64>() / (units.len() as f64 + 20.0)).collect();
-            let near = Vectors::from_table(&table, |_| true).unwrap().nearest(&query).unwrap();
+            let near = Vectors::from_table(&table, |_| true).unwrap().types_by_nearness(&query).unwrap();
             for (cosine, key) in near {
                 let at: usize = key[1..].parse().unwrap();
                 let centred: Vec<f64> = units[at].iter().zip(&mean).map(|(u, m)| u - m).collect();

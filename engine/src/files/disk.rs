@@ -168,11 +168,11 @@ impl world::Exports for DiskExports {
     }
 
     fn path(&self, node: u32) -> Option<String> {
-        self.exports.path(node)
+        self.exports.path_of_node(node)
     }
 
     fn digest(&self, node: u32) -> Option<Digest> {
-        self.exports.digest(node)
+        self.exports.digest_of_node(node)
     }
 
     fn take_dirty_rows(&self) -> RowEdits {

@@ -242,7 +242,7 @@ impl Exports {
             if last.as_ref().is_none_or(|(last, _)| last != directory) {
                 *last = Some((directory.to_owned(), self.directory(root, directory, false).ok()));
             }
-            let (flags, stamp, digest) = (page.flags(index), page.stamp(index), page.digest(index));
+            let (flags, stamp, digest) = (page.flags(index), page.stamp(index), page.digest_of_entry(index));
             match last
                 .as_ref()
                 .and_then(|(_, folder)| folder.as_ref())
@@ -401,12 +401,12 @@ impl Exports {
     }
 
     /// Returns the path of a node's file, below the output folder.
-    pub fn path(&self, node: u32) -> Option<String> {
+    pub fn path_of_node(&self, node: u32) -> Option<String> {
         lock_pages(&self.known).get(node).map(|entry| entry.name)
     }
 
     /// Returns the digest of the bytes last written for a node.
-    pub fn digest(&self, node: u32) -> Option<Digest> {
+    pub fn digest_of_node(&self, node: u32) -> Option<Digest> {
         lock_pages(&self.known).get(node).map(|entry| entry.digest)
     }
 

@@ -121,7 +121,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Returns the digest of an entry.
-    pub(crate) fn digest(&self, index: usize) -> Digest {
+    pub(crate) fn digest_of_entry(&self, index: usize) -> Digest {
         let at = index * RECORD_LEN + 16 + STAMP_LEN;
         Digest(
             self.records[at..at + 32]
@@ -137,7 +137,7 @@ impl<'a> Packed<'a> {
             flags: self.flags(index),
             word: self.word_at(index),
             stamp: self.stamp(index),
-            digest: self.digest(index),
+            digest: self.digest_of_entry(index),
         }
     }
 

@@ -520,7 +520,7 @@ fn is_source(flags: u32, sets: u64) -> bool {
 }
 
 fn digest_in(row: &Row<'_>, index: usize) -> Option<Digest> {
-    (row.files.flags(index) & UNREADABLE == 0).then(|| row.files.digest(index))
+    (row.files.flags(index) & UNREADABLE == 0).then(|| row.files.digest_of_entry(index))
 }
 
 fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {

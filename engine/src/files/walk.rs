@@ -88,7 +88,7 @@ fn rule_names<'a>(row: &Row<'a>) -> Vec<(&'a str, Digest)> {
     let files = row.files;
     (0..files.len())
         .filter(|index| files.flags(*index) & RULES != 0)
-        .map(|index| (files.name(index), files.digest(index)))
+        .map(|index| (files.name(index), files.digest_of_entry(index)))
         .collect()
 }
 

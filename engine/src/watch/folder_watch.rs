@@ -83,7 +83,7 @@ impl At {
 
     /// Watches exactly these folders; returns whether they changed.
     fn watch_exactly(&mut self, wanted: BTreeSet<String>) -> bool {
-        let wanted: BTreeSet<String> = wanted.iter().map(|folder| self.nearest(folder)).collect();
+        let wanted: BTreeSet<String> = wanted.iter().map(|folder| self.nearest_existing(folder)).collect();
         for folder in self.folders.difference(&wanted) {
             self.directories.unwatch_directory(folder);
         }
@@ -95,7 +95,7 @@ impl At {
         std::mem::replace(&mut self.folders, heard.clone()) != heard
     }
 
-    fn nearest(&self, folder: &str) -> String {
+    fn nearest_existing(&self, folder: &str) -> String {
         let above = std::iter::successors(Some(folder), |folder| {
             let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
             (!folder.is_empty()).then_some(above)

@@ -186,12 +186,12 @@ impl Layout {
     pub fn owner(&self, file: &str) -> Option<usize> {
         match &self.owners {
             Some(owners) => owners.get(file).copied().flatten(),
-            None => self.nearest(file),
+            None => self.project_above(file),
         }
     }
 
     /// Returns the project in the nearest directory above a file, whether or not it compiles the file.
-    pub fn nearest(&self, file: &str) -> Option<usize> {
+    pub fn project_above(&self, file: &str) -> Option<usize> {
         ancestors(file).find_map(|directory| self.by_directory.get(directory).copied())
     }
 
@@ -200,7 +200,7 @@ impl Layout {
         self.owners
             .iter()
             .flatten()
-            .filter(|(file, owner)| self.nearest(file) != **owner)
+            .filter(|(file, owner)| self.project_above(file) != **owner)
             .map(|(file, owner)| (file.as_str(), *owner))
     }
 }

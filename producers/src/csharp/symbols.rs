@@ -261,7 +261,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             index.globals.insert((*file).to_owned(), row.clone());
         }
         // Of several projects in one directory the first has its row; files of the others have rows of their own.
-        if project.is_none_or(|project| layout.nearest(&project.path) == owner) {
+        if project.is_none_or(|project| layout.project_above(&project.path) == owner) {
             index.globals.insert(place.to_owned(), row);
         }
     }

@@ -74,7 +74,7 @@ impl TableUpdate for Symbols {
 fn has_strays(changed: &ChangedFiles<'_>, moves: &dyn Moves) -> Option<bool> {
     let layout = changed.layout(changed.paths())?;
     for file in changed.paths() {
-        let strays = changed.now.contains_key(file) && layout.nearest(file) != layout.owner(file);
+        let strays = changed.now.contains_key(file) && layout.project_above(file) != layout.owner(file);
         if strays || moves.last().row(&format!("using:{file}"))?.is_some() {
             return Some(true);
         }

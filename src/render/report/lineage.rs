@@ -3,7 +3,7 @@
 use super::html::Html;
 use super::{diff, titled, write_label};
 use crate::render::builds::revision;
-use crate::render::money::{notes, spent};
+use crate::render::money::{format_notes, spent};
 use crate::render::versions::confined;
 use crate::render::{duration, format_count, moment};
 use workbench::report::Report;
@@ -88,7 +88,7 @@ fn heading(html: &mut Html, version: &Version) {
     }
     if let Some(record) = &version.record {
         facts.push(record.producer.clone());
-        facts.extend(notes(&record.notes));
+        facts.extend(format_notes(&record.notes));
         facts.extend(confined(record.notes.get("sandbox").map(String::as_str)));
         facts.extend(record.spent.as_ref().map(spent));
         facts.push(duration(record.took_us));

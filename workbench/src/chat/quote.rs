@@ -1,7 +1,7 @@
 //! Answers without a model: quotes members and lines that the question names, then the lines of the context that share most words with the question,
 //! with their positions.
 
-use super::references::{Kind, references};
+use super::references::{Kind, references_in_text};
 use crate::context::forms::fenced;
 use crate::symbols::index::simple_name;
 use producers::investigate::relevance::{best_lines, question_words};
@@ -47,7 +47,7 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
 
 /// Quotes members and lines of files that the question names, with their code.
 fn quote_named(question: &str, context: &str) -> String {
-    let found = references(question).into_iter().filter_map(|reference| {
+    let found = references_in_text(question).into_iter().filter_map(|reference| {
         let (place, lines) = match reference.kind {
             Kind::Symbol => quote_member(reference.name, context)?,
             Kind::File => lines_of_file(reference.name, context)?,

@@ -28,7 +28,7 @@ impl Reference<'_> {
 }
 
 /// Returns the references of a text, in order. A sign counts only at the beginning of a word, which excludes mail addresses.
-pub fn references(text: &str) -> Vec<Reference<'_>> {
+pub fn references_in_text(text: &str) -> Vec<Reference<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -86,7 +86,7 @@ fn name_after_sign(kind: Kind, rest: &str) -> &str {
 /// Returns the text as a query for a context: each reference becomes a name in backquotes.
 pub fn as_query(text: &str) -> String {
     let (mut query, mut at) = (String::with_capacity(text.len() + 8), 0);
-    for reference in references(text) {
+    for reference in references_in_text(text) {
         query.push_str(&text[at..reference.start]);
         query.push('`');
         query.push_str(reference.name);

@@ -283,10 +283,13 @@ fn parameter_list_start(kind: MemberKind, tokens: &[&str], from: usize) -> Optio
 
 /// Returns the parameters of a list: passing mode and type.
 pub(super) fn parameters(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
-    split_at_commas(tokens).into_iter().map(|one| parameter(one, aliases)).collect()
+    split_at_commas(tokens)
+        .into_iter()
+        .map(|one| parameter_text(one, aliases))
+        .collect()
 }
 
-fn parameter(tokens: &[&str], aliases: &Aliases) -> String {
+fn parameter_text(tokens: &[&str], aliases: &Aliases) -> String {
     let named = tokens.len() > 1 && tokens.last().is_some_and(|word| is_name(word));
     let tokens = if named { &tokens[..tokens.len() - 1] } else { tokens };
     let how = |word: &str| matches!(word, "this" | "params" | "scoped" | "ref" | "out" | "in" | "readonly");

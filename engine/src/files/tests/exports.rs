@@ -178,7 +178,10 @@ fn a_path_has_one_owner() {
     bench.exports.remove_export(bench.dir.path(), 300).unwrap();
     bench.exports.remove_export(bench.dir.path(), 300).unwrap();
     assert!(!bench.out("b").exists());
-    assert_eq!((bench.exports.path(300), bench.exports.path(2)), (None, Some("a".into())));
+    assert_eq!(
+        (bench.exports.path_of_node(300), bench.exports.path_of_node(2)),
+        (None, Some("a".into()))
+    );
     let rows = bench.exports.take_dirty_rows();
     assert_eq!(
         rows.iter().map(|(_, row)| row.is_some()).collect::<Vec<_>>(),

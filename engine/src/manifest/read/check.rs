@@ -57,7 +57,7 @@ fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str
 }
 
 /// Reports labels that no rule produces and that are no file.
-pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
+pub(super) fn report_unproduced_labels(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
     if report.has_syntax_errors() {
         return;
     }

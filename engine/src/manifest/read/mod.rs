@@ -269,7 +269,7 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     }
     parts::add_extracting_rules(&mut drafts, &mut producers, registry);
     let targets = check::targets(report, &drafts);
-    check::references(report, &drafts, &targets);
+    check::report_unproduced_labels(report, &drafts, &targets);
     check::report_shared_outputs(report, &drafts);
     cycles::report_cycles(report, &drafts, &targets);
     drop(targets);

@@ -172,7 +172,7 @@ impl DiskStore {
         self.handle.release();
     }
 
-    fn notes(&self) -> MutexGuard<'_, Notes> {
+    fn locked_notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -198,7 +198,7 @@ impl DiskStore {
 
     fn add_notices(&self, notices: Vec<Diagnostic>) {
         if !notices.is_empty() {
-            let mut notes = self.notes();
+            let mut notes = self.locked_notes();
             for notice in notices {
                 let hint = notice.hint.map_or_else(String::new, |hint| format!("; {hint}"));
                 notes.add_sentence(notice.message + &hint);
@@ -212,7 +212,7 @@ impl DiskStore {
             Value::Absent => None,
             Value::Sound(value) => Some(value),
             Value::Damaged(sentence) => {
-                self.notes().add_sentence(sentence);
+                self.locked_notes().add_sentence(sentence);
                 None
             }
         }
@@ -220,7 +220,7 @@ impl DiskStore {
 
     fn sound_rows<K, T>(&self, (rows, sentences): read::Rows<K, T>) -> Vec<(K, T)> {
         if !sentences.is_empty() {
-            let mut notes = self.notes();
+            let mut notes = self.locked_notes();
             sentences.into_iter().for_each(|sentence| notes.add_sentence(sentence));
         }
         rows
@@ -235,13 +235,13 @@ impl Store for DiskStore {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         let value = self.run_reading(|database| read::read_and_hash(database, digest, &self.frames))?;
         if matches!(value, Value::Damaged(_)) {
-            self.notes().bad_blobs.insert(*digest);
+            self.locked_notes().bad_blobs.insert(*digest);
         }
         Ok(self.sound(value))
     }
 
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
-        if self.notes().bad_blobs.contains(digest) {
+        if self.locked_notes().bad_blobs.contains(digest) {
             return Ok(false);
         }
         let missing = self.run_reading(|database| read::blobs_missing(database, &[*digest]))?;
@@ -272,7 +272,7 @@ impl Store for DiskStore {
         // Blobs found present must still be there when the rest is written.
         let _whole = self.handle.lock_shared();
         let mut outputs = write::blobs_of_commit(&commit);
-        let bad_blobs = self.notes().bad_blobs.clone();
+        let bad_blobs = self.locked_notes().bad_blobs.clone();
         if !outputs.is_empty() {
             let digests: Vec<Digest> = outputs.iter().map(|(digest, ..)| *digest).collect();
             let missing = self.run_reading(|database| read::blobs_missing(database, &digests))?;
@@ -281,7 +281,7 @@ impl Store for DiskStore {
         }
         let mut prepared = write::prepare(view, &commit, &outputs);
         let refused = std::mem::take(&mut prepared.refused);
-        refused.into_iter().for_each(|sentence| self.notes().add_sentence(sentence));
+        refused.into_iter().for_each(|sentence| self.locked_notes().add_sentence(sentence));
         if prepared.is_empty() {
             return Ok(());
         }
@@ -294,7 +294,7 @@ impl Store for DiskStore {
             self.fresh.fetch_add(commit.results.len() as u64, Relaxed);
         }
         if !bad_blobs.is_empty() {
-            let mut notes = self.notes();
+            let mut notes = self.locked_notes();
             outputs.iter().for_each(|(digest, ..)| {
                 notes.bad_blobs.remove(digest);
             });
@@ -303,7 +303,7 @@ impl Store for DiskStore {
     }
 
     fn damage(&self) -> Vec<String> {
-        std::mem::take(&mut self.notes().untold)
+        std::mem::take(&mut self.locked_notes().untold)
     }
 
     fn is_wanted(&self) -> bool {

@@ -435,11 +435,11 @@ impl Cursor<'_> {
     }
 
     fn lambda_parameter(&mut self) -> Parameter {
-        self.parameter(true)
+        self.parse_lambda_parameter(true)
     }
 
     /// A parameter of a lambda, whose type may be missing, or of a function.
-    pub(super) fn parameter(&mut self, lambda: bool) -> Parameter {
+    pub(super) fn parse_lambda_parameter(&mut self, lambda: bool) -> Parameter {
         let (mut out, mut many, mut receiver) = (false, false, false);
         let attributes = self.attributes();
         while matches!(self.peek(), "out" | "ref" | "in" | "params" | "this" | "readonly" | "scoped") && self.is_word_at(self.at + 1)

@@ -46,7 +46,7 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
         if cursor.is("<") {
             cursor.type_arguments();
         }
-        let receivers = cursor.inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)));
+        let receivers = cursor.inside(|cursor| cursor.read_list(|cursor| cursor.parse_lambda_parameter(false)));
         if let Some(mut first) = receivers.and_then(|list| list.into_iter().next()) {
             first.receiver = true;
             found.parameters.push(first);
@@ -63,7 +63,7 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
         }
         if cursor.is(opener) {
             let list = cursor
-                .inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)))
+                .inside(|cursor| cursor.read_list(|cursor| cursor.parse_lambda_parameter(false)))
                 .unwrap_or_default();
             found.parameters.extend(list);
         }
@@ -111,7 +111,7 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     }
     if cursor.is("(") {
         found.parameters = cursor
-            .inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)))
+            .inside(|cursor| cursor.read_list(|cursor| cursor.parse_lambda_parameter(false)))
             .unwrap_or_default();
     }
     found.constraints = cursor.constraints();

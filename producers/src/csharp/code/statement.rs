@@ -265,7 +265,7 @@ impl Cursor<'_> {
             return None;
         }
         let parameters = self
-            .inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)))
+            .inside(|cursor| cursor.read_list(|cursor| cursor.parse_lambda_parameter(false)))
             .unwrap_or_default();
         while !self.done() && !matches!(self.peek(), "{" | "=>" | ";") {
             self.skip_group();

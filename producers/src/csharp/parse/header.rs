@@ -110,7 +110,7 @@ pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Para
             list.signature.push(tokens.all[part.start - 1]);
             list.attributed.push(tokens.all[part.start - 1]);
         }
-        has_attributes |= parameter(tokens, part, &mut list);
+        has_attributes |= add_parameter(tokens, part, &mut list);
     }
     list.signature.push(tokens.all[close]);
     list.attributed.push(tokens.all[close]);
@@ -121,7 +121,7 @@ pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Para
 }
 
 /// Adds a parameter; returns whether it has attributes.
-fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> bool {
+fn add_parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> bool {
     let mut attributes = Vec::new();
     let start = self::attributes(tokens, part.clone(), &mut attributes);
     let end = tokens

@@ -37,7 +37,7 @@ impl<'t> Mentions<'t> {
     }
 
     /// Adds a parameter: an uncertain name that begins with it is no type.
-    pub(crate) fn parameter(&mut self, name: &'t str) {
+    pub(crate) fn add_parameter_name(&mut self, name: &'t str) {
         self.parameters.push(without_at_sign(name));
     }
 

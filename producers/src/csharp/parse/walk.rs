@@ -338,10 +338,10 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.token
     }
 
-    fn parameter(&mut self, node: tree_sitter::Node<'_>) {
+    fn walk_parameter(&mut self, node: tree_sitter::Node<'_>) {
         if let Some(owner) = self.state.owner {
             let name = &self.reading.tokens.source[self.reading.bytes_of_node(node)];
-            self.mentions[owner].parameter(name);
+            self.mentions[owner].add_parameter_name(name);
         }
     }
 
@@ -356,7 +356,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         let certain = match (parent, what) {
             _ if is_type => true,
-            (Node::Parameter | Node::ParameterList, Node::Identifier) if field == grammar.name => return self.parameter(node),
+            (Node::Parameter | Node::ParameterList, Node::Identifier) if field == grammar.name => return self.walk_parameter(node),
             (_, Node::Qualified) => false,
             (Node::MemberAccess, _) if field == grammar.expression => what == Node::Generic,
             (Node::Argument, Node::Identifier) => {

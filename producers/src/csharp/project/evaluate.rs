@@ -193,10 +193,10 @@ impl<'a> Pass<'a, '_> {
 
     /// Evaluates `Microsoft.Common.props`.
     fn common_props(&mut self) {
-        self.nearest(BUILD_PROPS);
+        self.import_nearest(BUILD_PROPS);
         msbuild::set_between_props(&mut self.found.properties);
         self.again_global();
-        self.nearest(PACKAGES_PROPS);
+        self.import_nearest(PACKAGES_PROPS);
     }
 
     /// Evaluates the parts after the project's own text.
@@ -210,7 +210,7 @@ impl<'a> Pass<'a, '_> {
     fn common_targets(&mut self) {
         msbuild::set_before_targets(&mut self.found.properties);
         self.again_global();
-        self.nearest(BUILD_TARGETS);
+        self.import_nearest(BUILD_TARGETS);
     }
 
     /// Sets the defaults of a project without SDK.
@@ -242,7 +242,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Imports a file searched at and above the project, unless a property disables it or names another file.
-    fn nearest(&mut self, directory: Directory) {
+    fn import_nearest(&mut self, directory: Directory) {
         let home = rooted(folder_of_path(self.project));
         let found = directory.locate(&mut self.found.properties, &home, self.tree);
         if directory.surrounded {

@@ -131,7 +131,7 @@ pub fn evaluated(
         let mut symbols = defined_constants(evaluation);
         symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
         if at == 0 {
-            found.references = references(project, &items, report);
+            found.references = project_references(project, &items, report);
             found.package_references = package_references(&items);
             found.facts = facts(project, evaluation, &items, &symbols, tfm.as_deref());
             found.package = published_package(&evaluation.properties, &found.facts.assembly);
@@ -307,7 +307,7 @@ fn usings(items: &Run) -> Vec<String> {
     usings.into_iter().collect()
 }
 
-fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
+fn project_references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
     for missing in &items.missing {
         let message = "the project references a file that is not in the workspace; the reference was left out";
         report.warn(ErrorCode::CS_PROJECT_REFERENCE, Spot { file: project, line: 0 }, message, missing);

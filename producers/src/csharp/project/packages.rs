@@ -60,7 +60,7 @@ pub fn resolve_packages(projects: &mut BTreeMap<&str, Evaluated>) {
     for (&path, project) in projects.iter_mut() {
         let found = project.package_references.iter().filter_map(|reference| {
             Some(Reference {
-                path: nearest(path, publishers.get(&reference.id)?)?.to_owned(),
+                path: nearest_publisher(path, publishers.get(&reference.id)?)?.to_owned(),
                 private: reference.private,
             })
         });
@@ -70,7 +70,7 @@ pub fn resolve_packages(projects: &mut BTreeMap<&str, Evaluated>) {
 }
 
 /// Returns the publisher that shares the most folders with a project; of several the one with the shortest path.
-fn nearest<'p>(project: &str, publishers: &'p [String]) -> Option<&'p str> {
+fn nearest_publisher<'p>(project: &str, publishers: &'p [String]) -> Option<&'p str> {
     let shared = |other: &str| {
         let (own, other) = (folder_of_path(project).split('/'), folder_of_path(other).split('/'));
         own.zip(other).take_while(|(own, other)| own == other).count()
