@@ -39,7 +39,7 @@ enum Voice {
     /// Another program, which gets all diagnostics with the answer.
     Caller {
         /// Diagnostics reported so far.
-        said: RefCell<Vec<Diagnostic>>,
+        collected: RefCell<Vec<Diagnostic>>,
         /// Cancels the build.
         cancel: Cancel,
         /// Receives the events of the build.
@@ -111,7 +111,7 @@ impl Context {
     pub fn of_request(global: Global, cancel: Cancel, observer: Arc<dyn Observer + Send + Sync>) -> Self {
         Self {
             voice: Voice::Caller {
-                said: RefCell::default(),
+                collected: RefCell::default(),
                 cancel,
                 observer,
                 tell: None,
@@ -444,8 +444,8 @@ impl Context {
     pub fn built_elsewhere(&self) -> Option<Duration> {
         let (folder, view) = (self.store_folder()?, view(&self.root_around()?));
         // If the claims cannot be read, acquiring the checkout reports the holder.
-        let held = Claim::claimed_checkouts(&folder).unwrap_or_default();
-        held.into_iter().find(|held| held.is_of(view) && !held.is_own)?.age()
+        let claims = Claim::claimed_checkouts(&folder).unwrap_or_default();
+        claims.into_iter().find(|claims| claims.is_of(view) && !claims.is_own)?.age()
     }
 
     /// Returns the options to open the store with.

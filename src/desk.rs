@@ -45,7 +45,7 @@ pub struct Desk<'c> {
     method: &'static str,
     asking: AskingArgs,
     host: Option<&'c dyn Serving>,
-    /// Host whose word indexes are taken over, also by a part of a request that is none of its own.
+    /// Host that lends its word indexes, also to a part of a request that runs outside of it.
     indexes: Option<&'c dyn Serving>,
     /// Whether the request does not wait for another build of the checkout.
     reads: bool,
@@ -392,7 +392,7 @@ impl<'c> Desk<'c> {
         Ok(index)
     }
 
-    /// Worsens the exit code of a request that has an answer but did not do all that was asked.
+    /// Worsens the exit code of a request that has an answer but did only a part of its work.
     pub fn worsen(&mut self, code: Code) {
         self.worst = self.worst.max(code);
     }

@@ -170,7 +170,7 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.0, name.as_ref(), &to.0, new.as_ref())?)
     }
 
-    /// Gives the owner all permissions to a file or folder, and other users none. Follows a link that is put in its place at this moment.
+    /// Gives the owner all permissions to a file or folder, and other users none. Follows a link that replaces it at this moment.
     ///
     /// # Errors
     /// [`SystemError::FORBIDDEN`] when another user owns it.

@@ -76,7 +76,7 @@ impl Transfers {
 impl State {
     fn speed(&self) -> Option<u64> {
         let Transfers { bytes, busy, periods, .. } = self.transfers;
-        // Each time, the first bytes come a round trip after they were asked for.
+        // Each time, the first bytes arrive a round trip after the request.
         let waited = self.round_trip.unwrap_or_default() * periods;
         let flowed = busy.saturating_sub(waited).max(busy / 10);
         let speed = u128::from(bytes) * 1_000_000 / flowed.as_micros().max(1);

@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// State of a circuit breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Breaker {
-    /// The server answers, or was not asked yet.
+    /// The server answers, or has had no request yet.
     #[default]
     Untried,
     /// The last so many requests failed.

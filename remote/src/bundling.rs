@@ -23,7 +23,7 @@ const FEW: usize = 512;
 const SMALL: usize = 16;
 /// Number of new volumes whose pieces are sent together.
 const AT_ONCE: usize = 8;
-/// Limit of kept bytes that are read back; another sample each time.
+/// Limit of bytes of earlier volumes that are read back; another sample each time.
 const READ_BACK: u64 = 8 << 20;
 /// Number of attempts to send a piece, each under another name, while the server keeps it damaged.
 const NUMBERS: u32 = 3;
@@ -39,9 +39,9 @@ pub(crate) struct Earlier {
     /// Prefixes of the keys in all of them.
     keys: HashSet<[u8; PREFIX]>,
     earlier_volumes: Vec<Address>,
-    /// Prefixes of the keys in the kept volumes.
+    /// Prefixes of the keys in the earlier volumes.
     pub kept_keys: HashSet<[u8; PREFIX]>,
-    /// Prefixes of the digests of outputs in the kept volumes.
+    /// Prefixes of the digests of outputs in the earlier volumes.
     pub kept_outputs: HashSet<[u8; PREFIX]>,
 }
 

@@ -1,7 +1,7 @@
 //! The farm: workers of the server run this program over shards, by the protocol's Execute.
 //!
 //! An action has two files in its input root: the statically linked program, and the shard. The program's output returns through the blobs, and
-//! the engine reads it. Servers are told not to cache these actions, because only this build needs them. On any error the engine does the work
+//! the engine reads it. Requests forbid the server to cache these actions, because only this build needs them. On any error the engine does the work
 //! itself, and the first reason is reported; after some failures in a row no shard is sent.
 
 use crate::blobs::NotTaken;

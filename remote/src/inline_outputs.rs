@@ -14,7 +14,7 @@ const TYPE: &str = "type.googleapis.com/google.protobuf.BytesValue";
 const LARGEST: usize = 16 << 10;
 /// Limit of inlined bytes per result, because servers keep results in memory.
 const TOGETHER: usize = 64 << 10;
-/// Limit of inlined blobs kept for later requests, in bytes; beyond it, all are dropped.
+/// Limit of inlined blobs cached for later requests, in bytes; beyond it, all are dropped.
 const WAITING: usize = 32 << 20;
 
 /// Builds metadata with those blobs of a result, in their order, that fit.
@@ -65,7 +65,7 @@ impl Waiting {
         }
     }
 
-    /// Removes and returns those of the blobs that are kept.
+    /// Removes and returns those of the blobs that are cached.
     pub fn take_blobs(&self, names: &BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names.iter().filter_map(|name| waiting.remove_entry(name)).collect()

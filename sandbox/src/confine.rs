@@ -99,7 +99,7 @@ fn is_program(file: &Path) -> bool {
 fn drop_privileges() -> io::Result<()> {
     set_no_new_privs(true)?;
     for capability in CapabilitySet::all().iter() {
-        // A capability that the kernel does not know, or that was never held, cannot be removed and need not be.
+        // A capability that the kernel does not know, or that the process never had, cannot be removed and need not be.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySets {

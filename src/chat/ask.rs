@@ -49,9 +49,9 @@ pub struct Turn {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turned {
-    /// What was said; where it failed, what had come by then.
+    /// The text of the answer; after a failure, the part received by then.
     pub text: String,
-    /// Whether the same was asked before, so that it is free.
+    /// Whether the answer to the same question was cached, so that it is free.
     pub cached: bool,
     /// What it cost now.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,7 +41,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
     let root = workspace.root.clone();
     drop(workspace);
     context.release_locks();
-    let (transcript, held) = match &args.resume {
+    let (transcript, lock) = match &args.resume {
         None => (Transcript::default(), None),
         Some(id) => resumed(&root, id)?,
     };
@@ -49,7 +49,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
         host: Arc::new(Host::new(context.global.clone())),
         root,
         transcript,
-        transcript_lock: held,
+        transcript_lock: lock,
         model: None,
         models: models(&manifest),
         budget: args.budget,
@@ -106,7 +106,7 @@ fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> 
         };
         return Err(Failed::new(Code::Usage, why.hint("begin one with `cortex chat`")));
     };
-    let Some(held) = Transcript::lock_conversation(root, &found.id).map_err(unread)? else {
+    let Some(lock) = Transcript::lock_conversation(root, &found.id).map_err(unread)? else {
         let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "another `cortex chat` has this conversation open");
         let why = why.found(found.id.as_str());
         return Err(Failed::new(
@@ -115,5 +115,5 @@ fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> 
         ));
     };
     // Another process may have added to it before the lock was acquired.
-    Ok((read(&found.id)?, Some(held)))
+    Ok((read(&found.id)?, Some(lock)))
 }

@@ -422,7 +422,7 @@ struct Records {
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
-    // Other processes see in the checkout for which targets a model is being asked.
+    // Other processes see in the checkout which targets wait for a model.
     let generating = context
         .root_around()
         .filter(|_| !context.leaves_checkout())

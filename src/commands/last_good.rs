@@ -97,8 +97,8 @@ pub fn remark_missing(
 /// Reports since when and why a label that is not of a type is gone, or when it was last built. Returns whether it reported anything.
 fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some(why) = departure(session, label)? else { return Ok(false) };
-    let kept = !session.engine.store.history(session.engine.view, label)?.is_empty();
-    context.say(&[departed("it", &why, kept.then_some(label)).label(label)]);
+    let has_versions = !session.engine.store.history(session.engine.view, label)?.is_empty();
+    context.say(&[departed("it", &why, has_versions.then_some(label)).label(label)]);
     Ok(true)
 }
 
@@ -106,7 +106,7 @@ fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool
 const FILES: usize = 3;
 
 /// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`. `kept`: a label that still has versions.
-fn departed(what: &str, why: &Departure, kept: Option<impl AsRef<str>>) -> Diagnostic {
+fn departed(what: &str, why: &Departure, has_versions: Option<impl AsRef<str>>) -> Diagnostic {
     let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
     let list = |files: &[String], one: &str, many: &str| {
         let named = files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
@@ -133,7 +133,7 @@ fn departed(what: &str, why: &Departure, kept: Option<impl AsRef<str>>) -> Diagn
         None => format!("{what} was last made {}{files}", render::moment(why.made)),
     };
     let why = Diagnostic::new(Severity::Note, ErrorCode::N_GONE, text);
-    match kept {
+    match has_versions {
         Some(label) => why.hint(format!("`cortex history '{}'` lists what is kept of it", label.as_ref())),
         None => why,
     }

@@ -83,7 +83,7 @@ impl Page {
         let served = std::thread::scope(|scope| {
             let page = scope.spawn(|| {
                 let served = page::serve(shared, self.news, store, way, &page_stop);
-                // The user asked for the page, so the service ends with it.
+                // The user requested the page, so the service ends with it.
                 stop.stop();
                 served
             });

@@ -165,15 +165,15 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
     print(context, args, &shown)
 }
 
-/// Returns the last failed try with a stored answer, of a label or of the group that it is asked with.
+/// Returns the last failed try with a stored answer, of a label or of its group, which shares its question.
 fn last_failed_try(session: &mut Session, label: &str) -> Result<Option<(String, FailedTry)>, Failed> {
     let group = workbench::paid::target_that_asks(session, label)?;
     let mut remarks = session.remarks().map_err(Failed::from)?;
-    let mut kept = |label: String| -> Option<(String, FailedTry)> {
+    let mut last_try = |label: String| -> Option<(String, FailedTry)> {
         let failure = remarks.remove(&label)?.failure.filter(|failure| !failure.raw.is_empty())?;
         Some((label, failure))
     };
-    Ok(kept(label.to_owned()).or_else(|| group.and_then(kept)))
+    Ok(last_try(label.to_owned()).or_else(|| group.and_then(last_try)))
 }
 
 /// Returns whether a label has a rejected answer but no output.

@@ -111,13 +111,13 @@ fn store_bundle(
     let store = session.engine.store.clone();
     let roots_of = |report: &Report| report.roots.iter().map(|root| root.id).collect::<Vec<NodeId>>();
     let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
-    let kept = cache.kept_results(&names, near, &all_keys(&session.graph));
-    let mut found = everything(&session.graph, &roots_of(report), &*store, &kept, insists)?;
+    let bundled = cache.kept_results(&names, near, &all_keys(&session.graph));
+    let mut found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
     if !found.lost.is_empty() {
         // A graph of another machine names results that the cache no longer has: they are built, or the bundle would lack them.
         found.lost.iter().for_each(|id| session.graph.forget_result(*id));
         *report = build::build(context, session, request)?;
-        found = everything(&session.graph, &roots_of(report), &*store, &kept, insists)?;
+        found = everything(&session.graph, &roots_of(report), &*store, &bundled, insists)?;
     }
     if found.unsigned > 0 {
         context.say(&[unsigned(found.unsigned)]);

@@ -1,4 +1,4 @@
-//! `cortex watch`: reports changes, spares other commands the scan of the sources, and builds after each batch if asked to.
+//! `cortex watch`: reports changes, spares other commands the scan of the sources, and builds after each batch if requested.
 
 use super::build::patterns;
 use super::show;
@@ -193,13 +193,13 @@ impl Watching<'_> {
         let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
         watch.cover(sources.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.manifest_definition()?, sources)?;
-        let mut taken = self.reported.sources_from_checkout(&session, &batch.paths);
+        let mut from_checkout = self.reported.sources_from_checkout(&session, &batch.paths);
         let before = std::mem::take(&mut self.built_unreported);
         if batch.head {
-            taken.extend(before);
+            from_checkout.extend(before);
         } else {
             // Git moves HEAD only after all files are in place, so the move may be in the next batch.
-            self.built_unreported = std::mem::take(&mut taken);
+            self.built_unreported = std::mem::take(&mut from_checkout);
         }
         let mut news = self.reported.news(&session);
         // Compare the manifest's text: the effects of the change may have been built, and reported as another file's, in the previous batch.
@@ -210,7 +210,7 @@ impl Watching<'_> {
             });
         }
         let first = self.patterns.is_some() && batch.whole;
-        if news.is_empty() && taken.is_empty() && !first && !session.is_redefined() {
+        if news.is_empty() && from_checkout.is_empty() && !first && !session.is_redefined() {
             return Ok(());
         }
         let stale = workbench::watch::stale_targets(&session);
@@ -219,7 +219,7 @@ impl Watching<'_> {
         } else {
             render::Edits::default()
         };
-        news.extend(taken);
+        news.extend(from_checkout);
         self.print(&render::describe_batch(self.context, &news, &edits, stale, batch.head));
         if let Some(patterns) = self.patterns.clone() {
             if builds {

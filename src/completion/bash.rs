@@ -1,4 +1,4 @@
-//! Bash, which takes a colon for the end of a word: labels are put together again, and it is told only what follows their colon.
+//! Bash ends a word at a colon: joins the parts of a label, and prints only what follows its last colon.
 
 use clap::Command;
 use clap_complete::engine::complete;

@@ -1,4 +1,4 @@
-//! What a command says besides its answer: to people on standard error, or to the program that asked.
+//! Diagnostics of a command besides its answer: for people on standard error, or for the calling program.
 
 use super::{Context, Failed, Voice};
 use crate::render::diagnostic;
@@ -6,39 +6,39 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use workbench::workspace::Workspace;
 
-/// Errors of one command that are told as text.
+/// Limit of errors that one command prints as text.
 const MOST_TOLD: usize = 20;
 
 impl Context {
-    /// Whether anything was said to another program.
+    /// Whether there are diagnostics for the calling program.
     pub fn has_collected(&self) -> bool {
-        matches!(&self.voice, Voice::Caller { said, .. } if !said.borrow().is_empty())
+        matches!(&self.voice, Voice::Caller { collected, .. } if !collected.borrow().is_empty())
     }
 
-    /// The first error that was said to another program.
+    /// Returns the first error for the calling program.
     pub fn complaint(&self) -> Option<Diagnostic> {
         match &self.voice {
             Voice::Terminal => None,
-            Voice::Caller { said, .. } => said.borrow().iter().find(|one| one.severity == Severity::Error).cloned(),
+            Voice::Caller { collected, .. } => collected.borrow().iter().find(|one| one.severity == Severity::Error).cloned(),
         }
     }
 
-    /// What was said to another program since this was last asked.
+    /// Takes the diagnostics for the calling program since the last call.
     pub fn take_collected(&self) -> Vec<Diagnostic> {
         match &self.voice {
             Voice::Terminal => Vec::new(),
-            Voice::Caller { said, .. } => said.take(),
+            Voice::Caller { collected, .. } => collected.take(),
         }
     }
 
-    /// Prints diagnostics to standard error (in JSON form one a line), or keeps them for the program that asked.
+    /// Prints diagnostics to standard error (in JSON form one a line), or collects them for the calling program.
     pub fn say(&self, diagnostics: &[Diagnostic]) {
         let mut diagnostics = self.placed(diagnostics);
-        // What holds for all steps of a command is told once.
+        // Report once what is true of all steps of a command.
         diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.is_unwritable_reported.replace(true));
         let diagnostics = &diagnostics;
-        if let Voice::Caller { said, .. } = &self.voice {
-            said.borrow_mut().extend_from_slice(diagnostics);
+        if let Voice::Caller { collected, .. } = &self.voice {
+            collected.borrow_mut().extend_from_slice(diagnostics);
             return;
         }
         if self.prints_json() {
@@ -52,13 +52,13 @@ impl Context {
         }
     }
 
-    /// Prints the warnings about the manifest that change what a command finds. What is only left over is told by those that check it.
+    /// Prints the warnings about the manifest that change what a command finds. Commands that check the manifest report leftovers.
     pub fn say_of_manifest(&self, workspace: &Workspace) {
         let warnings = workspace.warnings().iter().filter(|one| one.code != ErrorCode::W_UNUSED);
         self.say(&warnings.cloned().collect::<Vec<_>>());
     }
 
-    /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on. Errors stand before notes.
+    /// Prints why a command failed; as text the first errors only, and how many there are more: people read no further. Errors precede notes.
     pub fn say_why(&self, failed: &Failed) {
         if failed.diagnostics.len() <= MOST_TOLD || self.prints_json() {
             return self.say(&failed.diagnostics);
@@ -85,7 +85,7 @@ fn shortened(all: &[Diagnostic]) -> Vec<Diagnostic> {
     let told = errors.len().min(MOST_TOLD);
     let mut short: Vec<Diagnostic> = errors[..told].iter().copied().cloned().collect();
     if let Some(last) = errors[told..].last() {
-        // What was not even kept is counted by the last.
+        // The last diagnostic counts those that were not collected.
         let least = if last.code == ErrorCode::E_MORE { "at least " } else { "" };
         let are = are(errors.len() - told, "error");
         let more = Diagnostic::error(ErrorCode::E_MORE, format!("{least}{are} not shown"));

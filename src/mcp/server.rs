@@ -113,7 +113,10 @@ impl Server {
     /// match the items shown.
     async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
         loop {
-            let Outcome { result, diagnostics: said } = self.ask_host(entry, arguments.clone(), context).await?;
+            let Outcome {
+                result,
+                diagnostics: remarks,
+            } = self.ask_host(entry, arguments.clone(), context).await?;
             let form = self.form;
             let short = move |answered: Answered| Ok((shorten::shorten(entry, answered.answer, form)?, answered.code));
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
@@ -122,8 +125,11 @@ impl Server {
             match cut.and_then(|cut| shorten::smaller(entry, &arguments, cut)) {
                 Some(limit) => arguments["limit"] = limit.into(),
                 None => {
-                    let said = without_repository(entry, said);
-                    return Ok(Reply { result, diagnostics: said });
+                    let remarks = without_repository(entry, remarks);
+                    return Ok(Reply {
+                        result,
+                        diagnostics: remarks,
+                    });
                 }
             }
         }
@@ -241,21 +247,28 @@ fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
 }
 
 /// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
-fn tool_result(entry: &Entry, Reply { result, diagnostics: said }: Reply, form: Form) -> CallToolResult {
+fn tool_result(
+    entry: &Entry,
+    Reply {
+        result,
+        diagnostics: remarks,
+    }: Reply,
+    form: Form,
+) -> CallToolResult {
     let (short, code) = match result {
         Ok(reply) => reply,
-        Err(failed) => return refusal(entry, &failed, &said),
+        Err(failed) => return refusal(entry, &failed, &remarks),
     };
     let mut result = match (form, short.data) {
         (Form::Structured, data @ Value::Object(_)) => {
             let mut result = CallToolResult::success(Vec::new());
-            result.structured_content = Some(with_remarks(data, code, &said));
+            result.structured_content = Some(with_remarks(data, code, &remarks));
             result
         }
         _ => {
             let mut text = printable(&short.text);
-            if !said.is_empty() {
-                text = format!("{}\n\n{}\n", text.trim_end(), diagnostics_text(said.iter()));
+            if !remarks.is_empty() {
+                text = format!("{}\n\n{}\n", text.trim_end(), diagnostics_text(remarks.iter()));
             }
             CallToolResult::success(vec![ContentBlock::text(text)])
         }
@@ -356,10 +369,13 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let (entry, arguments) = resources::call_after_cursor(cursor.as_deref()).ok_or_else(no_cursor)?;
-        let Outcome { result, diagnostics: said } = self.ask_host(entry, arguments, &context).await?;
+        let Outcome {
+            result,
+            diagnostics: remarks,
+        } = self.ask_host(entry, arguments, &context).await?;
         let page = match result {
             Ok(answered) => serde_json::from_value::<Page>(answered.answer).map_err(|error| bug(&error))?,
-            Err(failed) => return Err(unread(&failed, &said)),
+            Err(failed) => return Err(unread(&failed, &remarks)),
         };
         let mut all = if cursor.is_none() { resources::fixed() } else { Vec::new() };
         all.extend(resources::of_types(&page.types));
@@ -390,8 +406,11 @@ impl ServerHandler for Server {
             }
             Some(Meant::References(entries)) => entries.into_iter().map(reference::section_of_method).collect(),
             Some(Meant::Asked(entry, arguments)) => {
-                let Reply { result, diagnostics: said } = self.reply(entry, arguments, &context).await?;
-                let (reply, _) = result.map_err(|failed| unread(&failed, &said))?;
+                let Reply {
+                    result,
+                    diagnostics: remarks,
+                } = self.reply(entry, arguments, &context).await?;
+                let (reply, _) = result.map_err(|failed| unread(&failed, &remarks))?;
                 reply.text
             }
         };

@@ -37,13 +37,13 @@ pub struct ShortenedAnswer {
 
 /// Returns a smaller limit to request a page with, of which only `kept` of `had` items fit, so that its information about the next page is
 /// right. Returns `None` if the limit cannot be smaller.
-pub fn smaller(entry: &Entry, arguments: &Value, (had, kept): (usize, usize)) -> Option<usize> {
+pub fn smaller(entry: &Entry, arguments: &Value, (had, fitting): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();
     let usual = &schema.as_value()["properties"]["limit"]["default"];
     let limit = arguments["limit"].as_u64().or(usual.as_u64())?;
     // The page may count items differently from the limit, and the limit may exceed the number of items.
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let smaller = (limit.min(had) * kept / had.max(1)).max(1);
+    let smaller = (limit.min(had) * fitting / had.max(1)).max(1);
     (smaller < limit).then_some(smaller)
 }
 
@@ -62,8 +62,8 @@ pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAn
                 text = format!("{}\n\n{}\n", text.trim_end(), remarks.join("\n"));
                 mark(&mut data, remarks);
             }
-            let kept = on_page(entry, &data);
-            let cut = (kept < had).then_some((had, kept));
+            let fitting = on_page(entry, &data);
+            let cut = (fitting < had).then_some((had, fitting));
             return Ok(ShortenedAnswer { text, data, cut });
         }
         let Some(shorter) = left.leave_out_next(entry, &data) else {
@@ -202,19 +202,19 @@ fn drop_data(value: &mut Value) -> bool {
 /// Returns half of a text, cut at a line end, with a line that says how many of `had` lines are missing.
 fn cut_in_half(text: &str, had: usize) -> Option<String> {
     const MARK: &str = "\n[… ";
-    let kept = text.rfind(MARK).map_or(text, |mark| &text[..mark]);
-    let half = kept.floor_char_boundary(kept.len() / 2);
+    let fitting = text.rfind(MARK).map_or(text, |mark| &text[..mark]);
+    let half = fitting.floor_char_boundary(fitting.len() / 2);
     if half == 0 {
         return None;
     }
-    let end = kept[..half].rfind('\n').unwrap_or(half);
-    let kept = &kept[..end];
+    let end = fitting[..half].rfind('\n').unwrap_or(half);
+    let fitting = &fitting[..end];
     if had < 2 {
-        return Some(format!("{kept}{MARK}the rest of the line left out]"));
+        return Some(format!("{fitting}{MARK}the rest of the line left out]"));
     }
     Some(format!(
-        "{kept}{MARK}{} of {had} lines left out]",
-        had.saturating_sub(kept.lines().count())
+        "{fitting}{MARK}{} of {had} lines left out]",
+        had.saturating_sub(fitting.lines().count())
     ))
 }
 
@@ -365,11 +365,11 @@ mod tests {
     #[test]
     fn lists_are_shortened_and_counted() {
         let answer = structured_sample(5_000, 10, None);
-        let kept = answer.data["places"].as_array().map_or(0, Vec::len);
-        assert!(kept > 500, "{kept} kept");
+        let fitting = answer.data["places"].as_array().map_or(0, Vec::len);
+        assert!(fitting > 500, "{fitting} kept");
         let remark = format!(
             "[left out: {} of 5000 in 'places'; ask about less at once for the rest]",
-            5_000 - kept
+            5_000 - fitting
         );
         assert!(
             answer.text.contains(&remark),
@@ -378,7 +378,7 @@ mod tests {
         );
         assert_eq!(answer.data[SHORTENED][0], remark);
         assert!(answer.text.contains("line 9 of a text"), "the short text is whole");
-        assert_eq!(answer.cut, Some((5_000, kept)));
+        assert_eq!(answer.cut, Some((5_000, fitting)));
     }
 
     #[test]
@@ -399,9 +399,9 @@ mod tests {
         let answer = structured_sample(10, 50_000, None);
         assert_eq!(answer.data["places"].as_array().map(Vec::len), Some(10));
         let text = answer.data["texts"][0].as_str().expect("a text");
-        let (kept, mark) = text.rsplit_once('\n').expect("lines");
-        let lines = kept.lines().count();
-        assert!(lines > 500 && kept.ends_with("of a text"), "{lines} lines");
+        let (fitting, mark) = text.rsplit_once('\n').expect("lines");
+        let lines = fitting.lines().count();
+        assert!(lines > 500 && fitting.ends_with("of a text"), "{lines} lines");
         assert_eq!(mark, format!("[… {} of 50000 lines left out]", 50_000 - lines));
         assert!(answer.text.contains(mark) && answer.text.contains("[left out: lines of long texts"));
     }

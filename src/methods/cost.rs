@@ -109,26 +109,26 @@ fn money(sum: &Sum) -> String {
     all.join(" and ")
 }
 
-/// Returns what the same changes would have cost if each had been asked for as a new answer.
+/// Returns the cost of the same changes if a model had answered each anew.
 fn against_new_answers(found: &Spending) -> Option<String> {
-    let mut kept = Sum::default();
+    let mut patched = Sum::default();
     for outcome in [Became::Patch, Became::Unchanged] {
         let sum = found.by_outcome.get(&outcome).cloned().unwrap_or_default();
-        kept.times += sum.times;
-        kept.spent.add(&sum.spent);
+        patched.times += sum.times;
+        patched.spent.add(&sum.spent);
     }
-    let tokens = kept.spent.input_tokens + kept.spent.output_tokens;
+    let tokens = patched.spent.input_tokens + patched.spent.output_tokens;
     let times = |whole: u64, part: u64| match part {
         0 => String::new(),
         part => format!(" ({:.1}×)", whole as f64 / part as f64),
     };
-    (kept.spent.whole_tokens > 0).then(|| {
+    (patched.spent.whole_tokens > 0).then(|| {
         format!(
             "as new answers {:>23}{}, about {} tokens{}",
-            plural(kept.times, "call"),
-            times(kept.times, u64::from(kept.spent.calls)),
-            format_count(kept.spent.whole_tokens),
-            times(kept.spent.whole_tokens, tokens),
+            plural(patched.times, "call"),
+            times(patched.times, u64::from(patched.spent.calls)),
+            format_count(patched.spent.whole_tokens),
+            times(patched.spent.whole_tokens, tokens),
         )
     })
 }

@@ -244,7 +244,7 @@ impl Method for Edit {
         }
         let root = window::root_of_workspace(desk)?;
         let Meant { path, symbol, defines } = self.resolve_place(desk)?;
-        // The files are not kept from others while one of them is edited.
+        // Other processes may write these files while one of them is edited.
         desk.context.let_go();
         let guard = Guard {
             store: desk.context.store_folder(),

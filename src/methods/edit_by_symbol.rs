@@ -29,7 +29,7 @@ use workbench::symbols::meaning::Candidate;
 use workbench::symbols::overloads;
 use workbench::symbols::unbound::Bound;
 
-/// An edit of symbols: what is asked, and where the new texts go.
+/// An edit of symbols: the request, and the destination of the new texts.
 #[derive(Clone, Copy)]
 pub(super) struct SymbolEdit<'e> {
     /// A type or a member.

@@ -1,4 +1,4 @@
-//! What an edit of texts left without a meaning: said with its answer, or in the way of the edit.
+//! Names that mean nothing after an edit of texts: reported with its answer, or a reason to refuse it.
 
 use super::Method;
 use super::edit::Edit;
@@ -146,7 +146,7 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
     if !was_asked || desk.context.overlay().is_some() {
         return None;
     }
-    // What cannot be told is not: the edit is done all the same.
+    // A failure of the check does not stop the edit.
     look_in(desk, Edit::NAME, id, |inside| {
         let names = inside.workspace_names()?;
         let world = inside.open_to_build()?.0.engine.world.clone();

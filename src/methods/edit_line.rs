@@ -18,7 +18,7 @@ const PATH: &str = "which";
 struct Line {
     name: &'static str,
     about: &'static str,
-    /// The command behind its name, as it is told to who gets it wrong.
+    /// The usage of the command behind its name, for the message about a wrong argument.
     form: &'static str,
     /// Arguments that it cannot do without.
     needs: &'static [&'static str],
@@ -266,7 +266,7 @@ const LINES: &[Line] = &[
 /// Every operation takes these.
 const ALWAYS: [&str; 2] = ["basic", "full"];
 
-/// Refuses an argument that the operation has no use for: nobody gives it who does not mean something by it.
+/// Refuses an argument that the operation ignores: the caller expects an effect of it.
 ///
 /// # Errors
 /// Which argument it is.
@@ -409,7 +409,7 @@ mod tests {
             let words = line.example.replace("'", "").replace("\"a\", \"newText\": \"b\"", "");
             let edit = parse_edit(words.split(" --").next().unwrap_or_default());
             let Err(missing) = edit else { continue };
-            // What is left out here is told with the form that works.
+            // The message about a missing argument shows the form that works.
             assert!(missing.contains(&format!("cortex edit {} {}", line.name, line.form)), "{missing}");
         }
         command(Command::new("edit")).debug_assert();

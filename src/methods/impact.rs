@@ -152,7 +152,7 @@ impl Method for ImpactOf {
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
         let state = state_of_page(state, (self.offset, affected.len()), total);
         if filter.is_some() || dot.is_some() {
-            // Standard output is what was asked for and nothing else.
+            // Standard output has the requested form and nothing else.
             let said = state
                 .notes
                 .iter()

@@ -328,7 +328,7 @@ fn told_of(material: &Material) -> String {
     )
 }
 
-/// Explains why no type can be shown, so that no model is asked.
+/// Explains why no type can be shown, so that no model is called.
 fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
     let why = |message: String, hint: &str| Diagnostic::error(ErrorCode::E_NOTHING_SHOWN, message).hint(hint);
     match (material.left_out.len(), material.withheld.len()) {

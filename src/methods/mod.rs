@@ -111,7 +111,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const ALSO: &'static [&'static str] = &[];
     /// What it does to the world.
     const EFFECT: Effect;
-    /// Whether it may have a model asked, which lies outside and may cost money.
+    /// Whether it may call a model, which is outside of the workspace and may cost money.
     const ASKS: bool = false;
     /// How it is a tool of MCP.
     const TOOL: AsTool = AsTool::Own;
@@ -158,7 +158,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     /// The answer.
     ///
     /// # Errors
-    /// What stands in its way; what was said already is not told again.
+    /// The reason why there is no answer; diagnostics already reported are not repeated.
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Self::Answer, Failed>;
 
     /// The answer for people and models.
@@ -201,13 +201,13 @@ pub struct Entry {
     pub also: &'static [&'static str],
     /// What it does to the world.
     pub effect: Effect,
-    /// Whether it may have a model asked.
+    /// Whether it may call a model.
     pub asks: bool,
     /// How it is a tool of MCP.
     pub tool: AsTool,
     /// The lists of the answer that come page by page.
     pub pages: &'static [&'static str],
-    /// Whether it can be asked about an overlay.
+    /// Whether it accepts an overlay.
     pub within: bool,
     /// The files of the checkout that decide, with the sources and the store, what these arguments are answered; `None` where more counts.
     pub depends_on: fn(&Value) -> Option<&'static [&'static str]>,

@@ -162,7 +162,7 @@ impl Rewriting<'_> {
         if !locked.is_empty() {
             return Err(self.refused(&InTheWay(locked)));
         }
-        // The files are not kept from others while they are edited.
+        // Other processes may write these files while they are edited.
         desk.context.let_go();
         let rewrite = |texts: Vec<Rewritten>| Order::Rewrite {
             operation: self.operation,
@@ -217,7 +217,7 @@ impl Rewriting<'_> {
 
     /// The refusal, with what is in the way.
     pub fn refused(&self, way: &InTheWay) -> Failed {
-        // What is the only one is told at once.
+        // Report a single failure at once.
         let only = way.0.first().filter(|_| way.0.len() == 1);
         let message = match only {
             Some(only) => format!("{}: {only}", self.refusal),

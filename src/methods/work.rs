@@ -30,7 +30,7 @@ pub struct Round {
     pub used: BTreeSet<String>,
 }
 
-/// Opens the workspace for agents' work: no paid model is asked.
+/// Opens the workspace for agents' work: calls no paid model.
 ///
 /// # Errors
 /// When no model of the workspace is an agent, or answers cannot be stored.

@@ -155,7 +155,7 @@ impl Submit {
         })
     }
 
-    /// Returns the failure for a question that is no longer asked.
+    /// Returns the failure for a question that is no longer open.
     fn stale(&self, note: &Note, round: &Round) -> Failed {
         let label = &note.label;
         let (why, found) = match round.waiting.iter().find(|other| other.label == *label) {
@@ -177,7 +177,7 @@ impl Submit {
         )
     }
 
-    /// Returns the questions that can be asked now that a target has its answer.
+    /// Returns the questions that open because a target has its answer.
     fn possible(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
         let (_, session) = desk.open_to_build()?;
         let readers: Vec<String> = TypeGraph::from_session(session)?.readers(label).into_iter().collect();

@@ -171,7 +171,7 @@ impl Page {
         }
     }
 
-    /// Writes how the remote cache is asked for the target, and where its output comes from.
+    /// Writes how the remote cache looks up the target, and where its output comes from.
     fn remote(&mut self, remote: &RemoteChoice) {
         let question = remote
             .round_trip_us

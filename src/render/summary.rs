@@ -192,7 +192,7 @@ fn asks(priced: &Priced) -> bool {
     priced.plan.cost.calls > 0
 }
 
-/// Returns the expected cost of the questions that are certain, or that may follow. Of these it is not known which can be asked as one.
+/// Returns the expected cost of the questions that are certain, or that may follow. Which of them share one call is unknown.
 pub fn expected_cost(plans: &[Priced], certain: bool) -> Spent {
     let plans = plans.iter().filter(|priced| priced.certain == certain).map(|priced| &priced.plan);
     if certain {

@@ -77,7 +77,7 @@ fn build_gently(session: &mut Session, texts: &[String], cancel: &Cancel) -> Res
     report.ok().transpose()
 }
 
-/// Returns limits that allow no model call, because no user asked for one.
+/// Returns limits that allow no model call, because no user requested one.
 pub fn free() -> AskingArgs {
     AskingArgs {
         max_calls: Some(0),

@@ -23,7 +23,7 @@ const END: Duration = Duration::from_secs(10);
 /// Poll interval while a service ends.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Time before a person is told that the command waits for an answer.
+/// Time after which the command prints that it waits for an answer.
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// Reply of the service to one request.

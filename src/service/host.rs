@@ -482,26 +482,26 @@ impl CheckoutTurn for RequestTurn {
 
 impl Seat<'_> {
     /// Registers `held` to be released while the request waits: the right to build together with the checkout.
-    fn giving_back<'t>(&self, held: AcquiredTurn<'t>, is_beside: bool) -> AcquiredTurn<'t> {
+    fn giving_back<'t>(&self, acquired: AcquiredTurn<'t>, is_beside: bool) -> AcquiredTurn<'t> {
         self.context.gives_back(Arc::new(RequestTurn {
             host: self.host.clone(),
-            ticket: held.ticket,
+            ticket: acquired.ticket,
             is_beside,
         }));
-        held
+        acquired
     }
 }
 
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<AcquiredTurn<'_>, Failed> {
         self.host.end_build_ahead();
-        self.wait_in(&self.host.turn).map(|held| self.giving_back(held, false))
+        self.wait_in(&self.host.turn).map(|acquired| self.giving_back(acquired, false))
     }
 
     fn turn_to_read(&self) -> Result<(AcquiredTurn<'_>, bool), Failed> {
         self.host.end_build_ahead();
         match self.host.turn.acquire_turn(self.method, TO_READ, TO_READ, self.cancel) {
-            Ok(held) => Ok((self.giving_back(held, false), true)),
+            Ok(acquired) => Ok((self.giving_back(acquired, false), true)),
             Err(_) => Ok((self.giving_back(self.wait_in(&self.host.beside)?, true), false)),
         }
     }

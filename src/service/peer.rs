@@ -62,7 +62,7 @@ pub(super) struct Peer {
 pub const FULL: &str = "so many clients are not served at once; come again";
 
 /// Reads one question of a client beyond the limit, and answers it if it is about the service itself. So a full service can still be
-/// asked for its state and told to end.
+/// asked for its status and stopped.
 pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, from: R, mut to: W) {
     let mut reader = Reader::new(from);
     let first = async {
@@ -206,7 +206,7 @@ impl Peer {
     }
 
     async fn request(&self, id: Value, method: &str, params: Value) {
-        // Two answers under one id could not be told apart.
+        // A client could not distinguish two answers under one id.
         if self.running().contains_key(&id.to_string()) {
             let id: String = id.to_string().chars().take(80).collect();
             return self
@@ -346,7 +346,7 @@ impl Peer {
 
 /// Builds the message of a request's outcome.
 pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
-    let said: Vec<Value> = outcome.diagnostics.iter().map(diagnostic::diagnostic_json).collect();
+    let reported: Vec<Value> = outcome.diagnostics.iter().map(diagnostic::diagnostic_json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {
             Ok(answered) => (answered.answer, answered.code, Vec::new()),
@@ -359,8 +359,8 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
     }
     match outcome.result {
         Ok(mut answered) => {
-            if !said.is_empty() {
-                answered.answer["diagnostics"] = said.into();
+            if !reported.is_empty() {
+                answered.answer["diagnostics"] = reported.into();
             }
             if answered.code != Code::Ok {
                 answered.answer["exitCode"] = (answered.code as u8).into();

@@ -89,7 +89,7 @@ pub fn serve_socket(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result
             let mut look = tokio::time::interval(LOOK_EVERY);
             loop {
                 tokio::select! {
-                    // Without its socket, the server can be neither asked nor stopped, and does not keep another server from starting.
+                    // Without its socket, the server can be neither reached nor stopped, and does not prevent another server from starting.
                     _ = look.tick() => if !socket.is_in_place() {
                         return Err(io::Error::new(io::ErrorKind::NotFound, "its socket was removed"));
                     },

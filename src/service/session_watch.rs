@@ -18,9 +18,9 @@ pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
     };
     let disk = Disk::new(&root).guarded(guard).logging(context.logs());
     let mut folders = BTreeSet::new();
-    let on_move = move |moved: &engine::watch::ChangedPaths| {
+    let on_move = move |changed: &engine::watch::ChangedPaths| {
         // An error of this read is reported to the next edit.
-        if let Ok(found) = notice(&disk, moved.as_ref(), current_seconds()) {
+        if let Ok(found) = notice(&disk, changed.as_ref(), current_seconds()) {
             folders = found;
         }
         folders.clone()

@@ -1,4 +1,4 @@
-//! Cache of answers: each is kept with the moment as of which it is true, and expires when a source changes.
+//! Cache of answers: each has the moment as of which it is true, and expires when a source changes.
 
 use engine::build::watched::Moment;
 use serde_json::Value;
@@ -27,12 +27,12 @@ impl Warm {
         if moment.stands() {
             return Some(answer);
         }
-        let mut kept = self.lock_answers();
-        if let Some((old, _)) = kept.answers.get(question)
+        let mut cache = self.lock_answers();
+        if let Some((old, _)) = cache.answers.get(question)
             && Arc::ptr_eq(old, &answer)
         {
-            kept.answers.remove(question);
-            kept.bytes = kept.bytes.saturating_sub(question.len() + estimated_bytes(&answer));
+            cache.answers.remove(question);
+            cache.bytes = cache.bytes.saturating_sub(question.len() + estimated_bytes(&answer));
         }
         None
     }
@@ -40,13 +40,13 @@ impl Warm {
     /// Caches an answer that is true as of `moment`.
     pub fn remember(&self, question: String, answer: &Value, moment: Moment) {
         let bytes = question.len() + estimated_bytes(answer);
-        let mut kept = self.lock_answers();
-        if kept.bytes + bytes > MOST {
-            *kept = CachedAnswers::default();
+        let mut cache = self.lock_answers();
+        if cache.bytes + bytes > MOST {
+            *cache = CachedAnswers::default();
         }
-        kept.bytes += bytes;
-        if let Some((old, _)) = kept.answers.insert(question.clone(), (Arc::new(answer.clone()), moment)) {
-            kept.bytes = kept.bytes.saturating_sub(question.len() + estimated_bytes(&old));
+        cache.bytes += bytes;
+        if let Some((old, _)) = cache.answers.insert(question.clone(), (Arc::new(answer.clone()), moment)) {
+            cache.bytes = cache.bytes.saturating_sub(question.len() + estimated_bytes(&old));
         }
     }
 

@@ -20,7 +20,7 @@ use std::path::Path;
 /// # Errors
 /// When the store cannot be read or written.
 pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, WorkbenchError> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     for (label, record) in corrections::all_corrections(&*session.engine.store)? {
         if record.view != session.engine.view || session.graph.find(&label).is_some() {
             continue;
@@ -37,10 +37,10 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
             let names = record.words.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("a person wrote {names} when it was called {key}; that came along");
             let hint = "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it";
-            said.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).label(&present).hint(hint));
+            sentences.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).label(&present).hint(hint));
         }
     }
-    Ok(said)
+    Ok(sentences)
 }
 
 /// Writes the corrections into the last output of a label. Returns whether there was one.

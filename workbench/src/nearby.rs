@@ -64,11 +64,11 @@ impl GitTrees {
         let Some(prefix) = self.git(&["rev-parse", "--show-prefix"], "") else {
             return Vec::new();
         };
-        let asked: String = commits
+        let request: String = commits
             .iter()
             .map(|commit| format!("{commit}:{}\n", prefix.trim_end_matches('/')))
             .collect();
-        let listed = self.git(&["cat-file", "--batch-check=%(objectname)"], &asked).unwrap_or_default();
+        let listed = self.git(&["cat-file", "--batch-check=%(objectname)"], &request).unwrap_or_default();
         // Git reports a missing object by its name and a word.
         let ids = listed.lines().filter(|line| git::is_name(line));
         ids.map(|id| format!("tree {id}")).collect()

@@ -344,8 +344,8 @@ impl Scan<'_> {
     /// Updates one entry from its content. Returns whether bytes were hashed.
     pub(crate) fn examine(&self, directory: &str, entry: &mut Entry, diagnostics: &mut Vec<Diagnostic>) -> bool {
         let path = join(directory, &entry.name);
-        let kept = entry.flags & RULES;
-        let empty = |flags| (kept | flags, Stamp::default(), NOTHING);
+        let rule_flags = entry.flags & RULES;
+        let empty = |flags| (rule_flags | flags, Stamp::default(), NOTHING);
         let set = |entry: &mut Entry, (flags, stamp, digest)| (entry.flags, entry.stamp, entry.digest) = (flags, stamp, digest);
         let link = match self.root.stat(&path) {
             Ok((_, Kind::Link)) => LINK,
@@ -385,7 +385,7 @@ impl Scan<'_> {
             Ok(Hashed::Steady(stamp, digest)) => {
                 let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
                 // The entry of an unsettled file with an equal digest stays unchanged.
-                set(entry, (kept | link | settled, stamp, digest));
+                set(entry, (rule_flags | link | settled, stamp, digest));
                 true
             }
             Ok(Hashed::Moving(stamp, digest)) => {
@@ -394,7 +394,7 @@ impl Scan<'_> {
                         .at(&path, 0, 0)
                         .hint("build again when whatever writes it has finished"),
                 );
-                set(entry, (kept | link, stamp, digest));
+                set(entry, (rule_flags | link, stamp, digest));
                 true
             }
             Ok(Hashed::NotAFile) => {

@@ -77,19 +77,19 @@ impl Store for OverlayStore {
         if commit.rows.iter().any(takes) {
             self.forgotten.store(true, Relaxed);
         }
-        let kept = Commit {
+        let own = Commit {
             results: commit.results,
             blobs: commit.blobs,
             used: commit.used,
             rows: commit.rows.into_iter().filter(|(part, ..)| KEPT.contains(part)).collect(),
             ..Commit::default()
         };
-        if kept.results.is_empty() && kept.blobs.is_empty() && kept.used.is_empty() && kept.rows.is_empty() {
+        if own.results.is_empty() && own.blobs.is_empty() && own.used.is_empty() && own.rows.is_empty() {
             return Ok(());
         }
-        let filed = kept.results.iter().map(|result| result.key);
-        let keys: Vec<ActionKey> = filed.chain(kept.used.iter().map(|(key, _)| *key)).collect();
-        self.store.commit(view, kept)?;
+        let filed = own.results.iter().map(|result| result.key);
+        let keys: Vec<ActionKey> = filed.chain(own.used.iter().map(|(key, _)| *key)).collect();
+        self.store.commit(view, own)?;
         (self.on_results)(&keys);
         Ok(())
     }

@@ -44,18 +44,18 @@ impl SnapshotStore {
     /// Applies `found` to the rows of a part, if they were copied.
     fn read_rows<T>(&self, view: ViewId, part: Part, found: impl FnOnce(&BTreeMap<Vec<u8>, Vec<u8>>) -> T) -> Option<T> {
         let at = TOGETHER.iter().position(|one| *one == part).filter(|_| view == self.view)?;
-        let kept = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        kept.as_ref().map(|kept| found(&kept[at]))
+        let copied = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
+        copied.as_ref().map(|copied| found(&copied[at]))
     }
 
     /// Copies all rows, unless already done.
     fn copy_all_rows(&self) -> Result<(), StoreError> {
-        let mut kept = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_none() {
+        let mut copied = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+        if copied.is_none() {
             let rows = TOGETHER
                 .iter()
                 .map(|part| Ok(self.store.rows(self.view, *part)?.into_iter().collect()));
-            *kept = Some(rows.collect::<Result<_, StoreError>>()?);
+            *copied = Some(rows.collect::<Result<_, StoreError>>()?);
         }
         Ok(())
     }

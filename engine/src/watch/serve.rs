@@ -96,7 +96,7 @@ impl Watch {
     /// # Errors
     /// When the thread cannot be created.
     pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
-        let (orders, taken) = crossbeam_channel::unbounded();
+        let (orders, client) = crossbeam_channel::unbounded();
         let (sender, batches) = crossbeam_channel::unbounded();
         let (wake, woken) = Stream::pair()?;
         woken.set_nonblocking(true)?;
@@ -104,7 +104,7 @@ impl Watch {
             watcher,
             socket,
             woken,
-            orders: taken,
+            orders: client,
             batches: sender,
             interrupt,
             mounts: File::open("/proc/self/mountinfo").ok(),

@@ -48,11 +48,11 @@ pub fn sent(settings: &Params) -> Option<Params> {
     let names_variable = |headers: &Value| headers.as_object().is_some_and(|headers| headers.values().any(is_variable));
     let headers = settings.get("headers").is_some_and(names_variable);
     let is_sent = has("api_key_command") || has("base_url") && (has("api_key_env") || headers);
-    let kept = ["api_key_command", "api_key_env", "base_url", "headers"];
-    let kept = kept
+    let names = ["api_key_command", "api_key_env", "base_url", "headers"];
+    let names = names
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), settings.get(name)?.clone())));
-    is_sent.then(|| kept.collect())
+    is_sent.then(|| names.collect())
 }
 
 fn is_variable(value: &Value) -> bool {

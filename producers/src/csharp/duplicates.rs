@@ -67,8 +67,8 @@ fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<
     };
     message.push_str(&format!(" (the first is {})", all[0].symbol));
     match folder_to_exclude(all, projects) {
-        Some((folder, held)) => {
-            message.push_str(&format!("; {held} of them are in {folder}"));
+        Some((folder, counts)) => {
+            message.push_str(&format!("; {counts} of them are in {folder}"));
             let glob = format!("\"{}/**\"", escaped(folder));
             let exclude = format!("if these are copies, add {glob} to exclude under [sources.csharp]");
             // Files that no project compiles may be generated for one.
@@ -87,7 +87,7 @@ fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<
 /// Returns the folder to exclude: the deepest with half of the duplicates, otherwise the one with most. It never contains a project, or all
 /// files of a type that a project compiles. A type that several projects each compile is no copy.
 fn folder_to_exclude<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> Option<(&'a str, usize)> {
-    let mut held: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for duplicate in all.iter().filter(|one| one.is_loose || one.kind != Kind::Apart) {
         let mut own: BTreeMap<&str, usize> = BTreeMap::new();
         for file in &duplicate.files {
@@ -98,17 +98,23 @@ fn folder_to_exclude<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> O
         let leaves_one = |files: usize| duplicate.is_loose || files < duplicate.files.len();
         own.into_iter()
             .filter(|(_, files)| leaves_one(*files))
-            .for_each(|(folder, _)| *held.entry(folder).or_default() += 1);
+            .for_each(|(folder, _)| *counts.entry(folder).or_default() += 1);
     }
     let holds_project = |folder: &str| {
         let mut within = projects.iter().filter_map(|project| project.strip_prefix(folder));
         within.any(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    held.retain(|folder, _| !holds_project(folder));
+    counts.retain(|folder, _| !holds_project(folder));
     let depth = |folder: &str| folder.matches('/').count();
-    let most = |(folder, held): &(&str, usize)| (2 * held >= all.len(), if 2 * held >= all.len() { depth(folder) } else { 0 }, *held);
+    let most = |(folder, counts): &(&str, usize)| {
+        (
+            2 * counts >= all.len(),
+            if 2 * counts >= all.len() { depth(folder) } else { 0 },
+            *counts,
+        )
+    };
     // Ties go to the first by name.
-    held.into_iter().rev().max_by_key(most)
+    counts.into_iter().rev().max_by_key(most)
 }
 
 /// Escapes a path for use as a glob.

@@ -171,20 +171,20 @@ impl<'t> File<'t> {
         }
         pieces.sort_by_key(|piece| (piece.start, piece.end));
         // The bytes of each line that contain a part of the type.
-        let mut kept: Vec<(usize, Range<usize>)> = Vec::new();
+        let mut line_ranges: Vec<(usize, Range<usize>)> = Vec::new();
         for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
             for line in self.line_at(piece.start)..=self.line_at(piece.end - 1) {
                 let whole = self.starts[line]..self.starts.get(line + 1).copied().unwrap_or(self.text.len());
                 let (start, end) = (piece.start.max(whole.start), piece.end.min(whole.end));
                 let start = self.text.floor_char_boundary(start.saturating_sub(AROUND).max(whole.start));
                 let end = self.text.floor_char_boundary(end.saturating_add(AROUND).min(whole.end));
-                match kept.last_mut().filter(|(last, _)| *last == line) {
+                match line_ranges.last_mut().filter(|(last, _)| *last == line) {
                     Some((_, range)) => range.end = range.end.max(end),
-                    None => kept.push((line, start..end)),
+                    None => line_ranges.push((line, start..end)),
                 }
             }
         }
-        for (line, range) in kept {
+        for (line, range) in line_ranges {
             let before = &self.text[self.starts[line]..range.start];
             row.lines.push(Line {
                 number: line as u32 + 1,

@@ -97,10 +97,10 @@ impl Batches {
             let Some(answers) = &batch.answers else {
                 return Some(Err(Failure::Deferred));
             };
-            let Some(kept) = answers.iter().find(|kept| kept.id == id) else {
+            let Some(answer) = answers.iter().find(|answer| answer.id == id) else {
                 continue;
             };
-            let result = kept.result_within(prepared.question.max_tokens);
+            let result = answer.result_within(prepared.question.max_tokens);
             state.handed.insert(id);
             return Some(match result {
                 Ok(reply) => {
@@ -225,9 +225,9 @@ impl Batches {
                     noted.map_err(|error| disk("cannot be written", &error))?;
                 }
                 Progress::Finished(mut answers) => {
-                    answers.retain(|kept| batch.note.items.contains_key(&kept.id));
-                    let kept = self.shelf.write_answers(&batch.id, &answers);
-                    kept.map_err(|error| disk("cannot be written", &error))?;
+                    answers.retain(|answer| batch.note.items.contains_key(&answer.id));
+                    let answer = self.shelf.write_answers(&batch.id, &answers);
+                    answer.map_err(|error| disk("cannot be written", &error))?;
                     batch.answers = Some(answers);
                 }
                 Progress::Gone(why) => {
@@ -372,7 +372,7 @@ impl Batches {
             .flat_map(|batch| {
                 let is_open = move |id: &&String| match &batch.answers {
                     None => true,
-                    Some(answers) => answers.iter().any(|kept| kept.id == **id),
+                    Some(answers) => answers.iter().any(|answer| answer.id == **id),
                 };
                 batch.note.items.keys().filter(is_open)
             })
@@ -389,7 +389,7 @@ impl Batches {
                 continue;
             };
             let before = answers.len();
-            answers.retain(|kept| !is_used(&kept.id));
+            answers.retain(|answer| !is_used(&answer.id));
             if answers.is_empty() {
                 self.shelf.remove_batch(&batch.id);
             } else if answers.len() < before {

@@ -90,7 +90,7 @@ pub(super) fn find_sent_batch(
         }
         match progress(line, remote, cancel)? {
             Progress::Running => return Ok(Some(remote.to_owned())),
-            Progress::Finished(results) if results.iter().any(|kept| note.items.contains_key(&kept.id)) => {
+            Progress::Finished(results) if results.iter().any(|answers| note.items.contains_key(&answers.id)) => {
                 return Ok(Some(remote.to_owned()));
             }
             _ => {}
@@ -118,19 +118,19 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
         if word("processing_status") != Some("ended") {
             return Ok(Progress::Running);
         }
-        let mut kept = Vec::new();
-        fetch(line, &format!("{base}/{remote}/results"), cancel, &mut kept)?;
-        return Ok(Progress::Finished(kept));
+        let mut answers = Vec::new();
+        fetch(line, &format!("{base}/{remote}/results"), cancel, &mut answers)?;
+        return Ok(Progress::Finished(answers));
     }
     match word("status") {
         Some("completed" | "expired" | "cancelled") => {
-            let mut kept = Vec::new();
+            let mut answers = Vec::new();
             for file in ["output_file_id", "error_file_id"] {
                 if let Some(file) = word(file).filter(|file| is_plain_name(file)) {
-                    fetch(line, &format!("/files/{file}/content"), cancel, &mut kept)?;
+                    fetch(line, &format!("/files/{file}/content"), cancel, &mut answers)?;
                 }
             }
-            Ok(Progress::Finished(kept))
+            Ok(Progress::Finished(answers))
         }
         Some("failed") => {
             let why = batch.pointer("/errors/data/0/message").and_then(Value::as_str);
@@ -165,7 +165,7 @@ fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 200 && name.chars().all(plain) && !name.starts_with('.')
 }
 
-fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<FetchedAnswer>) -> Result<(), Trouble> {
+fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, answers: &mut Vec<FetchedAnswer>) -> Result<(), Trouble> {
     let mut response = line.send_checked(path, None, String::new(), cancel)?;
     let (bytes, all) = response
         .read_body(LONGEST_RESULTS, cancel)
@@ -188,8 +188,8 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<FetchedAns
         };
         reply.text = line.access.secrets.scrub(&reply.text);
         match read {
-            Some(Ok(())) => kept.push(FetchedAnswer::from_result(id, Ok(reply))),
-            Some(Err(complaint)) => kept.push(FetchedAnswer::from_result(id, Err(complaint))),
+            Some(Ok(())) => answers.push(FetchedAnswer::from_result(id, Ok(reply))),
+            Some(Err(complaint)) => answers.push(FetchedAnswer::from_result(id, Err(complaint))),
             // The question was not asked; a later run asks it again.
             None => {}
         }

@@ -6,10 +6,10 @@
 //! question shows is the difference from what the model saw last, carried changes included.
 
 use super::answer::Summaries;
+use super::changed_texts::{self, ChangedTexts};
 use super::churn_guard;
 use super::evidence::{self, Names};
 use super::facts::facts;
-use super::moved::{self, ChangedTexts};
 use super::parameters::ROLE;
 use super::slots::{Kind, Slot, simple};
 use super::subject::type_key;
@@ -47,12 +47,12 @@ impl Carry {
 }
 
 /// Returns why an answer stays true although code changed from `then` to `now`; `None` when a model must be asked.
-pub(super) fn reason(carry: Carry, moved: &ChangedTexts, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
-    if carry == Carry::Never || moved.whole || !moved.declared.is_empty() {
+pub(super) fn reason(carry: Carry, changes: &ChangedTexts, then: &[Slot], now: &[Slot], summaries: &Summaries) -> Option<String> {
+    if carry == Carry::Never || changes.whole || !changes.declared.is_empty() {
         return None;
     }
     let changed = Changed::between(then, now);
-    let locals: Option<BTreeSet<&str>> = match moved.used || changed.documentation {
+    let locals: Option<BTreeSet<&str>> = match changes.used || changed.documentation {
         true => None,
         false => changed
             .bodies
@@ -75,18 +75,18 @@ pub(super) fn reason(carry: Carry, moved: &ChangedTexts, then: &[Slot], now: &[S
     if changed.bodies.iter().any(|(old, new)| facts(old) != facts(new)) {
         return None;
     }
-    let moved = ChangedTexts {
+    let changes = ChangedTexts {
         names: changed.members,
-        ..moved.clone()
+        ..changes.clone()
     };
     let names = Names::from_slots(now);
     let rests = |key: &str, section: &str, text: &str| {
         let key = type_key(key);
         // Statements about the type as a whole may rest on any of its members.
-        let is_about_all = section != ROLE && moved.own && evidence::check_evidence(text, key, &names).valid.contains(simple(key));
+        let is_about_all = section != ROLE && changes.own && evidence::check_evidence(text, key, &names).valid.contains(simple(key));
         is_about_all
-            || churn_guard::rests_on_changes(text, key, &moved, &names)
-            || identifiers_in(text).any(|word| is_identifier(word) && moved.touched.contains(word))
+            || churn_guard::rests_on_changes(text, key, &changes, &names)
+            || identifiers_in(text).any(|word| is_identifier(word) && changes.touched.contains(word))
     };
     let mut all = summaries
         .iter()
@@ -94,7 +94,7 @@ pub(super) fn reason(carry: Carry, moved: &ChangedTexts, then: &[Slot], now: &[S
     if all.any(|(key, section, text)| rests(key, section, text)) {
         return None;
     }
-    let what = moved.members.iter().chain(&moved.dependencies);
+    let what = changes.members.iter().chain(&changes.dependencies);
     Some(format!(
         "no sentence rests on what moved: {}",
         super::decide::join_names(what.map(String::as_str))
@@ -115,13 +115,13 @@ struct Changed {
 impl Changed {
     fn between(then: &[Slot], now: &[Slot]) -> Self {
         let mut changed = Self::default();
-        for ((kind, _), sides) in moved::pairs(then, now) {
+        for ((kind, _), sides) in changed_texts::pairs(then, now) {
             let [old, new] = sides;
             if old == new {
                 continue;
             }
             changed.documentation |= kind == Kind::Docs;
-            for (name, _) in moved::changes(old, new) {
+            for (name, _) in changed_texts::changed_members(old, new) {
                 if kind == Kind::Code {
                     let [old, new] = sides.map(|slot| slot.map(|slot| slot.text_of_member(&name)).unwrap_or_default());
                     changed.bodies.push((old, new));
@@ -188,7 +188,7 @@ fn is_identifier(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantic::moved::compare_slots;
+    use crate::semantic::changed_texts::compare_slots;
 
     const THEN: &str =
         "{\nvar size = Read(3);\nvar kept = size;\nLog(kept);\nif (size > Limit) {\nthrow new TooLong();\n}\nreturn size;\n}";
@@ -217,8 +217,8 @@ mod tests {
 
     /// Whether an answer is carried over a change when only safe changes are, and when likely ones are.
     fn carried(then: &[Slot], now: &[Slot], edge_cases: &str) -> (bool, bool) {
-        let moved = compare_slots(then, now);
-        let reason = |carry| reason(carry, &moved, then, now, &sections_with(edge_cases));
+        let changes = compare_slots(then, now);
+        let reason = |carry| reason(carry, &changes, then, now, &sections_with(edge_cases));
         assert_eq!(reason(Carry::Never), None);
         (reason(Carry::Safe).is_some(), reason(Carry::Likely).is_some())
     }

@@ -4,8 +4,8 @@
 //! changed dependency, or has evidence on a changed line), or if it says the same in other words: the same evidence, numbers, names and negations,
 //! and [`SAME_WORDS`] of the words.
 
+use super::changed_texts::ChangedTexts;
 use super::evidence::{self, Names};
-use super::moved::ChangedTexts;
 use super::slots::simple;
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ pub(super) const SAME_WORDS: f64 = 0.6;
 pub(super) const REWORDED: &str = "it only words the same anew";
 
 /// Returns why the old text stays; `None` when the new one may replace it.
-pub(super) fn needless(old: &str, new: &str, key: &str, moved: &ChangedTexts, names: &Names) -> Option<&'static str> {
+pub(super) fn needless(old: &str, new: &str, key: &str, changes: &ChangedTexts, names: &Names) -> Option<&'static str> {
     if old == new {
         return Some("nothing is different");
     }
     let evidence = |text: &str| evidence::check_evidence(text, key, names).valid;
-    let rests = |text: &str| rests_on_changes(text, key, moved, names);
+    let rests = |text: &str| rests_on_changes(text, key, changes, names);
     // A text that names nothing may depend on anything of its own type.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
-    let anything = moved.own && (moved.whole || moved.names.iter().any(|name| is_odd(name)) || bare());
+    let anything = changes.own && (changes.whole || changes.names.iter().any(|name| is_odd(name)) || bare());
     if !anything && !rests(old) && !rests(new) {
         return Some("it rests on nothing that moved");
     }
@@ -33,12 +33,12 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &ChangedTexts, na
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency, or has evidence on a changed line.
-pub(super) fn rests_on_changes(text: &str, key: &str, moved: &ChangedTexts, names: &Names) -> bool {
+pub(super) fn rests_on_changes(text: &str, key: &str, changes: &ChangedTexts, names: &Names) -> bool {
     let touched = |item: &String| {
         let name = evidence::simple_member_name(item);
-        evidence::is_lines(item) || moved.touched.contains(name) || moved.reached.contains(name)
+        evidence::is_lines(item) || changes.touched.contains(name) || changes.reached.contains(name)
     };
-    speaks_of(text, moved) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
+    speaks_of(text, changes) || evidence::check_evidence(text, key, names).valid.iter().any(touched)
 }
 
 /// Whether a member has no name that a text could use: a constructor, a finalizer, an operator, an indexer.
@@ -54,11 +54,11 @@ pub(super) fn denies(text: &str) -> bool {
 }
 
 /// Whether a text names a changed member, a member whose code reaches one, or a changed dependency.
-fn speaks_of(text: &str, moved: &ChangedTexts) -> bool {
+fn speaks_of(text: &str, changes: &ChangedTexts) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
-    let names = moved.names.iter().map(|name| evidence::simple_member_name(name));
-    let names = names.chain(moved.reached.iter().map(String::as_str));
-    let types = moved.dependencies.iter().map(|key| simple(key));
+    let names = changes.names.iter().map(|name| evidence::simple_member_name(name));
+    let names = names.chain(changes.reached.iter().map(String::as_str));
+    let types = changes.dependencies.iter().map(|key| simple(key));
     names.chain(types).any(|name| words.contains(name))
 }
 
@@ -178,7 +178,7 @@ mod tests {
             touched: BTreeSet::from(["_kept".to_owned(), "return".to_owned()]),
             ..ChangedTexts::default()
         };
-        let needless = |old: &str, new: &str, moved: &ChangedTexts| needless(old, new, "N.A", moved, &names()).is_some();
+        let needless = |old: &str, new: &str, changes: &ChangedTexts| needless(old, new, "N.A", changes, &names()).is_some();
         assert!(needless("- Begins empty [Put].", "- Something else [Put].", &get));
         assert!(needless("- None.", "- Grows without end [Put].", &get));
         assert!(!needless("- None.", "- Grows without end [Get].", &get));

@@ -1,11 +1,11 @@
 //! The conversation of one node with its model: one question at a time, within the model's context; all spending is accounted for.
 
 use super::answer::{self, Read, Sections, Summaries};
+use super::changed_texts::ChangedTexts;
 use super::churn_guard;
 use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::evidence::Names;
-use super::moved::ChangedTexts;
 use super::parameters::{ROLE, Section, Wishes};
 use super::prompt::{self, Material};
 use super::room::{Room, Rooms};
@@ -338,10 +338,10 @@ impl<'a> Talk<'a> {
         &self,
         material: &Material<'_>,
         base: &Base,
-        moved: &ChangedTexts,
+        changes: &ChangedTexts,
         made: AnswerInProgress,
     ) -> AnswerInProgress {
-        let spliced = self.spliced(material, base, moved, &made.summaries, None);
+        let spliced = self.spliced(material, base, changes, &made.summaries, None);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
         let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
             let written = sections.iter().filter(|(name, text)| same(key, name) == Some(*text));
@@ -369,7 +369,7 @@ impl<'a> Talk<'a> {
         &self,
         material: &Material<'_>,
         base: &Base,
-        moved: &ChangedTexts,
+        changes: &ChangedTexts,
         answered: &Summaries,
         patch: Option<(&Summaries, &Unshown)>,
     ) -> Spliced {
@@ -391,10 +391,10 @@ impl<'a> Talk<'a> {
             let written = patch.and_then(|(written, _)| written.get(key)?.get(name));
             let new = written.map_or(new, String::as_str);
             // A type's role follows from its declarations; summaries of its readers depend on these words.
-            let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
-            let stays = || is_for && !churn_guard::rests_on_changes(old, type_key(key), moved, &names);
+            let is_for = name == ROLE && changes.own && !changes.whole && !changes.declared.contains(type_key(key));
+            let stays = || is_for && !churn_guard::rests_on_changes(old, type_key(key), changes, &names);
             // Other words of a ROLE would concern all readers; of other sections, only what a change reaches was asked about.
-            let needless = churn_guard::needless(old, new, type_key(key), moved, &names);
+            let needless = churn_guard::needless(old, new, type_key(key), changes, &names);
             let needless = needless.filter(|why| patch.is_none() || name == ROLE || *why != churn_guard::REWORDED);
             needless.or_else(|| stays().then_some("no declaration moved"))
         })
@@ -403,15 +403,15 @@ impl<'a> Talk<'a> {
     /// Chooses the cheaper way.
     pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: Way) -> Way {
         match (way, base) {
-            (Way::Patch(moved, _), Some(base)) if self.is_dearer(material, base, &moved) => {
-                Way::Full("a patch would be dearer than a new answer".to_owned(), Some(moved))
+            (Way::Patch(changes, _), Some(base)) if self.is_dearer(material, base, &changes) => {
+                Way::Full("a patch would be dearer than a new answer".to_owned(), Some(changes))
             }
             (way, _) => way,
         }
     }
 
     /// Whether a patch would cost more than a new answer.
-    fn is_dearer(&self, material: &Material<'_>, base: &Base, moved: &ChangedTexts) -> bool {
+    fn is_dearer(&self, material: &Material<'_>, base: &Base, changes: &ChangedTexts) -> bool {
         let cost = |turns: &[Turn], output: u64| {
             let input = self.ask.count(&self.wishes.model, &prompt::conversation_text(turns)).tokens;
             let price = self.ask.price(self.inputs.settings, input, 0, output);
@@ -419,7 +419,7 @@ impl<'a> Talk<'a> {
             price.unwrap_or(input + 4 * output)
         };
         let types = material.heads.len() as u64;
-        let patch = cost(&material.patch(&base.summaries, moved, &names_of(&base.corrected)), GUESSED_PATCH);
+        let patch = cost(&material.patch(&base.summaries, changes, &names_of(&base.corrected)), GUESSED_PATCH);
         let full = cost(
             &material.full(),
             (GUESSED_ANSWER * types).min(self.wishes.answer_tokens(material.heads.len())),
@@ -458,10 +458,10 @@ impl<'a> Talk<'a> {
         &mut self,
         material: &Material<'_>,
         base: &Base,
-        moved: &ChangedTexts,
+        changes: &ChangedTexts,
         why: String,
     ) -> Result<Result<AnswerInProgress, String>, Failure> {
-        let turns = material.patch(&base.summaries, moved, &names_of(&base.corrected));
+        let turns = material.patch(&base.summaries, changes, &names_of(&base.corrected));
         if self.check_room(&turns, material.heads.len()).is_err() {
             return Ok(Err("the patch does not fit into the model's context".to_owned()));
         }
@@ -471,16 +471,16 @@ impl<'a> Talk<'a> {
             answered: Some(BTreeSet::new()),
             ..AnswerInProgress::new("patch", why, summaries)
         };
-        let read = match self.read_patch(&material.concerned(moved), &turns)? {
+        let read = match self.read_patch(&material.concerned(changes), &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
         let Some(read) = read else {
             return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
         };
-        let unshown = material.unshown(&base.summaries, moved);
+        let unshown = material.unshown(&base.summaries, changes);
         let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
-        let spliced = self.spliced(material, base, moved, &answered, Some((&read.summaries, &unshown)));
+        let spliced = self.spliced(material, base, changes, &answered, Some((&read.summaries, &unshown)));
         let changed = !spliced.changed.is_empty();
         let written = read
             .summaries

@@ -2,8 +2,8 @@
 
 use super::answer::{self, Summaries};
 use super::carry;
+use super::changed_texts::{ChangedTexts, compare_slots};
 use super::document;
-use super::moved::{ChangedTexts, compare_slots};
 use super::prompt::Material;
 use super::renames::Renames;
 use super::shown;
@@ -101,50 +101,50 @@ pub(super) fn decide(
     };
     let carried = renames.carry(&then, material.slots, &base.summaries);
     base.summaries = renames.summaries(&base.summaries, &carried.words, &base.corrected);
-    let moved = compare_slots(&carried.slots, material.slots);
-    if moved.is_empty() {
+    let changes = compare_slots(&carried.slots, material.slots);
+    if changes.is_empty() {
         return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
             (false, true) => Way::Unchanged("nothing that a model is shown moved".to_owned()),
             (true, _) => Way::Carried("it was renamed".to_owned()),
             (false, false) => Way::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
         });
     }
-    if !moved.own && !moved.used {
+    if !changes.own && !changes.used {
         let why = format!(
             "nothing that it uses moved, only {}",
-            join_names(moved.dependencies.iter().map(String::as_str))
+            join_names(changes.dependencies.iter().map(String::as_str))
         );
         base.shown = Some(carried.slots);
         return Ok(Way::Unchanged(why));
     }
     let wishes = material.wishes;
-    if let Some(why) = carry::reason(wishes.carry, &moved, &carried.slots, material.slots, &base.summaries) {
+    if let Some(why) = carry::reason(wishes.carry, &changes, &carried.slots, material.slots, &base.summaries) {
         base.shown = Some(carried.slots);
         return Ok(Way::Carried(why));
     }
     if base.chain >= wishes.max_patches {
         return full(&format!("{} patches in a row are the most (max_patches)", wishes.max_patches));
     }
-    if moved.share > wishes.max_diff {
+    if changes.share > wishes.max_diff {
         let why = format!(
             "{:.0} % of what a model is shown moved, more than {:.0} % (max_diff)",
-            moved.share * 100.0,
+            changes.share * 100.0,
             wishes.max_diff * 100.0
         );
-        return Ok(Way::Full(why, Some(Box::new(moved))));
+        return Ok(Way::Full(why, Some(Box::new(changes))));
     }
-    let why = patch_reason(&moved);
-    Ok(Way::Patch(Box::new(moved), why))
+    let why = patch_reason(&changes);
+    Ok(Way::Patch(Box::new(changes), why))
 }
 
 /// Describes what changed since the earlier answer.
-fn patch_reason(moved: &ChangedTexts) -> String {
-    match (moved.members.as_slice(), moved.own) {
+fn patch_reason(changes: &ChangedTexts) -> String {
+    match (changes.members.as_slice(), changes.own) {
         ([], false) => format!(
             "what it depends on moved: {}",
-            join_names(moved.dependencies.iter().map(String::as_str))
+            join_names(changes.dependencies.iter().map(String::as_str))
         ),
-        ([], true) if moved.code => "its code moved".to_owned(),
+        ([], true) if changes.code => "its code moved".to_owned(),
         ([], true) => "its head or its documentation moved".to_owned(),
         (members, _) => format!("members moved: {}", join_names(members.iter().map(String::as_str))),
     }

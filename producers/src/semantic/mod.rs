@@ -6,6 +6,7 @@
 mod answer;
 mod carry;
 mod case;
+mod changed_texts;
 mod churn_guard;
 mod claims;
 mod clean;
@@ -19,7 +20,6 @@ mod facts;
 pub(crate) mod fence;
 mod lifecycle;
 mod model_answer;
-mod moved;
 mod parameters;
 mod plan;
 mod prompt;

@@ -47,18 +47,18 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         Way::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),
         Way::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
         Way::Full(why, None) => talk.full(heads, slots, why)?,
-        Way::Full(why, Some(moved)) => {
+        Way::Full(why, Some(changes)) => {
             let base = base.as_ref().expect("invariant: what moved is known of an earlier answer");
             let made = talk.full(heads, slots, why)?;
-            talk.keep_words(&case.material(), base, &moved, made)
+            talk.keep_words(&case.material(), base, &changes, made)
         }
-        Way::Patch(moved, why) => {
+        Way::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
-            match talk.patch(&case.material(), base, &moved, why)? {
+            match talk.patch(&case.material(), base, &changes, why)? {
                 Ok(made) => made,
                 Err(fallback) => {
                     let made = talk.full(heads, slots, fallback)?;
-                    talk.keep_words(&case.material(), base, &moved, made)
+                    talk.keep_words(&case.material(), base, &changes, made)
                 }
             }
         }

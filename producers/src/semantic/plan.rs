@@ -1,9 +1,9 @@
 //! Plans a summary without asking: the question that would be sent and its cost, with exactly its turns counted.
 
 use super::case::{Case, SummaryCase};
+use super::changed_texts::ChangedTexts;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
 use super::decide::Way;
-use super::moved::ChangedTexts;
 use super::parameters::{self, Wishes};
 use super::prompt;
 use super::room::Rooms;
@@ -60,10 +60,10 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -
         Way::Carried(why) => {
             return Ok(free(wishes, inputs, ask, "carried", &why));
         }
-        Way::Patch(moved, why) => {
+        Way::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
-            let turns = material.patch(&base.summaries, &moved, &names_of(&base.corrected));
-            types = material.concerned(&moved).len();
+            let turns = material.patch(&base.summaries, &changes, &names_of(&base.corrected));
+            types = material.concerned(&changes).len();
             ("patch", why, vec![turns], GUESSED_PATCH)
         }
         Way::Full(why, _) => {

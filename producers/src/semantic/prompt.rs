@@ -1,11 +1,11 @@
 //! Prompts: turns texts and a template into a conversation. Parts that never change come first, for providers' caches.
 
 use super::answer::Summaries;
+use super::changed_texts::{ChangedTexts, names_any};
 use super::churn_guard;
 use super::document::Head;
 use super::evidence::{self, Names};
 use super::fence::fenced;
-use super::moved::{ChangedTexts, names_any};
 use super::parameters::{ROLE, Wishes};
 use super::slots::{Kind, Slot, simple};
 use super::splice::{self, Unshown};
@@ -45,10 +45,10 @@ impl Material<'_> {
     }
 
     /// Returns the question for a patch.
-    pub(super) fn patch(&self, old: &Summaries, moved: &ChangedTexts, corrected: &[String]) -> Vec<Turn> {
+    pub(super) fn patch(&self, old: &Summaries, changes: &ChangedTexts, corrected: &[String]) -> Vec<Turn> {
         let mut values = self.values();
-        let unshown = self.unshown(old, moved);
-        let concerned = self.concerned(moved);
+        let unshown = self.unshown(old, changes);
+        let concerned = self.concerned(changes);
         let earlier = concerned.iter().map(|head| self.earlier_answer(head, old, &unshown));
         let mut previous = earlier.collect::<Vec<_>>().join("\n\n");
         if !corrected.is_empty() {
@@ -64,9 +64,9 @@ impl Material<'_> {
             .filter(|_| self.heads.len() == 1)
             .map(|head| format!(" of {}", head.key));
         let title = |title: &str| format!("{} (data)", only.as_ref().and_then(|of| title.strip_suffix(of)).unwrap_or(title));
-        let diffs = moved.diffs.iter().map(|(of, diff)| fenced(&title(of), "diff", diff));
+        let diffs = changes.diffs.iter().map(|(of, diff)| fenced(&title(of), "diff", diff));
         let diff: Vec<String> = diffs.collect();
-        let members: Vec<String> = moved
+        let members: Vec<String> = changes
             .members
             .iter()
             .map(|member| format!("- {}", member.replace(['\n', '`'], " ")))
@@ -81,12 +81,12 @@ impl Material<'_> {
     }
 
     /// Returns the types that a patch is about: of a group, those whose own texts changed or name what changed of a dependency.
-    pub(super) fn concerned(&self, moved: &ChangedTexts) -> Vec<&Head> {
+    pub(super) fn concerned(&self, changes: &ChangedTexts) -> Vec<&Head> {
         let names_changed = |head: &Head| {
             let mut own = self.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == head.key);
-            own.any(|slot| names_any(&slot.text(), &moved.reached))
+            own.any(|slot| names_any(&slot.text(), &changes.reached))
         };
-        let is_concerned = |head: &&Head| moved.types.contains(&head.key) || names_changed(head);
+        let is_concerned = |head: &&Head| changes.types.contains(&head.key) || names_changed(head);
         let concerned: Vec<&Head> = self.heads.iter().filter(is_concerned).collect();
         match concerned.is_empty() {
             true => self.heads.iter().collect(),
@@ -130,28 +130,28 @@ impl Material<'_> {
 
     /// Returns the claims that a patch does not show: those of empty sections, and those that give evidence and do not rest on what moved. What is said
     /// of the type as a whole may rest on any of its members, what is denied on an added one.
-    pub(super) fn unshown(&self, old: &Summaries, moved: &ChangedTexts) -> Unshown {
-        if moved.whole || moved.names.iter().any(|name| churn_guard::is_odd(name)) {
+    pub(super) fn unshown(&self, old: &Summaries, changes: &ChangedTexts) -> Unshown {
+        if changes.whole || changes.names.iter().any(|name| churn_guard::is_odd(name)) {
             return Unshown::new();
         }
         let names = Names::from_slots(self.slots);
-        let has_added = moved.members.iter().any(|member| member.ends_with("(added)"));
+        let has_added = changes.members.iter().any(|member| member.ends_with("(added)"));
         let is_untouched = |key: &str, section: &str, text: &str| {
             if splice::is_nothing(text) {
                 return true;
             }
             let evidence = evidence::check_evidence(text, key, &names).valid;
             let is_about_all =
-                section != ROLE && moved.own && evidence.iter().any(|item| evidence::simple_member_name(item) == simple(key));
+                section != ROLE && changes.own && evidence.iter().any(|item| evidence::simple_member_name(item) == simple(key));
             let may_be_refuted = has_added && section != ROLE && churn_guard::denies(text);
-            !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_changes(text, key, moved, &names))
+            !(evidence.is_empty() || is_about_all || may_be_refuted || churn_guard::rests_on_changes(text, key, changes, &names))
         };
         let mut unshown = Unshown::new();
         for (key, sections) in old {
             let of_type = type_key(key);
             for (name, text) in sections
                 .iter()
-                .filter(|(name, _)| *name != ROLE || !moved.declared.contains(of_type))
+                .filter(|(name, _)| *name != ROLE || !changes.declared.contains(of_type))
             {
                 let claims = splice::claims(text).into_iter().filter(|claim| is_untouched(of_type, name, claim));
                 let claims: BTreeSet<String> = claims.map(str::to_owned).collect();
@@ -273,8 +273,8 @@ fn ask_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec
         parts: vec![llm::Part { text, stable: false }],
     };
     let answer = if answer.trim().is_empty() { "(empty)" } else { answer };
-    let said = [turn(Role::Assistant, answer.to_owned()), turn(Role::User, question)];
-    turns.iter().cloned().chain(said).collect()
+    let exchange = [turn(Role::Assistant, answer.to_owned()), turn(Role::User, question)];
+    turns.iter().cloned().chain(exchange).collect()
 }
 
 /// Returns a conversation as text for people.
@@ -387,12 +387,12 @@ mod tests {
         };
         let claims = "- Gets [Get].\n- Puts [Put].\n- Never shrinks [Put].\n- Keeps all [A].\n- Has no evidence.";
         let old = Summaries::from([("N.A".to_owned(), BTreeMap::from([("LIMITATIONS".to_owned(), claims.to_owned())]))]);
-        let hidden = |moved: &ChangedTexts| -> Vec<String> { material.unshown(&old, moved).into_values().flatten().collect() };
-        let moved = super::super::moved::compare_slots(&then, &now);
-        assert_eq!(hidden(&moved), ["- Never shrinks [Put].", "- Puts [Put]."]);
+        let hidden = |changes: &ChangedTexts| -> Vec<String> { material.unshown(&old, changes).into_values().flatten().collect() };
+        let changes = super::super::changed_texts::compare_slots(&then, &now);
+        assert_eq!(hidden(&changes), ["- Never shrinks [Put].", "- Puts [Put]."]);
         let added = ChangedTexts {
             members: vec!["A.Cut() (added)".to_owned()],
-            ..moved
+            ..changes
         };
         assert_eq!(hidden(&added), ["- Puts [Put]."], "what is denied may be refuted");
     }
@@ -413,7 +413,7 @@ mod tests {
             .flat_map(|turn| turn.parts.iter().map(|part| part.stable))
             .collect();
         assert_eq!(stable, [true, true, false]);
-        let moved = ChangedTexts::default();
-        assert_eq!(material.full()[0], material.patch(&Summaries::new(), &moved, &[])[0]);
+        let changes = ChangedTexts::default();
+        assert_eq!(material.full()[0], material.patch(&Summaries::new(), &changes, &[])[0]);
     }
 }

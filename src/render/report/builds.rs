@@ -95,7 +95,7 @@ struct Chart<'a> {
     most: u64,
     /// The largest number of answers in a build.
     most_answers: u64,
-    /// Whether a build asked a model.
+    /// Whether a build called a model.
     has_answers: bool,
     /// Width of a build with its gap, and of its bar.
     step: u32,

@@ -109,7 +109,7 @@ fn place_at(layer: usize, height: i32) -> Place {
     }
 }
 
-/// Returns the layer of each node: after all its inputs, then moved as close to its readers as that allows, so that edges are short.
+/// Returns the layer of each node: after all its inputs, and as close to its readers as that allows, so that edges are short.
 fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut layers = vec![0_usize; count];
     // Without cycles, each pass settles one more layer until none changes; the limit stops it in a cycle.

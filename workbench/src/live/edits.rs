@@ -28,18 +28,18 @@ const STEPS: usize = 16;
 ///
 /// # Errors
 /// When stored data of sessions or of the document cannot be read or written.
-pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> io::Result<Vec<String>> {
+pub fn take_over<F: Files>(files: &F, root: &Path, lock: &Held, path: &str) -> io::Result<Vec<String>> {
     let names = Names::from_path(files, root, path)?;
     let mut sessions = session::all(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has_path(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
-    record_edits(files, root, held, (path, &names), &sessions)?;
+    record_edits(files, root, lock, (path, &names), &sessions)?;
     let lasting = files.notes("sessions")?.into_iter();
     let lasting = lasting
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
     if kept::read_journal(root, path)?.has_ended(&lasting) {
-        kept::change_journal(root, held, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
+        kept::change_journal(root, lock, path, &[], |journal| journal.drop_ended_sessions(&lasting))?;
     }
     let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has_path(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
@@ -67,19 +67,19 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 }
 
 /// Records new steps of sessions.
-fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
+fn record_edits<F: Files>(files: &F, root: &Path, lock: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
     let mut journal = kept::read_journal(root, path)?;
     let digest_of = |content: &Content| text_of_content(files, content).map(|text| digest_of_text(&text));
     let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);
-        journal = kept::change_journal(root, held, path, &[], |journal| {
+        journal = kept::change_journal(root, lock, path, &[], |journal| {
             earlier.iter().for_each(|step| journal.know(Some(&step.id)));
         })?;
     }
     for step in steps {
-        let said = ChangeReport {
+        let report = ChangeReport {
             author: AGENT.to_owned(),
             what: Some(step.what),
             failed: None,
@@ -88,13 +88,13 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
         journal = match step.did {
             Did::Saved { over, to } => {
                 let texts = [text_of_content(files, &over), text_of_content(files, &to)];
-                saved(root, held, path, texts.each_ref().map(Option::as_deref), step.at, &said)?
+                saved(root, lock, path, texts.each_ref().map(Option::as_deref), step.at, &report)?
             }
             // A failed try left the document unchanged.
             Did::Failed(why) => match journal.current().and_then(|current| kept::stored_text(root, path, &current.digest)) {
                 Some(text) => {
                     let failed = Some(why);
-                    record_found_text(root, held, path, &text, step.at, &ChangeReport { failed, ..said })?
+                    record_found_text(root, lock, path, &text, step.at, &ChangeReport { failed, ..report })?
                 }
                 None => continue,
             },
@@ -103,28 +103,28 @@ fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&
     Ok(())
 }
 
-fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &ChangeReport) -> io::Result<Journal> {
-    kept::change_journal(root, held, path, &[text], |journal| {
+fn record_found_text(root: &Path, lock: &Held, path: &str, text: &str, at: u64, report: &ChangeReport) -> io::Result<Journal> {
+    kept::change_journal(root, lock, path, &[text], |journal| {
         let before = journal.current().and_then(|current| kept::stored_text(root, path, &current.digest));
-        journal.record_found(text, before.as_deref(), at, said);
+        journal.record_found(text, before.as_deref(), at, report);
     })
 }
 
 /// Records the write of a file: its text before, if not yet recorded, is a person's version; its text after is a version of the writer.
-fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, said: &ChangeReport) -> io::Result<Journal> {
+fn saved(root: &Path, lock: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, report: &ChangeReport) -> io::Result<Journal> {
     let journal = kept::read_journal(root, path)?;
     let Some(after) = after else { return Ok(journal) };
     if journal.is_last(before, after, at) {
-        return kept::change_journal(root, held, path, &[after], |journal| journal.claim(said));
+        return kept::change_journal(root, lock, path, &[after], |journal| journal.claim(report));
     }
     if let Some(before) = before {
         let person = ChangeReport {
             author: PERSON.to_owned(),
             ..ChangeReport::default()
         };
-        record_found_text(root, held, path, before, at, &person)?;
+        record_found_text(root, lock, path, before, at, &person)?;
     }
-    record_found_text(root, held, path, after, at, said)
+    record_found_text(root, lock, path, after, at, report)
 }
 
 /// Records the merge of an overlay into a file: its text `before`, if not yet recorded, is a person's version; its text `after` is the agent's. Does
@@ -137,15 +137,15 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
     if kept::read_journal(root, path)?.current().is_none() {
         return Ok(());
     }
-    let held = kept::lock_journal(root)?;
-    take_over(files, root, &held, path)?;
+    let lock = kept::lock_journal(root)?;
+    take_over(files, root, &lock, path)?;
     let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
-    let said = ChangeReport {
+    let report = ChangeReport {
         author: AGENT.to_owned(),
         what: Some(format!("overlay merge {overlay}")),
         ..ChangeReport::default()
     };
-    saved(root, &held, path, texts.each_ref().map(Option::as_deref), now, &said).map(drop)
+    saved(root, &lock, path, texts.each_ref().map(Option::as_deref), now, &report).map(drop)
 }
 
 /// Records a failed edit without a session, which no session remembers. Does nothing for a document that is not observed.
@@ -158,15 +158,15 @@ pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&
     let Some((text, _)) = text.filter(|_| kept::read_journal(root, path).is_ok_and(|journal| journal.current().is_some())) else {
         return Ok(());
     };
-    let held = kept::lock_journal(root)?;
-    take_over(files, root, &held, path)?;
-    let said = ChangeReport {
+    let lock = kept::lock_journal(root)?;
+    take_over(files, root, &lock, path)?;
+    let report = ChangeReport {
         author: AGENT.to_owned(),
         what: Some(operation.to_owned()),
         failed: Some(why.to_owned()),
         edit: None,
     };
-    record_found_text(root, &held, path, &text, now, &said).map(drop)
+    record_found_text(root, &lock, path, &text, now, &report).map(drop)
 }
 
 /// A document as it is in a session.

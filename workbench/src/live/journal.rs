@@ -156,15 +156,15 @@ impl Journal {
 
     /// Records that the document was found as `text`; `before` is the text of the current version. If the text changed although the reported
     /// try failed, another author changed it: the change and the try each become a version. Returns whether a version was added.
-    pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, said: &ChangeReport) -> bool {
+    pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, report: &ChangeReport) -> bool {
         let digest = digest_of_text(text);
         // Of two concurrent looks, the second would record the operation again.
-        if said.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
+        if report.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
             return false;
         }
-        self.know(said.edit.as_deref());
+        self.know(report.edit.as_deref());
         let moved = self.current().is_none_or(|current| current.digest != digest);
-        if !moved && said.failed.is_none() {
+        if !moved && report.failed.is_none() {
             return false;
         }
         let by = |author: &str, what: &Option<String>, failed: &Option<String>, change: Difference| Version {
@@ -173,7 +173,7 @@ impl Journal {
             author: author.to_owned(),
             what: what.clone(),
             failed: failed.clone(),
-            edit: said.edit.clone(),
+            edit: report.edit.clone(),
             same: false,
             digest: digest.clone(),
             change,
@@ -181,15 +181,15 @@ impl Journal {
         let change = before.map_or_else(Difference::default, |before| {
             Difference::between(before, text).with_line_limit(PATCH)
         });
-        let (mover, why) = match said.failed {
+        let (mover, why) = match report.failed {
             Some(_) => (SOMEBODY, &None),
-            None => (said.author.as_str(), &said.what),
+            None => (report.author.as_str(), &report.what),
         };
         let moved = moved.then(|| by(mover, why, &None, change));
-        let failed = said
+        let failed = report
             .failed
             .is_some()
-            .then(|| by(&said.author, &said.what, &said.failed, Difference::default()));
+            .then(|| by(&report.author, &report.what, &report.failed, Difference::default()));
         for version in moved.into_iter().chain(failed) {
             self.given += 1;
             self.versions.push(Version {
@@ -242,10 +242,10 @@ impl Journal {
     }
 
     /// Sets the author of the last version, which was recorded before its author was known.
-    pub fn claim(&mut self, said: &ChangeReport) {
-        self.know(said.edit.as_deref());
+    pub fn claim(&mut self, report: &ChangeReport) {
+        self.know(report.edit.as_deref());
         if let Some(last) = self.versions.last_mut() {
-            (last.edit, last.author, last.what) = (said.edit.clone(), said.author.clone(), said.what.clone());
+            (last.edit, last.author, last.what) = (report.edit.clone(), report.author.clone(), report.what.clone());
         }
     }
 

@@ -73,19 +73,19 @@ fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> R
 /// When they cannot be read.
 pub fn needed_results(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> {
     let files = Disk::new(root);
-    let mut held = BTreeSet::new();
+    let mut needed = BTreeSet::new();
     for (name, _) in files.notes(texts::RESULTS)? {
         if lives(&files, &name, now)? {
-            held.extend(texts::results_of(&files, &name)?);
+            needed.extend(texts::results_of(&files, &name)?);
         }
     }
-    held.extend(
+    needed.extend(
         texts::merged(&files)?
             .filter(|merged| now < merged.until)
             .map(|merged| merged.keys)
             .unwrap_or_default(),
     );
-    Ok(held)
+    Ok(needed)
 }
 
 /// Leaves the results of an ending session to the workspace, as a merged overlay does.

@@ -41,14 +41,14 @@ impl Card {
     }
 
     /// Returns the text with the `kept` most important sections.
-    fn shortened_text(&self, kept: usize) -> String {
+    fn shortened_text(&self, section_count: usize) -> String {
         let mut text = format!("{}\n", self.outline);
-        if kept > 0
+        if section_count > 0
             && let Some(remark) = &self.remark
         {
             text.push_str(&format!("({remark})\n"));
         }
-        for (name, body) in self.ordered().take(kept) {
+        for (name, body) in self.ordered().take(section_count) {
             text.push_str(&format!("{name}:\n{body}\n"));
         }
         text.push('\n');
@@ -62,16 +62,16 @@ impl Card {
     }
 
     /// Returns the rank of the section after the first `kept`; `None` where there is none.
-    fn next(&self, kept: usize) -> Option<usize> {
-        self.ordered().nth(kept).map(|(name, _)| rank(name))
+    fn next(&self, section_count: usize) -> Option<usize> {
+        self.ordered().nth(section_count).map(|(name, _)| rank(name))
     }
 
     /// Returns as much of the card as fits, and the number of sections left out.
     fn fitting(&self, room: usize) -> Option<(String, usize)> {
         let all = self.sections.len();
-        (0..=all).rev().find_map(|kept| {
-            let text = self.shortened_text(kept);
-            (length(&text) <= room).then_some((text, all - kept))
+        (0..=all).rev().find_map(|section_count| {
+            let text = self.shortened_text(section_count);
+            (length(&text) <= room).then_some((text, all - section_count))
         })
     }
 }
@@ -184,20 +184,20 @@ impl Composing<'_> {
             if !all_fit {
                 break;
             }
-            for (_, card, kept) in &mut chosen {
-                while card.next(*kept).is_some_and(|next| next <= important) {
-                    let more = length(&card.shortened_text(*kept + 1)) - length(&card.shortened_text(*kept));
+            for (_, card, section_count) in &mut chosen {
+                while card.next(*section_count).is_some_and(|next| next <= important) {
+                    let more = length(&card.shortened_text(*section_count + 1)) - length(&card.shortened_text(*section_count));
                     if used + more > room {
                         all_fit = false;
                         break;
                     }
                     used += more;
-                    *kept += 1;
+                    *section_count += 1;
                 }
             }
         }
-        for (path, card, kept) in chosen {
-            self.append_file(path, &card.shortened_text(kept), card.sections.len() - kept);
+        for (path, card, section_count) in chosen {
+            self.append_file(path, &card.shortened_text(section_count), card.sections.len() - section_count);
         }
         self.made.pinned_chars = used;
     }
@@ -340,10 +340,12 @@ mod tests {
             whole.0,
             "oooooooooo\nROLE:\n- role\nLIFECYCLE:\n- life\nLIMITATIONS:\n- limits\nRECOMMENDATIONS:\n- advice\nEDGE_CASES:\n- edge\n\n"
         );
-        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(10).shortened_text(kept))).collect();
+        let lengths: Vec<usize> = (0..=5)
+            .map(|section_count| length(&card(10).shortened_text(section_count)))
+            .collect();
         for room in 0..200 {
-            let kept = lengths.iter().rposition(|length| *length <= room);
-            assert_eq!(card(10).fitting(room).map(|(_, left_out)| 5 - left_out), kept, "{room}");
+            let section_count = lengths.iter().rposition(|length| *length <= room);
+            assert_eq!(card(10).fitting(room).map(|(_, left_out)| 5 - left_out), section_count, "{room}");
         }
     }
 
@@ -365,7 +367,9 @@ mod tests {
     #[test]
     fn sections_of_all_pins_go_before_an_outline_of_one() {
         let (window, cards) = (window(&["A", "B", "C"], &[]), cards(&[("A", 100), ("B", 100), ("C", 100)]));
-        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(100).shortened_text(kept))).collect();
+        let lengths: Vec<usize> = (0..=5)
+            .map(|section_count| length(&card(100).shortened_text(section_count)))
+            .collect();
         let count = |text: &str, word: &str| text.matches(word).count();
         let names = ["ROLE:", "LIFECYCLE:", "LIMITATIONS:", "RECOMMENDATIONS:", "EDGE_CASES:"];
         for budget in 200..1000 {

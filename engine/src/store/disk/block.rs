@@ -322,14 +322,14 @@ impl Frames {
     }
 
     fn cached_frame(&self, name: &FrameName) -> Option<Arc<[u8]>> {
-        let kept = self.lock_frames();
-        kept.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.clone())
+        let cached = self.lock_frames();
+        cached.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.clone())
     }
 
     fn remember_frame(&self, name: FrameName, bytes: Arc<[u8]>) {
-        let mut kept = self.lock_frames();
-        kept.push_front((name, bytes));
-        kept.truncate(KEPT);
+        let mut cached = self.lock_frames();
+        cached.push_front((name, bytes));
+        cached.truncate(KEPT);
     }
 }
 

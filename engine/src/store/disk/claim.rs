@@ -95,7 +95,7 @@ impl Claim {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let mut held = Vec::new();
+        let mut claims = Vec::new();
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
@@ -109,15 +109,15 @@ impl Claim {
             };
             if !lock::try_take(&file)? {
                 let holder = lock::holder(&mut file)?;
-                held.push(ClaimedCheckout {
+                claims.push(ClaimedCheckout {
                     view: ViewId(view),
                     since: holder.since.unwrap_or(0),
                     is_own: holder.is_this_process(),
                 });
             }
         }
-        held.sort_unstable_by_key(|held| held.view);
-        Ok(held)
+        claims.sort_unstable_by_key(|claims| claims.view);
+        Ok(claims)
     }
 }
 
@@ -137,8 +137,8 @@ impl DiskStore {
         match Claim::acquire_checkout(folder, view, &options) {
             // A build that released the claim while it waits is still running.
             Ok(claim) => {
-                let is_alone =
-                    Claim::claimed_checkouts(folder).is_ok_and(|held| !held.iter().any(|held| held.view != view && held.is_of(view)));
+                let is_alone = Claim::claimed_checkouts(folder)
+                    .is_ok_and(|claims| !claims.iter().any(|claims| claims.view != view && claims.is_of(view)));
                 Ok(is_alone.then_some(claim))
             }
             Err(StoreError::ViewBusy { .. }) => Ok(None),
@@ -148,7 +148,7 @@ impl DiskStore {
 
     /// Whether any process has claimed a checkout of this store. Writes nothing; an unreadable folder counts as claimed.
     pub fn is_claimed(&self, view: ViewId) -> bool {
-        Claim::claimed_checkouts(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.is_of(view)))
+        Claim::claimed_checkouts(self.handle.medium().path()).map_or(true, |claims| claims.iter().any(|claims| claims.is_of(view)))
     }
 }
 
@@ -209,9 +209,12 @@ mod tests {
             matches!(&refused, StoreError::ViewBusy { holder } if holder.starts_with(&who)),
             "{refused}"
         );
-        let held = Claim::claimed_checkouts(&dir).unwrap();
-        assert_eq!(held.iter().map(|held| held.view.0).collect::<Vec<_>>(), [7, 8]);
-        assert!(held.iter().all(|held| held.since > 1_700_000_000 && held.is_own), "{held:?}");
+        let claims = Claim::claimed_checkouts(&dir).unwrap();
+        assert_eq!(claims.iter().map(|claims| claims.view.0).collect::<Vec<_>>(), [7, 8]);
+        assert!(
+            claims.iter().all(|claims| claims.since > 1_700_000_000 && claims.is_own),
+            "{claims:?}"
+        );
         drop(first);
         assert_eq!(Claim::claimed_checkouts(&dir).unwrap().len(), 1);
         drop(Claim::acquire_checkout(&dir, ViewId(7), &options("cortex show")).unwrap());

@@ -189,11 +189,11 @@ impl Holder {
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (who, held) = (&self.who, self.since.and_then(|since| seconds_since_1970().checked_sub(since)));
-        match (who.strip_suffix(')'), held) {
+        let (who, seconds) = (&self.who, self.since.and_then(|since| seconds_since_1970().checked_sub(since)));
+        match (who.strip_suffix(')'), seconds) {
             // After a change of the clock the age would be wrong; show it only if it is plausible.
-            (Some(open), Some(held @ 0..=599)) => write!(f, "{open}, {held} s)"),
-            (Some(open), Some(held @ 600..=8_640_000)) => write!(f, "{open}, {} min)", held / 60),
+            (Some(open), Some(seconds @ 0..=599)) => write!(f, "{open}, {seconds} s)"),
+            (Some(open), Some(seconds @ 600..=8_640_000)) => write!(f, "{open}, {} min)", seconds / 60),
             _ => f.write_str(who),
         }
     }

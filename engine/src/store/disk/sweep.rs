@@ -511,7 +511,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], removed: &mut Tal
     Ok(())
 }
 
-fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) -> Result<(), redb::Error> {
+fn take_blobs(database: &redb::Database, digests: &[Digest], counts: &mut Tally) -> Result<(), redb::Error> {
     let mut tally = Tally::default();
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
@@ -534,7 +534,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
         removed.iter().try_for_each(|record| tables.release(record))?;
     }
     txn.commit()?;
-    taken.add_tally(&tally);
+    counts.add_tally(&tally);
     Ok(())
 }
 

@@ -359,7 +359,7 @@ fn emitted_files(folder: &str) -> Operation {
 fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec<Operation> {
     let mut used: BTreeSet<String> = BTreeSet::from(["compile".to_owned()]);
     // Operations refer only to earlier ones, so one backward pass finds all.
-    let mut kept: Vec<Operation> = Vec::new();
+    let mut selected: Vec<Operation> = Vec::new();
     for operation in operations.into_iter().rev() {
         if !used.contains(&operation.items) {
             continue;
@@ -369,16 +369,16 @@ fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec
                 used.insert(name.clone());
             }
         }
-        kept.push(operation);
+        selected.push(operation);
     }
-    kept.reverse();
+    selected.reverse();
     let globs = |list: &[String]| list.iter().map(|glob| Spec::Glob(glob.clone())).collect::<Vec<_>>();
     for (action, list) in own
         .iter()
         .flat_map(|own| [(Action::Include, &own.include), (Action::Remove, &own.exclude)])
     {
         if !list.is_empty() {
-            kept.push(Operation {
+            selected.push(Operation {
                 items: "compile".to_owned(),
                 action,
                 specs: globs(list),
@@ -387,7 +387,7 @@ fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec
             });
         }
     }
-    kept
+    selected
 }
 
 /// A file that a project compiles.

@@ -50,13 +50,13 @@ impl Element {
 
     /// Returns the element without parts that concern only items and targets; properties and imports remain.
     pub fn skeleton(&self) -> Self {
-        let kept = |child: &&Self| {
+        let is_kept = |child: &&Self| {
             !["ItemGroup", "Target", "ItemDefinitionGroup", "UsingTask"]
                 .iter()
                 .any(|name| child.is_named(name))
         };
         Self {
-            children: self.children.iter().filter(kept).map(Self::skeleton).collect(),
+            children: self.children.iter().filter(is_kept).map(Self::skeleton).collect(),
             ..Self {
                 name: self.name.clone(),
                 attributes: self.attributes.clone(),

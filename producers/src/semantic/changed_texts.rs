@@ -65,7 +65,7 @@ pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(Kind, &'
 
 /// Compares the earlier texts with the present ones.
 pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
-    let mut moved = ChangedTexts::default();
+    let mut changes = ChangedTexts::default();
     let (mut changed, mut whole) = (0_usize, 0_usize);
     let mut members: BTreeMap<String, &str> = BTreeMap::new();
     for ((kind, key), [old, new]) in pairs(then, now) {
@@ -77,55 +77,57 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
         let bytes = changed_bytes(&old_text, &new_text);
         changed += bytes;
         if bytes == old_text.len() + new_text.len() && old.is_some() && new.is_some() && bytes > LONGEST {
-            moved
+            changes
                 .diffs
                 .push((format!("{} of {key}", kind.title()), "everything is different".to_owned()));
-            moved.own |= kind.is_own();
-            moved.whole |= kind.is_own();
-            moved.used |= !kind.is_own();
+            changes.own |= kind.is_own();
+            changes.whole |= kind.is_own();
+            changes.used |= !kind.is_own();
             if kind.is_own() {
-                moved.types.insert(key.to_owned());
-                moved.declared.insert(key.to_owned());
+                changes.types.insert(key.to_owned());
+                changes.declared.insert(key.to_owned());
             }
             continue;
         }
         let shown = difference(old, new, &old_text, &new_text);
-        moved
+        changes
             .diffs
             .push((format!("{} of {key}", kind.title()), super::slots::cut_to_bytes(&shown, LONGEST)));
         if kind.is_own() {
-            moved.own = true;
+            changes.own = true;
             let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
             let words = lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')));
-            moved.touched.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
-            moved.types.insert(key.to_owned());
+            changes.touched.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
+            changes.types.insert(key.to_owned());
             if kind == Kind::Structure {
-                moved.declared.insert(key.to_owned());
+                changes.declared.insert(key.to_owned());
             }
             if unnamed(old) != unnamed(new) {
-                moved.whole = true;
-                moved.code |= kind == Kind::Code;
+                changes.whole = true;
+                changes.code |= kind == Kind::Code;
             }
-            for (name, what) in changes(old, new) {
-                moved.names.insert(name.split('(').next().unwrap_or(&name).to_owned());
+            for (name, what) in changed_members(old, new) {
+                changes.names.insert(name.split('(').next().unwrap_or(&name).to_owned());
                 members.entry(format!("{}.{name}", simple(key))).or_insert(what);
             }
         } else {
-            moved.dependencies.insert(key.to_owned());
-            moved.dependency_words.insert(simple(key).to_owned());
-            let members = changes(old, new).into_iter().map(|(name, _)| simple_member_name(&name).to_owned());
-            moved.dependency_words.extend(members);
+            changes.dependencies.insert(key.to_owned());
+            changes.dependency_words.insert(simple(key).to_owned());
+            let members = changed_members(old, new)
+                .into_iter()
+                .map(|(name, _)| simple_member_name(&name).to_owned());
+            changes.dependency_words.extend(members);
             let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
-            moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
+            changes.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
         }
     }
-    let roots: BTreeSet<String> = moved.names.union(&moved.dependency_words).cloned().collect();
+    let roots: BTreeSet<String> = changes.names.union(&changes.dependency_words).cloned().collect();
     if !roots.is_empty() {
-        moved.reached = reaching(&roots, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
+        changes.reached = reaching(&roots, now.iter().chain(then).filter(|slot| slot.kind == Kind::Code));
     }
-    moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
-    moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
-    moved
+    changes.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
+    changes.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
+    changes
 }
 
 /// Returns the hunks between two texts of one kind and type. The head of a hunk names the member of its first changed line.
@@ -194,7 +196,7 @@ fn unnamed(slot: Option<&Slot>) -> Option<&str> {
 }
 
 /// Returns the changed members, each with a word for the change.
-pub(super) fn changes(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
+pub(super) fn changed_members(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
     let pieces = |slot: Option<&Slot>| -> BTreeMap<String, String> {
         let mut pieces: BTreeMap<String, String> = BTreeMap::new();
         for (name, text) in slot.into_iter().flat_map(|slot| &slot.pieces).filter(|(name, _)| !name.is_empty()) {
@@ -236,12 +238,12 @@ mod tests {
             ],
         );
         let dependency = |text: &str| slot(Kind::Signatures, "N.Dep", &[("", "class Dep"), ("Of(int)", text)]);
-        let moved = super::compare_slots(
+        let changes = super::compare_slots(
             &[code.clone(), dependency("string Of(int)")],
             &[code, dependency("string? Of(int)")],
         );
-        assert!(moved.used && !moved.own);
-        let reached: Vec<&str> = moved.reached.iter().map(String::as_str).collect();
+        assert!(changes.used && !changes.own);
+        let reached: Vec<&str> = changes.reached.iter().map(String::as_str).collect();
         assert_eq!(reached, ["All", "Dep", "Go", "Of"]);
     }
 
@@ -263,18 +265,18 @@ mod tests {
             ),
             slot(Kind::Role, "N.D", &[("", "new role")]),
         ];
-        let moved = super::compare_slots(&then, &now);
-        assert_eq!(moved.members, ["A.Gone (removed)", "A.M() (changed)", "A.New (added)"]);
+        let changes = super::compare_slots(&then, &now);
+        assert_eq!(changes.members, ["A.Gone (removed)", "A.M() (changed)", "A.New (added)"]);
         assert_eq!(
-            moved.diffs.iter().map(|(title, _)| title.as_str()).collect::<Vec<_>>(),
+            changes.diffs.iter().map(|(title, _)| title.as_str()).collect::<Vec<_>>(),
             ["Code of N.A", "Role of N.D"]
         );
         assert!(
-            moved.diffs[0].1.contains("-M() { a; }\n") && moved.diffs[0].1.contains("+M() { b; }\n"),
+            changes.diffs[0].1.contains("-M() { a; }\n") && changes.diffs[0].1.contains("+M() { b; }\n"),
             "{}",
-            moved.diffs[0].1
+            changes.diffs[0].1
         );
-        assert!(moved.own && moved.dependencies.contains("N.D") && moved.share > 0.5 && moved.share <= 1.0);
+        assert!(changes.own && changes.dependencies.contains("N.D") && changes.share > 0.5 && changes.share <= 1.0);
         assert!(super::compare_slots(&now, &now).is_empty());
         let only_role = super::compare_slots(&now, &[now[0].clone(), then[1].clone()]);
         assert!(!only_role.own && only_role.members.is_empty());
