@@ -287,7 +287,7 @@ fn codes_are_of_the_table() {
 /// A name says what a thing is or does (docs/glossary.md); each of these once had ten meanings or more.
 #[test]
 fn function_names_can_be_searched_for() {
-    let vague = "alone asked begin broken enter fits hold holds keep kept list look meant moved named one own place put shown step taken tell told usual whole within word words wrong";
+    let vague = "alone asked begin broken enter fits hold holds keep kept list listen look meant moved named one own place put shown state step taken tell told usual whole within word words wrong";
     let is_vague = |_: &str, line: &str| {
         let name = line
             .split_once("fn ")
@@ -298,6 +298,124 @@ fn function_names_can_be_searched_for() {
         objections(is_vague),
         Vec::<String>::new(),
         "functions with a name that says too little"
+    );
+}
+
+/// A function outside of tests.
+struct Function<'t> {
+    name: &'t str,
+    lines: usize,
+    /// Whether a trait demands the name.
+    is_demanded: bool,
+}
+
+/// Returns the functions of a formatted file.
+fn functions(text: &str) -> Vec<Function<'_>> {
+    let lines: Vec<(usize, &str)> = code(text).collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut implemented: Option<usize> = None;
+    let mut found = Vec::new();
+    for (at, (first, line)) in lines.iter().enumerate() {
+        let depth = indent(line);
+        if line.trim_start().starts_with("impl") && line.replace("for<", "").contains(" for ") {
+            implemented = Some(depth);
+        } else if line.trim() == "}" && implemented == Some(depth) {
+            implemented = None;
+        }
+        let Some((before, name)) = line.split_once("fn ") else { continue };
+        if at > 0 && lines[at - 1].1.trim() == "#[test]" {
+            continue;
+        }
+        let modifiers = ["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe"];
+        if !before.split_whitespace().all(|word| modifiers.contains(&word)) {
+            continue;
+        }
+        let is_last = |line: &str| line.ends_with(';') || line.trim() == "}" || (line.ends_with('}') && line.contains('{'));
+        let last = lines[at..].iter().find(|(_, line)| indent(line) == depth && is_last(line));
+        found.push(Function {
+            name: name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default(),
+            lines: last.map_or(0, |(last, _)| last - first + 1),
+            is_demanded: implemented.is_some(),
+        });
+    }
+    found
+}
+
+/// Functions that were longer when the check was written; the list only shrinks.
+const LONG: [&str; 7] = [
+    "workbench/src/edit/extracting_interfaces.rs: extract",
+    "workbench/src/edit/fitting.rs: line_of_hunk",
+    "workbench/src/edit/markdown.rs: parse",
+    "workbench/src/edit/perform.rs: perform_in",
+    "workbench/src/edit/perform.rs: performed",
+    "workbench/src/rename/signature/mod.rs: change_of",
+    "workbench/src/symbols/unimplemented.rs: owed_to",
+];
+
+#[test]
+fn functions_are_short() {
+    let mut long = Vec::new();
+    for (name, text) in all().iter().filter(|(name, _)| !is_test(name)) {
+        let functions = functions(text).into_iter().filter(|function| function.lines > 80);
+        long.extend(functions.map(|function| format!("{name}: {}", function.name)));
+    }
+    long.sort();
+    let new: Vec<_> = long.iter().filter(|one| !LONG.contains(&one.as_str())).collect();
+    assert!(new.is_empty(), "functions of more than 80 lines: {new:#?}");
+    let gone: Vec<_> = LONG.iter().filter(|one| !long.iter().any(|long| long == *one)).collect();
+    assert!(gone.is_empty(), "short by now, so take them off the list: {gone:?}");
+}
+
+/// Names of functions in more than six modules, with their number when the check was written; a number only falls.
+const HOMONYMS: [(&str, usize); 27] = [
+    ("add", 25),
+    ("all", 9),
+    ("as_str", 8),
+    ("digest", 7),
+    ("find", 18),
+    ("get", 14),
+    ("head", 7),
+    ("is_empty", 17),
+    ("key", 9),
+    ("len", 9),
+    ("matches", 7),
+    ("members", 8),
+    ("name", 14),
+    ("names", 10),
+    ("note", 8),
+    ("of", 54),
+    ("open", 14),
+    ("parse", 13),
+    ("path", 10),
+    ("read", 36),
+    ("remove", 9),
+    ("row", 7),
+    ("take", 8),
+    ("text", 15),
+    ("to_row", 7),
+    ("uses", 7),
+    ("write", 11),
+];
+
+/// A reader searches for a name: one of our own stands in few modules, unless a trait demands it.
+#[test]
+fn function_names_have_few_namesakes() {
+    let mut modules: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, text) in all().iter().filter(|(name, _)| !is_test(name)) {
+        let functions = functions(text).into_iter().filter(|function| !function.is_demanded);
+        let names: std::collections::BTreeSet<String> = functions.map(|function| function.name.to_owned()).collect();
+        for name in names {
+            *modules.entry(name).or_default() += 1;
+        }
+    }
+    modules.retain(|name, modules| {
+        let known = HOMONYMS.iter().find(|(known, _)| known == name).map_or(6, |(_, most)| *most);
+        let is_idiom = ["new", "default"].contains(&name.as_str()) || name.starts_with("from");
+        *modules > known && !is_idiom
+    });
+    assert!(
+        modules.is_empty(),
+        "names in more modules than before, or in more than six: {modules:?}"
     );
 }
 

@@ -10,27 +10,8 @@ const SHOWN: usize = 10;
 pub fn format_status(status: &Standing, style: Style) -> String {
     let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&status.root)));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
-    match &status.store {
-        Some(usage) => {
-            line("store", format!("{} in {}", format_size(usage.file_bytes), printable(&usage.folder)));
-            line(
-                "",
-                format!(
-                    "{} outputs, {} results, {} versions",
-                    format_count(usage.blobs),
-                    format_count(usage.actions),
-                    format_count(usage.history_versions)
-                ),
-            );
-            if usage.set_aside_files > 0 {
-                let aside = format!(
-                    "{} damaged set aside there as store.redb.damaged-*",
-                    format_size(usage.set_aside_bytes)
-                );
-                line("", style.yellow(&format!("{aside}; `cortex store stats` says more")));
-            }
-        }
-        None => line("store", "none".to_owned()),
+    for (name, value) in store_lines(status, style) {
+        line(name, value);
     }
     let changed = match status.changed.len() {
         _ if status.targets.is_empty() => "nothing built from them yet".to_owned(),
@@ -84,6 +65,29 @@ pub fn format_status(status: &Standing, style: Style) -> String {
         }
     }
     text
+}
+
+/// Formats the store: names of lines with their values.
+fn store_lines(status: &Standing, style: Style) -> Vec<(&'static str, String)> {
+    let Some(usage) = &status.store else {
+        return vec![("store", "none".to_owned())];
+    };
+    let counts = format!(
+        "{} outputs, {} results, {} versions",
+        format_count(usage.blobs),
+        format_count(usage.actions),
+        format_count(usage.history_versions)
+    );
+    let file = format!("{} in {}", format_size(usage.file_bytes), printable(&usage.folder));
+    let mut lines = vec![("store", file), ("", counts)];
+    if usage.set_aside_files > 0 {
+        let aside = format!(
+            "{} damaged set aside there as store.redb.damaged-*",
+            format_size(usage.set_aside_bytes)
+        );
+        lines.push(("", style.yellow(&format!("{aside}; `cortex store stats` says more"))));
+    }
+    lines
 }
 
 /// Formats what the next build runs.

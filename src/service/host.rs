@@ -244,10 +244,7 @@ impl Host {
             }
             self.meter.count_call(entry.name, start.elapsed(), result.is_err(), false);
             self.run_automatic_gc(filed);
-            return Outcome {
-                result,
-                diagnostics: diagnostics,
-            };
+            return Outcome { result, diagnostics };
         }
     }
 

@@ -67,8 +67,8 @@ fn summarize_duplicates(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<
     };
     message.push_str(&format!(" (the first is {})", all[0].symbol));
     match folder_to_exclude(all, projects) {
-        Some((folder, counts)) => {
-            message.push_str(&format!("; {counts} of them are in {folder}"));
+        Some((folder, count)) => {
+            message.push_str(&format!("; {count} of them are in {folder}"));
             let glob = format!("\"{}/**\"", escaped(folder));
             let exclude = format!("if these are copies, add {glob} to exclude under [sources.csharp]");
             // Files that no project compiles may be generated for one.
@@ -106,11 +106,11 @@ fn folder_to_exclude<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> O
     };
     counts.retain(|folder, _| !holds_project(folder));
     let depth = |folder: &str| folder.matches('/').count();
-    let most = |(folder, counts): &(&str, usize)| {
+    let most = |(folder, count): &(&str, usize)| {
         (
-            2 * counts >= all.len(),
-            if 2 * counts >= all.len() { depth(folder) } else { 0 },
-            *counts,
+            2 * count >= all.len(),
+            if 2 * count >= all.len() { depth(folder) } else { 0 },
+            *count,
         )
     };
     // Ties go to the first by name.

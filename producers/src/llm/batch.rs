@@ -163,6 +163,17 @@ impl Batches {
         Err(Failure::Deferred)
     }
 
+    /// Returns the batches on the shelf; the first call of a run reads them.
+    fn load_once<'b>(&self, batches: &'b mut Option<Vec<Batch>>, runtime: &Runtime) -> Result<&'b mut Vec<Batch>, Failure> {
+        match batches {
+            Some(batches) => Ok(batches),
+            None => {
+                let found = self.shelf.read_batches(now_of_runtime(runtime));
+                Ok(batches.insert(found.map_err(|error| disk("cannot be read", &error))?))
+            }
+        }
+    }
+
     /// Loads the shelf once per run, and polls each batch of this server once; without `--batch` only those that have the question.
     fn look_after(
         &self,
@@ -178,16 +189,7 @@ impl Batches {
             gone: untold,
             ..
         } = state;
-        let batches = match batches {
-            Some(batches) => batches,
-            None => {
-                let found = self
-                    .shelf
-                    .read_batches(now_of_runtime(runtime))
-                    .map_err(|error| disk("cannot be read", &error))?;
-                batches.insert(found)
-            }
-        };
+        let batches = self.load_once(batches, runtime)?;
         let is_here = |batch: &Batch| {
             let matters = runtime.limits.batch || batch.note.items.contains_key(id);
             matters && batch.note.base_url == prepared.reach.base_url && batch.note.api == api_name(prepared.model.api)
@@ -226,8 +228,8 @@ impl Batches {
                 }
                 Progress::Finished(mut answers) => {
                     answers.retain(|answer| batch.note.items.contains_key(&answer.id));
-                    let answer = self.shelf.write_answers(&batch.id, &answers);
-                    answer.map_err(|error| disk("cannot be written", &error))?;
+                    let written = self.shelf.write_answers(&batch.id, &answers);
+                    written.map_err(|error| disk("cannot be written", &error))?;
                     batch.answers = Some(answers);
                 }
                 Progress::Gone(why) => {

@@ -68,17 +68,10 @@ pub(crate) fn parse_type_header(
     let (bases, arguments) = bases(tokens, at..clauses);
     let mut parts = defaults;
     parts.extend(arguments);
-    let positional = match kind {
-        TypeKind::Record => each
-            .iter()
-            .map(|parameter| positional(tokens, parameter, "{ get; init; }"))
-            .collect(),
-        TypeKind::RecordStruct => {
-            let accessors = if is_readonly { "{ get; init; }" } else { "{ get; set; }" };
-            each.iter().map(|parameter| positional(tokens, parameter, accessors)).collect()
-        }
-        _ => Vec::new(),
-    };
+    let accessors = accessors_of_positional(kind, is_readonly);
+    let positional = accessors.map_or_else(Vec::new, |accessors| {
+        each.iter().map(|parameter| positional(tokens, parameter, accessors)).collect()
+    });
     let decl = TypeDecl {
         of: Vec::new(),
         namespace: String::new(),
@@ -100,6 +93,15 @@ pub(crate) fn parse_type_header(
         attributed,
     };
     Some(Header { decl, positional })
+}
+
+/// Returns the accessors of properties that parameters declare; `None` if they declare none.
+fn accessors_of_positional(kind: TypeKind, is_readonly: bool) -> Option<&'static str> {
+    match kind {
+        TypeKind::RecordStruct if !is_readonly => Some("{ get; set; }"),
+        TypeKind::Record | TypeKind::RecordStruct => Some("{ get; init; }"),
+        _ => None,
+    }
 }
 
 fn record_kind(tokens: &Tokens<'_>, kind: TypeKind, start: usize, name: usize) -> TypeKind {
