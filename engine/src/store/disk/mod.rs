@@ -338,7 +338,7 @@ impl Inventory for DiskStore {
     }
 
     fn blob_bytes(&self) -> Result<BlobBytes, StoreError> {
-        self.read(census::blob_bytes)
+        self.run_reading(census::blob_bytes)
     }
 
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
