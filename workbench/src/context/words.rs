@@ -79,13 +79,13 @@ pub fn for_each_word(text: &str, each: impl FnMut(&str)) {
 
 /// Calls `each` for every word of an identifier in code or documentation.
 pub fn for_each_word_of(identifier: &str, mut each: impl FnMut(&str)) {
-    Humps::default().words(identifier, Place::Code, &mut each);
+    Humps::default().each_word(identifier, Place::Code, &mut each);
 }
 
 fn split(text: &str, place: Place, mut each: impl FnMut(&str)) {
     let mut humps = Humps::default();
     for_each_part(text, |part| match part {
-        Part::Identifier(name) => humps.words(name, place, &mut each),
+        Part::Identifier(name) => humps.each_word(name, place, &mut each),
         Part::Word(word) => each(word),
     });
 }
@@ -142,7 +142,7 @@ struct Humps {
 
 impl Humps {
     /// Passes on the words of one identifier.
-    fn words(&mut self, name: &str, place: Place, each: &mut impl FnMut(&str)) {
+    fn each_word(&mut self, name: &str, place: Place, each: &mut impl FnMut(&str)) {
         self.read(name);
         let is_alone = self.ends.len() == 1;
         if self.ends.len() > 1 && self.letters.len() <= LONGEST {
