@@ -202,6 +202,44 @@ fn an_edit_is_in_the_next_answer() {
     );
 }
 
+#[test]
+fn uses_that_an_edit_brings_or_takes_are_in_the_next_answer() {
+    let bench = Bench::memotree();
+    bench.write(
+        "src/MemoTree.Core/Odd.cs",
+        "namespace MemoTree.Core; public class Odd { public void Go() { } }\n",
+    );
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let lines = |client: &mut Client, symbol: &str| -> Vec<Value> {
+        let answer = client.result("usages", json!({"symbol": symbol}));
+        let rows = answer["certain"].as_array().expect("places").iter();
+        rows.map(|row| row["line"].clone()).collect()
+    };
+    assert!(lines(&mut client, "Odd#Go").is_empty());
+    for round in 1..6_usize {
+        let call = "new Odd().Go();\n";
+        bench.write(
+            "src/MemoTree.Core/Even.cs",
+            &format!(
+                "namespace MemoTree.Core; class Even {{ void Call() {{\n{}}} }}\n",
+                call.repeat(round)
+            ),
+        );
+        let expected: Vec<Value> = (2..round + 2).map(Value::from).collect();
+        assert_eq!(lines(&mut client, "Odd#Go"), expected, "round {round}");
+        // Another declaration changes the tables of names, which are read again only where their digests differ.
+        bench.write(
+            "src/MemoTree.Core/Odd.cs",
+            &format!("namespace MemoTree.Core; public class Odd {{ public void Go() {{ }} public void Also{round}() {{ }} }}\n"),
+        );
+        assert!(lines(&mut client, &format!("Odd#Also{round}")).is_empty());
+        assert_eq!(lines(&mut client, "Odd#Go"), expected, "round {round}");
+    }
+    std::fs::remove_file(bench.root().join("src/MemoTree.Core/Even.cs")).expect("removed");
+    assert!(lines(&mut client, "Odd#Go").is_empty());
+}
+
 /// Repeats a request until it is answered from memory: time stamps of recently written files are not trusted.
 fn ask_until_remembered(client: &mut Client, (method, name): (&str, &str), params: &Value) -> Value {
     let begun = Instant::now();

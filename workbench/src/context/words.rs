@@ -55,6 +55,9 @@ const KEYWORDS: &[&str] = &[
     "void",
 ];
 
+/// Length of the longest word of [`STOP`] and [`KEYWORDS`]: longer ones are not compared.
+const LONGEST_LEFT_OUT: usize = 9;
+
 /// The context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -153,7 +156,7 @@ impl Humps {
             let hump = &self.letters[std::mem::replace(&mut start, end)..end];
             // A single letter is a variable, a type parameter or the end of "it's".
             let is_letter = hump.len() <= 4 && hump.chars().nth(1).is_none() && !hump.starts_with(|c: char| c.is_ascii_digit());
-            let says_nothing = |words: &[&str]| words.binary_search(&hump).is_ok();
+            let says_nothing = |words: &[&str]| hump.len() <= LONGEST_LEFT_OUT && words.binary_search(&hump).is_ok();
             let is_left_out = is_letter || says_nothing(STOP) || place == Place::Code && is_alone && says_nothing(KEYWORDS);
             if !is_left_out && hump.len() <= LONGEST {
                 each(&singular(hump));
@@ -255,6 +258,8 @@ mod tests {
     fn stop_words_can_be_searched() {
         assert!(STOP.is_sorted() && KEYWORDS.is_sorted(), "binary search wants order");
         assert!(STOP.len() > 50 && KEYWORDS.len() > 20);
+        let lengths = STOP.iter().chain(KEYWORDS).map(|word| word.len());
+        assert_eq!(lengths.max(), Some(LONGEST_LEFT_OUT));
     }
 
     #[test]
