@@ -246,7 +246,7 @@ fn a_file_that_shows_states_is_written_again_when_one_of_them_changed_and_only_t
     let patterns = bench.request(&["//doc/docs/d0.txt:mentions"], &How::default()).patterns;
     session.invalidate(&patterns, &[mentions]).expect("a store");
     drop(session);
-    bench.build(&["//doc/docs/d1.txt:deps"]);
+    bench.build(&["//doc/docs/d2.txt:deps"]);
     assert!(!shown(&bench).contains("Current"), "{}", shown(&bench));
     bench.build(&["//doc/docs/d0.txt:deps"]);
     assert!(shown(&bench).contains("Current"), "{}", shown(&bench));

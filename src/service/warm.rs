@@ -1,4 +1,4 @@
-//! Cache of answers: each has the moment as of which it is true, and expires when a source changes.
+//! Cache of answers. Each answer holds as of a moment, and expires when a source changes after it.
 
 use engine::build::watched::Moment;
 use serde_json::Value;

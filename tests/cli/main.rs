@@ -53,6 +53,7 @@ mod result_files;
 mod sandbox;
 mod selectors;
 mod serve;
+mod serve_edits;
 mod served;
 mod server;
 mod sharing;

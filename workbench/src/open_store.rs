@@ -32,7 +32,7 @@ impl StoreUse {
         self.access != Access::Look
     }
 
-    /// Whether the command writes no rows of the checkout, whoever builds it.
+    /// Whether the command only reads the rows of the checkout, also while another process builds it.
     fn is_beside(self) -> bool {
         self.in_overlay || self.access == Access::Beside
     }

@@ -197,7 +197,7 @@ impl Session {
         let results = leftover.results.len();
         let has_run = report.tally.ran + report.tally.failed > 0;
         let has_made = has_run || results + leftover.ledger.len() > 0;
-        let may_show_others = self.may_show_other_states();
+        let (generation, may_show_others) = (self.state.generation, self.may_show_other_states());
         let renews = (has_made && may_show_others || !laid.finished.is_empty()) && exports_read.is_some_and(|exports| self.renews(exports));
         leftover.left.files = renews;
         exports.as_ref().map_or(Ok(()), LazyExports::check)?;
@@ -214,7 +214,8 @@ impl Session {
         if committed && results > 0 {
             observer.event(&Event::Committed { results });
         }
-        let may_differ = may_show_others || !laid.finished.is_empty() || unfinished.files;
+        let has_changed = self.state.generation != generation || has_run;
+        let may_differ = has_changed && may_show_others || !laid.finished.is_empty() || unfinished.files;
         if let (true, true, false, Some(exports)) = (committed, may_differ, report.cancelled, &exports) {
             let (written, failures) = self.renew(&request.digest, exports, &laid.placed, (observer, cancel))?;
             report.written += written;

@@ -202,9 +202,7 @@ impl Before {
             replaced: session.replaced_rules()?,
         })
     }
-}
 
-impl Before {
     /// Returns the action key of a node's last output before the dry run. `graph` is that of after.
     pub(super) fn key(&self, graph: &Graph, id: NodeId) -> Option<ActionKey> {
         match self.tainted.contains(id) {

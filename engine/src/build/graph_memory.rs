@@ -1,8 +1,8 @@
 //! Cache of the last graph that this process's sessions loaded, and of pages of outputs that they read. A service opens a session per request; while
 //! the stored graph stays the same, its link rows are decoded only once.
 //!
-//! Invariant: the cached graph is identified by the digest of its rows, so it fits any store with these rows. A row has 32 bits of the digest of each
-//! label, so that equal graphs have equal labels, too.
+//! Invariant: the cached graph is identified by the digest of its rows, so it fits any store with these rows. A row has only 32 bits
+//! of the digest of each label: labels kept for a graph serve counts, never keys.
 
 use super::blobs::PageMemory;
 use super::ruled_nodes::RuledNodes;

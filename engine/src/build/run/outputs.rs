@@ -50,7 +50,11 @@ impl Run<'_> {
     pub fn blobs(&mut self, ids: &[NodeId]) -> Result<Vec<Option<Arc<[u8]>>>, RunError> {
         let is_made = |id: &NodeId| source_nodes::leaf(&self.graph.node(*id).label).is_none();
         let outputs: Vec<Option<Digest>> = ids.iter().map(|id| self.output(*id).filter(|_| is_made(id))).collect();
-        let read = |output: &Option<Digest>| output.map_or(Ok(None), |output| self.shared.blobs.readable_output(&output));
+        let shared = &self.shared;
+        let read = |output: &Option<Digest>| match output {
+            Some(output) if !shared.cancel.is_cancelled() => shared.blobs.readable_output(output),
+            _ => Ok(None),
+        };
         let stored: Vec<Option<Arc<[u8]>>> = match self.options.jobs > 1 && ids.len() >= READ_TOGETHER {
             true => outputs.par_iter().map(read).collect::<Result<_, _>>()?,
             false => vec![None; ids.len()],
