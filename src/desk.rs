@@ -21,7 +21,9 @@ use engine::values::digest::Digest;
 use engine::values::table::write_table;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 use workbench::context::index::Index;
 use workbench::context::saved_documents::{self, SavedDocuments};
@@ -36,7 +38,7 @@ use workbench::symbols::word_index::{WordIndex, WordSource};
 use workbench::workspace::Workspace;
 
 /// The tables that [`Symbols`] reads.
-const SYMBOL_TABLES: [&str; 3] = ["//index:types", "//index:members", "//index:declarations"];
+const SYMBOL_TABLES: [&str; 3] = ["//index:declarations", "//index:members", "//index:types"];
 
 /// View of the workspace for one request.
 pub struct Desk<'c> {
@@ -63,7 +65,26 @@ pub struct Desk<'c> {
     read: HashMap<String, Vec<Output>>,
     /// Word indexes already made for the open workspace.
     words: HashMap<WordSource, Arc<WordIndex>>,
+    saving: Saving,
     worst: Code,
+}
+
+/// Saving the documents of a search index beside the answer that needs them. It ends before the request does.
+#[derive(Default)]
+struct Saving(Option<JoinHandle<()>>);
+
+impl Saving {
+    fn start_saving(root: PathBuf, index: Arc<IndexWithSources>) -> Self {
+        // Without the file the next process builds the documents again.
+        Self(Some(std::thread::spawn(move || _ = saved_documents::write(&root, &index.index))))
+    }
+}
+
+impl Drop for Saving {
+    fn drop(&mut self) {
+        // A failure to save is none of the request.
+        self.0.take().map(JoinHandle::join);
+    }
 }
 
 /// Host that answers several requests at once.
@@ -108,6 +129,7 @@ impl<'c> Desk<'c> {
             flaws: None,
             read: HashMap::new(),
             words: HashMap::new(),
+            saving: Saving::default(),
             open: None,
             closed: None,
             worst: Code::Ok,
@@ -324,17 +346,20 @@ impl<'c> Desk<'c> {
             return Ok((Arc::new(Symbols::open(types, members, declarations)?), Vec::new()));
         }
         let mut tables = Vec::new();
+        let labels = SYMBOL_TABLES.map(str::to_owned);
         if let Some(host) = self.indexes {
-            let labels = SYMBOL_TABLES.map(str::to_owned);
             tables = self.list_digests(&labels)?.into_iter().map(|(_, digest)| digest).collect();
             let same = |names: &Names| names.tables == tables && !tables.contains(&None);
             if let Some((names, _)) = host.names().filter(|(names, _)| same(names)) {
                 return Ok((names.symbols, tables));
             }
         }
-        let mut table = |label: &str| self.output_of_label(label).map(|shown| shown.bytes);
-        let [types, members, declarations] = SYMBOL_TABLES;
-        let symbols = Symbols::open(table(types)?, table(members)?, table(declarations)?)?;
+        let context = self.context;
+        let (_, session) = self.open_to_build()?;
+        let (outputs, code) = show::make_each(context, session, &labels)?;
+        self.worsen(code);
+        let [declarations, members, types] = <[_; 3]>::try_from(outputs).expect("invariant: an output for each label");
+        let symbols = Symbols::open(types, members, declarations)?;
         Ok((Arc::new(symbols), tables))
     }
 
@@ -377,17 +402,20 @@ impl<'c> Desk<'c> {
             Some((before, _)) => before.index.document(before.index.find(key)?).cloned(),
             None => saved.document(key),
         };
-        let index = Index::read(self, &names.symbols, &others, known)?;
-        if self.context.overlay().is_none() && index.is_worth_saving() {
-            // Without the file the next process builds the documents again.
-            let _ = saved_documents::write(&root, &index);
-        }
+        let vocabulary = match &before {
+            Some((before, _)) => before.index.vocabulary().clone(),
+            None => saved.vocabulary().clone(),
+        };
+        let index = Index::read(self, &names.symbols, &others, known, vocabulary)?;
         let host = self.memory();
         let (workspace, session) = self.open_to_build()?;
         let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
         let index = Arc::new(IndexWithSources::new(index, withheld));
         if let (Some(host), Some(moment)) = (host, session.moment()) {
             host.keep_index(&index, moment);
+        }
+        if self.context.overlay().is_none() && index.index.is_worth_saving() {
+            self.saving = Saving::start_saving(root, index.clone());
         }
         Ok(index)
     }
@@ -476,7 +504,14 @@ impl Outputs for Desk<'_> {
             let outputs = self.read_anew(&unread)?;
             match unread.as_slice() {
                 [one] => _ = self.read.insert(one.clone(), outputs),
-                _ if outputs.iter().map(|output| &output.label).ne(&unread) => return self.read_anew(labels),
+                // Patterns, or labels in another order.
+                _ if outputs.iter().map(|output| &output.label).ne(&unread) => {
+                    return if unread.len() == labels.len() {
+                        Ok(outputs)
+                    } else {
+                        self.read_anew(labels)
+                    };
+                }
                 _ => self
                     .read
                     .extend(unread.into_iter().zip(outputs.into_iter().map(|output| vec![output]))),

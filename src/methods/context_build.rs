@@ -11,7 +11,7 @@ use crate::exit::Code;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use producers::llm::tokens::o200k;
+use producers::llm::tokens::{load_o200k, o200k};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -172,6 +172,7 @@ impl Method for Build {
             );
             return Err(Failed::new(Code::Usage, why.hint("leave --conversation or --overlay out")));
         }
+        load_o200k();
         let names = desk.workspace_names()?;
         let known = desk.index(&names)?;
         let index = &known.index;

@@ -233,13 +233,11 @@ impl ContextReport<'_> {
         if let Some(from) = &chosen.inherited {
             reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
         }
-        if let Some(document) = index.document(chosen.at) {
-            let mut words_found: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
-            words_found.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
-            let words_found: Vec<&str> = words_found.into_iter().take(NAMED).map(String::as_str).collect();
-            if !words_found.is_empty() {
-                reasons.push(format!("says {}", words_found.join(", ")));
-            }
+        let mut words_found: Vec<&String> = words.iter().filter(|word| index.has_word(chosen.at, word)).collect();
+        words_found.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
+        let words_found: Vec<&str> = words_found.into_iter().take(NAMED).map(String::as_str).collect();
+        if !words_found.is_empty() {
+            reasons.push(format!("says {}", words_found.join(", ")));
         }
         if let Some((package, grade)) = &chosen.package {
             let how = match grade {

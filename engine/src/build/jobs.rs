@@ -4,7 +4,7 @@ use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
 use super::earlier_answer::{self, Past};
 use super::invalidated::Stamp;
-use super::loading::{load, load_pieces};
+use super::loading::{load, load_pieces, load_together};
 use super::parts::{FiledParts, ReportedCost};
 use super::question_claim::RemoteClaim;
 use super::requested_rows::{self, Refusal};
@@ -394,11 +394,16 @@ impl Job {
             Task::Expand { .. } => usize::MAX - 1,
         };
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
+        let mut together = load_together(shared, inputs).into_iter();
         for input in inputs {
             let mut tree = None;
+            let early = together.next().flatten();
             let bytes: Arc<[u8]> = match &input.load {
                 Load::Nothing => Arc::from([]),
-                Load::Node(node) => match load(shared, node, most)?.map(|blob| load_pieces(shared, node, blob)) {
+                Load::Node(node) => match early
+                    .map_or_else(|| load(shared, node, most), |blob| Ok(Some(blob)))?
+                    .map(|blob| load_pieces(shared, node, blob))
+                {
                     Some(Ok((blob, files))) => {
                         tree = files;
                         blob

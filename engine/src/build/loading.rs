@@ -1,12 +1,13 @@
 //! Inputs of a job: blobs of nodes, and source files as they were when the key was computed.
 
 use super::blobs::Lack;
-use super::jobs::{Done, Fetch, Settled, Shared};
+use super::jobs::{Done, Fetch, JobInput, Load, Settled, Shared};
 use crate::seams::producer::Failure;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::tree::{self, File};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +23,23 @@ pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> R
         return Ok((blob, Some(Arc::new(files))));
     }
     Ok((shared.blobs.readable(&blob)?, None))
+}
+
+/// Number of inputs from which a job loads them by several threads.
+const LOADED_TOGETHER: usize = 1_000;
+
+/// Loads the blobs of many inputs at the same time, as [`load`] does each. Those that are not loaded here, and why, are found one by one.
+pub(super) fn load_together(shared: &Shared, inputs: &[JobInput]) -> Vec<Option<Arc<[u8]>>> {
+    if inputs.len() < LOADED_TOGETHER {
+        return Vec::new();
+    }
+    let load = |input: &JobInput| match &input.load {
+        Load::Node(node) if matches!(node.fetch, Fetch::Made) && !shared.cancel.is_cancelled() => {
+            shared.blobs.get(&node.digest).ok().flatten()
+        }
+        _ => None,
+    };
+    inputs.par_iter().map(load).collect()
 }
 
 /// Loads a job's input. Of a source file longer than `most` bytes, loads `most + 1`: the producer refuses that length.

@@ -34,7 +34,7 @@ impl Session {
         let finish = self.engine.finish.clone();
         let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
         // Mostly nothing is stale. The build may have given nodes other inputs than when the graph was loaded.
-        let is_any_stale = !self.graph.stale_set().is_empty();
+        let is_any_stale = !self.graph.stale_set().is_empty() && self.renews(exports);
         let tainted = is_any_stale.then(|| taint(&self.graph, &Links::of(&self.graph)));
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };

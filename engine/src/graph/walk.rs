@@ -9,7 +9,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Bfs, GraphBase, IntoNeighbors};
 use std::iter::{Copied, Rev};
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The readers of each node of a [`Graph`] at one moment, in one array. Every build that does anything creates it, so it is as small as possible;
 /// petgraph walks over it.
@@ -18,6 +18,8 @@ pub struct Links {
     /// By node: start of its readers; at the end, the end of the last ones.
     starts: Arc<[u32]>,
     readers: Arc<[NodeId]>,
+    /// The last question of [`Links::spread`] with its answer: builds of one session ask it again and again.
+    last_spread: Arc<Mutex<Option<(StaleSet, StaleSet)>>>,
 }
 
 type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
@@ -47,6 +49,7 @@ impl Links {
         Self {
             starts: starts.into(),
             readers: readers.into(),
+            last_spread: Arc::default(),
         }
     }
 
@@ -66,11 +69,16 @@ impl Links {
 
     /// Returns the nodes of `from` and their direct and indirect readers.
     pub(super) fn spread(&self, from: &StaleSet) -> StaleSet {
+        let mut last = self.last_spread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, reached)) = last.as_ref().filter(|(asked, _)| asked == from) {
+            return reached.clone();
+        }
         let mut walk = Bfs {
             stack: from.iter().collect(),
             discovered: from.clone(),
         };
         while walk.next(self).is_some() {}
+        *last = Some((from.clone(), walk.discovered.clone()));
         walk.discovered
     }
 

@@ -1,6 +1,6 @@
 //! Selectors: the nodes of a text's syntax that a query of tree-sitter selects (seed 004 §18.4).
 
-use super::grammar::LANGUAGES;
+use super::grammar::{Dialect, LANGUAGES};
 use crate::csharp::parse::grammar as csharp;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -65,55 +65,90 @@ pub enum SelectorError {
     TooMany,
 }
 
-/// Returns the nodes that a selector matches in a file's text, as byte ranges in the order of their beginnings, outer ones before inner ones.
-///
-/// # Errors
-/// When the file's language has no grammar, the text cannot be parsed, or the selector is wrong.
-pub fn select(file: &str, text: &str, selector: &str) -> Result<Vec<Range<usize>>, SelectorError> {
-    if is_too_deep(selector) {
-        return Err(SelectorError::TooDeep);
+/// A selector, compiled for the grammar of a language.
+pub struct Selector {
+    grammar: Grammar,
+    query: Query,
+    target: usize,
+}
+
+impl Selector {
+    /// Compiles a selector for files that end as `file` does.
+    ///
+    /// # Errors
+    /// When the file's language has no grammar, or the selector is wrong.
+    pub fn compile(file: &str, selector: &str) -> Result<Self, SelectorError> {
+        if is_too_deep(selector) {
+            return Err(SelectorError::TooDeep);
+        }
+        let grammar = Grammar::of_file(file)?;
+        let language = match grammar {
+            Grammar::CSharp => csharp::language(),
+            Grammar::Other(dialect) => dialect.grammar(),
+        };
+        let compiled = |selector: &str| {
+            Query::new(&language, selector).map_err(|error| SelectorError::Query {
+                line: error.row + 1,
+                column: error.column + 1,
+                why: error.message.lines().next().unwrap_or_default().to_owned(),
+            })
+        };
+        let mut query = compiled(selector)?;
+        evaluates_all(&query, selector)?;
+        if query.capture_names().is_empty() {
+            query = compiled(&format!("{} @{TARGET}", selector.trim_end()))?;
+        }
+        let target = match query.capture_names() {
+            [_] => 0,
+            names => names
+                .iter()
+                .position(|name| *name == TARGET)
+                .ok_or(SelectorError::NoTarget { count: names.len() })?,
+        };
+        Ok(Self { grammar, query, target })
     }
-    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let dialects = LANGUAGES.iter().flat_map(|language| language.dialects);
-    let dialect = dialects.into_iter().find(|dialect| dialect.endings.contains(&ending));
-    let (grammar, tree) = match dialect {
-        Some(dialect) => (dialect.grammar(), dialect.parse_tree(text)),
-        None if ending == "cs" => (csharp::language(), csharp::parse_tree(text)),
-        None => return Err(SelectorError::NoGrammar { file: file.to_owned() }),
-    };
-    let compiled = |selector: &str| {
-        Query::new(&grammar, selector).map_err(|error| SelectorError::Query {
-            line: error.row + 1,
-            column: error.column + 1,
-            why: error.message.lines().next().unwrap_or_default().to_owned(),
-        })
-    };
-    let mut query = compiled(selector)?;
-    evaluates_all(&query, selector)?;
-    if query.capture_names().is_empty() {
-        query = compiled(&format!("{} @{TARGET}", selector.trim_end()))?;
+
+    /// Returns the nodes that it matches in a text, as byte ranges in the order of their beginnings, outer ones before inner ones.
+    ///
+    /// # Errors
+    /// When the text cannot be parsed, or too much matches.
+    pub fn select(&self, text: &str) -> Result<Vec<Range<usize>>, SelectorError> {
+        let tree = match self.grammar {
+            Grammar::CSharp => csharp::parse_tree(text),
+            Grammar::Other(dialect) => dialect.parse_tree(text),
+        };
+        let tree = tree.ok_or(SelectorError::Unparsed)?;
+        let mut found = BTreeSet::new();
+        let mut cursor = QueryCursor::new();
+        cursor.set_match_limit(IN_PROGRESS);
+        let mut matches = cursor.matches(&self.query, tree.root_node(), text.as_bytes());
+        while let Some(one) = matches.next() {
+            let nodes = one.captures().iter().filter(|capture| capture.index as usize == self.target);
+            found.extend(nodes.map(|capture| (capture.node.start_byte(), Reverse(capture.node.end_byte()))));
+        }
+        if cursor.did_exceed_match_limit() {
+            return Err(SelectorError::TooMany);
+        }
+        Ok(found.into_iter().map(|(start, Reverse(end))| start..end).collect())
     }
-    let names = query.capture_names();
-    let target = match names {
-        [_] => 0,
-        names => names
-            .iter()
-            .position(|name| *name == TARGET)
-            .ok_or(SelectorError::NoTarget { count: names.len() })?,
-    };
-    let tree = tree.ok_or(SelectorError::Unparsed)?;
-    let mut found = BTreeSet::new();
-    let mut cursor = QueryCursor::new();
-    cursor.set_match_limit(IN_PROGRESS);
-    let mut matches = cursor.matches(&query, tree.root_node(), text.as_bytes());
-    while let Some(one) = matches.next() {
-        let nodes = one.captures().iter().filter(|capture| capture.index as usize == target);
-        found.extend(nodes.map(|capture| (capture.node.start_byte(), Reverse(capture.node.end_byte()))));
+}
+
+/// The grammar of a file.
+enum Grammar {
+    CSharp,
+    Other(&'static Dialect),
+}
+
+impl Grammar {
+    fn of_file(file: &str) -> Result<Self, SelectorError> {
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let mut dialects = LANGUAGES.iter().flat_map(|language| language.dialects);
+        match dialects.find(|dialect| dialect.endings.contains(&ending)) {
+            Some(dialect) => Ok(Self::Other(dialect)),
+            None if ending == "cs" => Ok(Self::CSharp),
+            None => Err(SelectorError::NoGrammar { file: file.to_owned() }),
+        }
     }
-    if cursor.did_exceed_match_limit() {
-        return Err(SelectorError::TooMany);
-    }
-    Ok(found.into_iter().map(|(start, Reverse(end))| start..end).collect())
 }
 
 /// Refuses a query with a predicate that tree-sitter ignores: the query would select more nodes than the user asked for.
@@ -166,8 +201,13 @@ fn is_too_deep(selector: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn of_csharp(selector: &str) -> Selector {
+        Selector::compile("A.cs", selector).expect("a plain query")
+    }
+
     fn texts(file: &str, text: &str, selector: &str) -> Result<Vec<String>, String> {
-        let found = select(file, text, selector).map_err(|error| error.to_string())?;
+        let compiled = Selector::compile(file, selector).map_err(|error| error.to_string())?;
+        let found = compiled.select(text).map_err(|error| error.to_string())?;
         Ok(found.into_iter().map(|range| text[range].to_owned()).collect())
     }
 
@@ -193,9 +233,9 @@ mod tests {
     fn a_query_that_tries_all_ways_is_refused() {
         let text = format!("class A {{ void M() {{ {} }} }}", "f(); ".repeat(400));
         // Any three statements of the 400.
-        let refused = select("A.cs", &text, "(block (_) @a (_) @b (_) @target)");
+        let refused = of_csharp("(block (_) @a (_) @b (_) @target)").select(&text);
         assert_eq!(refused, Err(SelectorError::TooMany));
-        let calls = select("A.cs", &text, "(invocation_expression)").expect("a plain query");
+        let calls = of_csharp("(invocation_expression)").select(&text).expect("a plain query");
         assert_eq!(calls.len(), 400);
     }
 

@@ -34,6 +34,11 @@ pub fn o200k(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
 }
 
+/// Loads the vocabulary of [`o200k`] beside other work: that takes a tenth of a second.
+pub fn load_o200k() {
+    rayon::spawn(|| _ = tiktoken_rs::o200k_base_singleton());
+}
+
 /// Estimates the tokens of so many bytes: measured over code and prose, most vocabularies give fewer.
 fn estimate(bytes: u64) -> u64 {
     bytes.saturating_mul(10).div_ceil(33)

@@ -142,7 +142,7 @@ mod tests {
     use super::super::choose::samples::chosen;
     use super::super::compose::{Composed, Material, compose};
     use super::super::forms::Texts;
-    use super::super::index::samples::document;
+    use super::super::index::samples::{document, index_of};
     use super::super::relevance::Factors;
     use super::super::words::distinct;
     use super::*;
@@ -168,7 +168,7 @@ mod tests {
 
     /// Returns ten types of two members each; one member of the third matches the query.
     fn ten() -> (Vec<Chosen>, Vec<Texts>) {
-        let index = Index::new((0..10).map(|at| document(&format!("N.T{at}"), "verify stream", &[])).collect());
+        let index = index_of((0..10).map(|at| document(&format!("N.T{at}"), "verify stream", &[])).collect());
         let mut texts: Vec<Texts> = (0..10)
             .map(|at| {
                 let body = if at == 2 { "verify checksum" } else { "read stream" };
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_member_fits_by_its_name_before_its_body() {
-        let index = Index::new(vec![document("N.A", "verify checksum stream", &[]), document("N.B", "other", &[])]);
+        let index = index_of(vec![document("N.A", "verify checksum stream", &[]), document("N.B", "other", &[])]);
         let mut members = [
             member("N.A#Verify()", "checksum of it"),
             member("N.A#Read()", "verify checksum of it"),

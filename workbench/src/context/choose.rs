@@ -333,7 +333,7 @@ pub mod samples {
 
 #[cfg(test)]
 mod tests {
-    use super::super::index::samples::document;
+    use super::super::index::samples::{document, index_of};
     use super::super::mentioned::mentions;
     use super::super::relevance::WEIGHTS;
     use super::super::words::distinct;
@@ -341,7 +341,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn index() -> Index {
-        Index::new(vec![
+        index_of(vec![
             document("Net.Retry", "retry a call with backoff and jitter", &["Net.Delay", "Net.Log"]),
             document("Net.Delay", "span of time", &["Net.Log"]),
             document("Net.Log", "write a line", &[]),
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn names_lead_and_tests_follow_unless_they_are_asked_for() {
-        let index = Index::new(vec![
+        let index = index_of(vec![
             document("Net.Tests.Socket", "send command over connection connection command", &[]),
             document("Net.Connection", "send command over connection", &[]),
             document("Net.Other", "send command over connection connection command", &[]),
@@ -507,7 +507,7 @@ mod tests {
     fn a_query_without_a_known_word_chooses_nothing() {
         let (_, choice) = choose_plain("quux", 5);
         assert_eq!(choice, Choice::default());
-        let empty = Index::new(Vec::new());
+        let empty = index_of(Vec::new());
         assert_eq!(
             choose_for_query(&empty, "retry `Button` in A.B", &Log::default(), &Inheritance::default(), 5),
             Choice::default()

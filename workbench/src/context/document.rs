@@ -1,13 +1,13 @@
 //! The searchable data of a type: the weighted words of its names, declarations, code and documentation, and the types that it uses. It is built from
 //! `:structure`, `:impl`, `:xmldoc` and `:deps`, so it lacks comments inside bodies.
 
+use super::vocabulary::Numbered;
 use super::words::{Part, for_each_part, for_each_word_of};
 use crate::other_languages::files::outlined;
 use crate::symbols::index::{namespace, simple_name};
 use engine::values::digest::Digest;
 use producers::csharp::deps::Dependencies;
 use producers::languages::model::FileSymbols;
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const ELSEWHERE: u32 = 1;
 const BYTES: f64 = 3.3;
 
 /// One type.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Its key.
     pub key: String,
@@ -36,8 +36,8 @@ pub struct Document {
     pub is_generated: bool,
     /// Digest of all its inputs.
     pub digest: Digest,
-    /// Its words, sorted, each with its weight and whether it names the type or a member.
-    pub words: Vec<(Arc<str>, u32, bool)>,
+    /// Numbers of its words in a vocabulary, sorted, each with its weight and whether it names the type or a member.
+    pub words: Vec<(u32, u32, bool)>,
     /// Sum of the weights of its words.
     pub length: u32,
     /// Estimated tokens of its source, without nested types.
@@ -99,44 +99,79 @@ impl Default for Body<'_> {
     }
 }
 
-/// Weights, each with whether it names the type or a member.
+/// Sums of weights by number, each with whether it names the type or a member.
 #[derive(Default)]
-struct Weights(FxHashMap<Arc<str>, (u32, bool)>);
+struct Weights {
+    by_number: Vec<(u32, bool)>,
+    /// The numbers with a weight.
+    touched: Vec<u32>,
+}
 
 impl Weights {
-    fn add(&mut self, word: &str, (counts, named): (u32, bool)) {
-        match self.0.get_mut(word) {
-            Some(known) => *known = (known.0 + counts, known.1 | named),
-            None => drop(self.0.insert(word.into(), (counts, named))),
+    fn add_weight(&mut self, number: u32, (counts, named): (u32, bool)) {
+        let at = number as usize;
+        if at >= self.by_number.len() {
+            self.by_number.resize(at + 1, (0, false));
         }
+        let known = &mut self.by_number[at];
+        if known.0 == 0 {
+            self.touched.push(number);
+        }
+        *known = (known.0 + counts, known.1 | named);
+    }
+
+    /// Removes all weights and returns them by number.
+    fn take_weights(&mut self) -> Vec<(u32, u32, bool)> {
+        self.touched.sort_unstable();
+        let weight = |number: u32| {
+            let (counts, named) = std::mem::take(&mut self.by_number[number as usize]);
+            (number, counts, named)
+        };
+        self.touched.drain(..).map(weight).collect()
     }
 }
 
-/// Identifiers and words with their weights. Code names few things many times: an identifier is taken apart once.
+/// Identifiers and words of one document after the other. Code names few things many times: an identifier is taken apart once.
 #[derive(Default)]
-struct Tally {
-    identifiers: Weights,
-    words: Weights,
+pub struct Tally {
+    identifiers: Numbered,
+    /// By identifier the numbers of its words.
+    words_of: Vec<Box<[u32]>>,
+    words: Numbered,
+    weights_of_identifiers: Weights,
+    weights: Weights,
 }
 
 impl Tally {
     fn add(&mut self, text: &str, counts: u32) {
         let weight = (counts, counts > ELSEWHERE);
         for_each_part(text, |part| match part {
-            Part::Identifier(name) => self.identifiers.add(name, weight),
-            Part::Word(word) => self.words.add(word, weight),
+            Part::Identifier(name) => {
+                let (number, is_new) = self.identifiers.number(name);
+                if is_new {
+                    let mut words = Vec::new();
+                    for_each_word_of(name, |word| words.push(self.words.number(word).0));
+                    self.words_of.push(words.into());
+                }
+                self.weights_of_identifiers.add_weight(number, weight);
+            }
+            Part::Word(word) => self.weights.add_weight(self.words.number(word).0, weight),
         });
     }
 
-    /// Returns the words, sorted.
-    fn into_words(mut self) -> Vec<(Arc<str>, u32, bool)> {
-        for (name, weight) in self.identifiers.0 {
-            for_each_word_of(&name, |word| self.words.add(word, weight));
+    /// Removes the words of a document and returns them by number.
+    fn take_words(&mut self) -> Vec<(u32, u32, bool)> {
+        for (identifier, counts, named) in self.weights_of_identifiers.take_weights() {
+            for word in &*self.words_of[identifier as usize] {
+                self.weights.add_weight(*word, (counts, named));
+            }
         }
-        let words = self.words.0.into_iter();
-        let mut words: Vec<_> = words.map(|(word, (counts, named))| (word, counts, named)).collect();
-        words.sort_unstable();
-        words
+        self.weights.take_weights()
+    }
+
+    /// Returns the words of all documents.
+    pub fn into_words(self) -> Numbered {
+        self.words
     }
 
     /// Adds the words of lines, and returns the bytes of their code.
@@ -162,9 +197,8 @@ impl Tally {
 }
 
 impl Document {
-    /// Creates the document of a type in these files. `digest` is that of its inputs.
-    pub fn new(key: &str, files: &[String], parts: &Parts, digest: Digest) -> Self {
-        let mut tally = Tally::default();
+    /// Creates the document of a type in these files. `digest` is that of its inputs. Its words have the numbers of the tally.
+    pub fn new(tally: &mut Tally, key: &str, files: &[String], parts: &Parts, digest: Digest) -> Self {
         tally.add(simple_name(key), IN_NAME);
         tally.add(namespace(key), ELSEWHERE);
         // For a nested type also the enclosing type.
@@ -179,7 +213,7 @@ impl Document {
             tally.add(&prose(xml), ELSEWHERE);
             bytes += xml.len();
         }
-        let words = tally.into_words();
+        let words = tally.take_words();
         Self {
             key: key.to_owned(),
             files: files.to_vec(),
@@ -195,15 +229,15 @@ impl Document {
         }
     }
 
-    /// Creates the document of a file of another language from its definitions, as in its outline, and its text.
-    pub fn of_other(file: &str, symbols: &FileSymbols, text: &str, digest: Digest) -> Self {
-        let mut tally = Tally::default();
+    /// Creates the document of a file of another language from its definitions, as in its outline, and its text. Its words have the numbers of the
+    /// tally.
+    pub fn of_other(tally: &mut Tally, file: &str, symbols: &FileSymbols, text: &str, digest: Digest) -> Self {
         let name = file.rsplit('/').next().unwrap_or(file);
         tally.add(name.rsplit_once('.').map_or(name, |(stem, _)| stem), IN_NAME);
         tally.add(file, ELSEWHERE);
         symbols.definitions.iter().for_each(|one| tally.add(&one.name, IN_MEMBER));
         tally.add(text, ELSEWHERE);
-        let words = tally.into_words();
+        let words = tally.take_words();
         let first = symbols.definitions.iter().filter(|one| one.path == one.name);
         Self {
             key: file.to_owned(),
@@ -220,9 +254,16 @@ impl Document {
         }
     }
 
-    /// Whether it contains a word.
-    pub fn has(&self, word: &str) -> bool {
-        self.words.binary_search_by(|(known, ..)| (**known).cmp(word)).is_ok()
+    /// Gives its words other numbers.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        self.words.iter_mut().for_each(|word| word.0 = numbers[word.0 as usize]);
+        self.words.sort_unstable();
+    }
+
+    /// Returns the weight of a word, and whether it names the type or a member.
+    pub fn weight(&self, word: u32) -> Option<(u32, bool)> {
+        let at = self.words.binary_search_by_key(&word, |(number, ..)| *number).ok()?;
+        Some((self.words[at].1, self.words[at].2))
     }
 }
 
@@ -274,11 +315,6 @@ mod tests {
         Some(text.as_bytes().into())
     }
 
-    fn counts(document: &Document, word: &str) -> Option<(u32, bool)> {
-        let at = document.words.binary_search_by(|(known, ..)| (**known).cmp(word)).ok()?;
-        Some((document.words[at].1, document.words[at].2))
-    }
-
     #[test]
     fn names_count_more_than_code_and_prose() {
         let parts = Parts {
@@ -289,7 +325,13 @@ mod tests {
             docs: bytes("{\"members\":{\"Fill\":\"<summary>Pours <see cref=\\\"Water\\\"/> in.</summary>\"},\"type\":\"\"}"),
             ..Parts::default()
         };
-        let document = Document::new("A.Box", &["src/Boxes/Box.cs".to_owned()], &parts, Digest::of(b""));
+        let mut tally = Tally::default();
+        // Nothing of one document is counted in the next.
+        let other = Document::new(&mut tally, "A.Lid", &[], &parts, Digest::of(b""));
+        let document = Document::new(&mut tally, "A.Box", &["src/Boxes/Box.cs".to_owned()], &parts, Digest::of(b""));
+        assert!(other.length > 0);
+        let mut words = tally.into_words();
+        let mut counts = |document: &Document, word: &str| document.weight(words.number(word).0);
         assert_eq!(
             counts(&document, "box"),
             Some((IN_NAME + 3, true)),
@@ -313,7 +355,7 @@ mod tests {
             docs: bytes("[1"),
             deps: bytes("{}"),
         };
-        let document = Document::new("A.Lid", &[], &parts, Digest::of(b""));
+        let document = Document::new(&mut Tally::default(), "A.Lid", &[], &parts, Digest::of(b""));
         assert_eq!((document.words.len(), document.uses.len()), (1, 0), "{document:?}");
     }
 

@@ -2,14 +2,15 @@
 //!
 //! An index is built once from the outputs of all types and then queried any number of times. After a change, unchanged types are taken over.
 
-use super::document::{Document, Parts, inputs_digest};
+use super::document::{Document, Parts, Tally, inputs_digest};
+use super::vocabulary::{Numbered, Vocabulary};
 use super::words::for_each_word;
 use crate::other_languages::names::OtherNames;
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
 use engine::values::digest::Digest;
 use engine::values::label::{escape, halves};
-use producers::csharp::types::symbol_of;
+use producers::csharp::types::{TypeRow, symbol_of};
 use producers::languages::model::FileSymbols;
 use producers::text::decode;
 use rayon::prelude::*;
@@ -25,6 +26,8 @@ const B: f32 = 0.6;
 const TARGETS: [&str; 4] = ["structure", "impl", "xmldoc", "deps"];
 /// Outputs are read by pattern if more than one type in this many changed, otherwise by label.
 const ALL_IF_ONE_IN: usize = 4;
+/// Documents are built in so many groups a thread; each group reads an identifier once.
+const CHUNKS_A_THREAD: usize = 8;
 /// Documents are saved if more than one in this many was built.
 const SAVED_IF_ONE_IN: usize = 64;
 
@@ -42,8 +45,8 @@ pub struct Edge {
 pub struct Index {
     /// In the order of their keys.
     documents: Vec<Arc<Document>>,
-    /// The types that contain each word, with its weight there.
-    postings: FxHashMap<Arc<str>, Vec<(u32, u32)>>,
+    vocabulary: Arc<Vocabulary>,
+    postings: Postings,
     uses: Vec<Vec<Edge>>,
     users: Vec<Vec<Edge>>,
     files: FxHashMap<String, Vec<usize>>,
@@ -56,6 +59,49 @@ pub struct Index {
     built: usize,
 }
 
+/// The types that contain each word, with its weight there.
+#[derive(Debug, Default)]
+struct Postings {
+    /// By number of a word where its types begin in `all`; at the end, the end of the last ones.
+    starts: Vec<u32>,
+    /// Numbers of types, in their order, and weights; word after word.
+    all: Vec<(u32, u32)>,
+}
+
+impl Postings {
+    fn new(documents: &[Arc<Document>]) -> Self {
+        // Generated code is found by its name only.
+        let words = || {
+            let searched = (0_u32..).zip(documents).filter(|(_, document)| !document.is_generated);
+            searched.flat_map(|(own, document)| document.words.iter().map(move |(word, counts, _)| (*word as usize, own, *counts)))
+        };
+        let bound = words().map(|(word, ..)| word + 1).max().unwrap_or(0);
+        // Count one place further on, then sum up: a word's entry is then the start of its types.
+        let mut starts = vec![0_u32; bound + 2];
+        words().for_each(|(word, ..)| starts[word + 2] += 1);
+        for at in 2..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut all = vec![(0, 0); starts[starts.len() - 1] as usize];
+        for (word, own, counts) in words() {
+            // Position of its next type; finally the start of the next word's types.
+            let next = &mut starts[word + 1];
+            all[*next as usize] = (own, counts);
+            *next += 1;
+        }
+        starts.pop();
+        Self { starts, all }
+    }
+
+    fn of_word(&self, word: u32) -> &[(u32, u32)] {
+        let word = word as usize;
+        match self.starts.get(word..word + 2) {
+            Some(&[start, end]) => &self.all[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+}
+
 /// Returns the package of a type's target, and its number in [`TARGETS`].
 fn package_and_target(label: &str) -> Option<(&str, usize)> {
     let (package, target) = label.strip_prefix("//types/")?.rsplit_once(':')?;
@@ -63,13 +109,14 @@ fn package_and_target(label: &str) -> Option<(&str, usize)> {
 }
 
 impl Index {
-    /// Creates an index of documents.
-    pub fn new(mut documents: Vec<Arc<Document>>) -> Self {
+    /// Creates an index of documents whose words have the numbers of a vocabulary.
+    pub fn new(mut documents: Vec<Arc<Document>>, vocabulary: Arc<Vocabulary>) -> Self {
         documents.sort_by(|one, other| one.key.cmp(&other.key));
         let at: FxHashMap<&str, usize> = documents.iter().enumerate().map(|(at, one)| (one.key.as_str(), at)).collect();
         let mut index = Self {
             uses: vec![Vec::new(); documents.len()],
             users: vec![Vec::new(); documents.len()],
+            vocabulary,
             ..Self::default()
         };
         for (own, document) in documents.iter().enumerate() {
@@ -85,17 +132,8 @@ impl Index {
             for file in &document.files {
                 index.files.entry(file.clone()).or_default().push(own);
             }
-            let own = u32::try_from(own).expect("invariant: a workspace has fewer types than that");
-            // Generated code is found by its name only.
-            for (word, counts, _) in document.words.iter().filter(|_| !document.is_generated) {
-                match index.postings.get_mut(word) {
-                    Some(list) => list.push((own, *counts)),
-                    None => {
-                        index.postings.insert(word.clone(), vec![(own, *counts)]);
-                    }
-                }
-            }
         }
+        index.postings = Postings::new(&documents);
         index.sizes = documents.iter().map(|document| document.size).collect();
         for document in documents.iter().filter(|one| one.language.is_none()) {
             // The source of a type contains its nested types.
@@ -114,7 +152,7 @@ impl Index {
     }
 
     /// Builds the index from the workspace's outputs; `known` returns the document of a type or file that was built before, and is taken over where
-    /// its inputs are the same.
+    /// its inputs are the same. `vocabulary` has the words of these.
     ///
     /// # Errors
     /// When the outputs cannot be read or are malformed.
@@ -123,6 +161,7 @@ impl Index {
         symbols: &Symbols,
         others: &OtherNames,
         known: impl Fn(&str) -> Option<Arc<Document>>,
+        vocabulary: Arc<Vocabulary>,
     ) -> Result<Self, O::Error> {
         let mut unread = others.unread.clone();
         let patterns = TARGETS.map(|target| format!("//types/...:{target}"));
@@ -171,19 +210,28 @@ impl Index {
             *[&mut of.structure, &mut of.code, &mut of.docs, &mut of.deps][target] = output.bytes;
         }
         let built = changed.len();
-        documents.par_extend(changed.into_par_iter().map(|(key, package, row, _, digest)| {
-            let none = Parts::default();
-            Arc::new(Document {
+        let of_chunk = |chunk: &[(&str, String, TypeRow, _, Digest)]| {
+            let (mut tally, none) = (Tally::default(), Parts::default());
+            let new = |(key, package, row, _, digest): &(&str, String, TypeRow, _, Digest)| Document {
                 is_generated: row.generated,
-                ..Document::new(key, &row.files, parts.get(&package).unwrap_or(&none), digest)
-            })
-        }));
-        let (other, built_other) = other_documents(outputs, others, known, &mut unread)?;
+                ..Document::new(&mut tally, key, &row.files, parts.get(package).unwrap_or(&none), *digest)
+            };
+            let new: Vec<Document> = chunk.iter().map(new).collect();
+            (new, tally.into_words())
+        };
+        let size = built.div_ceil(rayon::current_num_threads() * CHUNKS_A_THREAD).max(1);
+        let chunks: Vec<(Vec<Document>, Numbered)> = changed.par_chunks(size).map(of_chunk).collect();
+        for (mut new, words) in chunks {
+            let numbers = vocabulary.number_all(&words);
+            new.par_iter_mut().for_each(|document| document.renumber(&numbers));
+            documents.extend(new.into_iter().map(Arc::new));
+        }
+        let (other, built_other) = other_documents(outputs, others, known, (&vocabulary, &mut unread))?;
         documents.extend(other);
         Ok(Self {
             unread,
             built: built + built_other,
-            ..Self::new(documents)
+            ..Self::new(documents, vocabulary)
         })
     }
 
@@ -259,12 +307,31 @@ impl Index {
         self.names.get(simple).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the words of its documents and perhaps others.
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// Whether the type at an index contains a word.
+    pub fn has_word(&self, at: usize, word: &str) -> bool {
+        let number = self.vocabulary.number_of(word);
+        number.is_some_and(|number| self.documents[at].weight(number).is_some())
+    }
+
+    /// Returns the types that contain a word, with its weight there.
+    fn holders(&self, word: &str) -> &[(u32, u32)] {
+        self.vocabulary.number_of(word).map_or(&[], |word| self.postings.of_word(word))
+    }
+
     /// Returns the BM25 score of each type for words; types without any of them are left out.
     pub fn rank(&self, words: &[String]) -> FxHashMap<usize, f32> {
         let mut scores: FxHashMap<usize, f32> = FxHashMap::default();
         let all = self.documents.len() as f32;
         for word in words {
-            let Some(list) = self.postings.get(word.as_str()) else { continue };
+            let list = self.holders(word);
+            if list.is_empty() {
+                continue;
+            }
             let have = list.len() as f32;
             let rarity = (1.0 + (all - have + 0.5) / (have + 0.5)).ln();
             for &(at, counts) in list {
@@ -280,7 +347,7 @@ impl Index {
 
     /// Returns the rarity of a word: the natural logarithm of the number of types per type that has it, 0 for an unknown word.
     pub fn rarity(&self, word: &str) -> f32 {
-        let have = self.postings.get(word).map_or(0, Vec::len);
+        let have = self.holders(word).len();
         if have == 0 {
             0.0
         } else {
@@ -314,13 +381,13 @@ impl Index {
 
     /// Returns the share of words that name the type at an index or a member of it; rare words count more.
     pub fn coverage(&self, at: usize, words: &[String]) -> f32 {
-        let own = &self.documents[at].words;
+        let document = &self.documents[at];
         let (mut named, mut all) = (0.0, 0.0);
         for word in words {
             let counts = self.rarity(word);
             all += counts;
-            let found = own.binary_search_by(|(known, ..)| (**known).cmp(word.as_str()));
-            if found.is_ok_and(|at| own[at].2) {
+            let found = self.vocabulary.number_of(word).and_then(|word| document.weight(word));
+            if found.is_some_and(|(_, named)| named) {
                 named += counts;
             }
         }
@@ -333,7 +400,7 @@ fn other_documents<O: Outputs>(
     outputs: &mut O,
     others: &OtherNames,
     known: impl Fn(&str) -> Option<Arc<Document>>,
-    unread: &mut Vec<String>,
+    (vocabulary, unread): (&Vocabulary, &mut Vec<String>),
 ) -> Result<(Vec<Arc<Document>>, usize), O::Error> {
     let files: Vec<(&str, &str)> = others.files().filter_map(|file| Some((file, others.target(file)?))).collect();
     let labels: Vec<String> = files.iter().map(|(file, target)| file_label(file, target)).collect();
@@ -341,24 +408,27 @@ fn other_documents<O: Outputs>(
     if files.is_empty() {
         return Ok((Vec::new(), 0));
     }
-    let mut built = 0;
     let names = outputs.read(&labels)?.into_iter().zip(outputs.read(&texts)?);
     let mut documents = Vec::with_capacity(files.len());
+    let (mut tally, mut new) = (Tally::default(), Vec::new());
     for ((file, _), (names, text)) in files.into_iter().zip(names) {
         let (Some(bytes), Some(text)) = (names.bytes, text.bytes) else {
             unread.push(names.label);
             continue;
         };
         let digest = Digest::of([Digest::of(&bytes).0, Digest::of(&text).0].as_flattened());
-        documents.push(match known(file).filter(|known| known.digest == digest) {
-            Some(known) => known,
+        match known(file).filter(|known| known.digest == digest) {
+            Some(known) => documents.push(known),
             None => {
-                built += 1;
                 let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&names.label))?;
-                Arc::new(Document::of_other(file, &symbols, &decode(&text, file).0, digest))
+                new.push(Document::of_other(&mut tally, file, &symbols, &decode(&text, file).0, digest));
             }
-        });
+        }
     }
+    let built = new.len();
+    let numbers = vocabulary.number_all(&tally.into_words());
+    new.iter_mut().for_each(|document| document.renumber(&numbers));
+    documents.extend(new.into_iter().map(Arc::new));
     Ok((documents, built))
 }
 
@@ -374,6 +444,18 @@ pub mod samples {
     //! Small workspaces for tests of ranking.
 
     use super::*;
+    use std::sync::LazyLock;
+
+    /// Returns the vocabulary of all documents of tests.
+    fn vocabulary() -> Arc<Vocabulary> {
+        static ALL: LazyLock<Arc<Vocabulary>> = LazyLock::new(Arc::default);
+        ALL.clone()
+    }
+
+    /// Returns an index of documents.
+    pub fn index_of(documents: Vec<Arc<Document>>) -> Index {
+        Index::new(documents, vocabulary())
+    }
 
     /// Returns a type with the words of a text in its code, and its uses by declarations.
     pub fn document(key: &str, text: &str, uses: &[&str]) -> Arc<Document> {
@@ -383,7 +465,9 @@ pub mod samples {
             ..Parts::default()
         };
         let file = format!("src/{}.cs", key.replace('.', "/"));
-        let mut document = Document::new(key, &[file], &parts, Digest::of(b""));
+        let mut tally = Tally::default();
+        let mut document = Document::new(&mut tally, key, &[file], &parts, Digest::of(b""));
+        document.renumber(&vocabulary().number_all(&tally.into_words()));
         document.uses = uses.iter().map(|to| ((*to).to_owned(), true)).collect();
         Arc::new(document)
     }
@@ -391,7 +475,7 @@ pub mod samples {
 
 #[cfg(test)]
 mod tests {
-    use super::samples::document;
+    use super::samples::{document, index_of};
     use super::*;
     use crate::context::words::query_words;
 
@@ -403,7 +487,7 @@ mod tests {
 
     #[test]
     fn rare_words_and_names_lead() {
-        let index = Index::new(vec![
+        let index = index_of(vec![
             document("N.Reader", "buffer stream", &[]),
             document("N.Writer", "buffer stream stream stream", &[]),
             document("N.Journal", "buffer stream", &["N.Writer"]),
@@ -419,7 +503,7 @@ mod tests {
 
     #[test]
     fn edges_go_both_ways_and_only_to_what_is_there() {
-        let index = Index::new(vec![document("B", "", &["A", "Gone"]), document("A", "", &[])]);
+        let index = index_of(vec![document("B", "", &["A", "Gone"]), document("A", "", &[])]);
         let (a, b) = (index.find("A").expect("A"), index.find("B#M()").expect("B"));
         assert_eq!(index.uses(b), [Edge { to: a, structure: true }]);
         assert_eq!(index.users(a), [Edge { to: b, structure: true }]);
@@ -429,7 +513,7 @@ mod tests {
     #[test]
     fn a_type_is_as_long_as_it_is_with_those_nested_in_it() {
         let text = "x ".repeat(330);
-        let index = Index::new(vec![
+        let index = index_of(vec![
             document("N.A", &text, &[]),
             document("N.A+B", &text, &[]),
             document("N.A+B+C", &text, &[]),
@@ -445,7 +529,7 @@ mod tests {
 
     #[test]
     fn coverage_counts_names_alone() {
-        let index = Index::new(vec![document("N.LogSink", "archive", &[]), document("N.Archive", "", &[])]);
+        let index = index_of(vec![document("N.LogSink", "archive", &[]), document("N.Archive", "", &[])]);
         let at = |key: &str| index.find(key).expect("a type");
         assert_eq!(index.coverage(at("N.LogSink"), &query_words("log sink")), 1.0);
         let half = index.coverage(at("N.LogSink"), &query_words("sink archive"));

@@ -196,7 +196,7 @@ mod tests {
 
     fn named_in(mut sample: Sample, query: &str) -> (Vec<Mention>, Vec<Stretch>) {
         let symbols = sample.names();
-        let index = Index::read(&mut sample, &symbols, &OtherNames::default(), |_| None).expect("an index");
+        let index = Index::read(&mut sample, &symbols, &OtherNames::default(), |_| None, Default::default()).expect("an index");
         let mut mentions = mentions(query, &index);
         find(&mut sample, &symbols, &index, &mut mentions).expect("members");
         let stretches = stretches(&mut sample, &index, &mentions).expect("sources");

@@ -326,7 +326,7 @@ fn dotted_name(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::index::samples::document;
+    use super::super::index::samples::{document, index_of};
     use super::*;
     use proptest::prelude::*;
 
@@ -345,7 +345,7 @@ mod tests {
             "D.Item",
             "E.Item",
         ];
-        Index::new(keys.iter().map(|key| document(key, "", &[])).collect())
+        index_of(keys.iter().map(|key| document(key, "", &[])).collect())
     }
 
     fn said(text: &str) -> Vec<String> {

@@ -26,5 +26,6 @@ pub mod secret;
 pub mod shelf;
 pub mod spaced;
 mod spelled;
+pub mod vocabulary;
 pub mod words;
 mod written;

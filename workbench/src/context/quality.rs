@@ -52,7 +52,7 @@ impl Quality {
                 rarity => rarity,
             };
             all += counts;
-            let says = |at: &usize| index.document(*at).is_some_and(|document| document.has(word));
+            let says = |at: &usize| index.has_word(*at, word);
             if shown.iter().any(says) {
                 said += counts;
             }
@@ -76,7 +76,7 @@ fn share(part: f32, whole: f32, of_nothing: f32) -> f32 {
 mod tests {
     use super::super::choose::{Question, choose};
     use super::super::compose::{Material, compose};
-    use super::super::index::samples::document;
+    use super::super::index::samples::{document, index_of};
     use super::super::relevance::WEIGHTS;
     use super::super::rounds::Inheritance;
     use super::super::secret::Secrets;
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_what_is_shown() {
-        let index = Index::new(vec![
+        let index = index_of(vec![
             document("A.Pump", "pump water", &["A.Pipe", "A.Valve"]),
             document("A.Pipe", "", &[]),
             document("A.Valve", "", &[]),

@@ -70,7 +70,7 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::super::choose::{Question, choose};
-    use super::super::index::samples::document;
+    use super::super::index::samples::{document, index_of};
     use super::super::mentioned::mentions;
     use super::super::relevance::{Log, WEIGHTS};
     use super::super::rounds::Inheritance;
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_from_models_is_not_chosen_and_counted() {
-        let index = Index::new(vec![
+        let index = index_of(vec![
             document("Net.Retry", "retry a call", &["Net.Key"]),
             document("Net.Key", "retry with a secret", &["Net.Retry"]),
             document("Net.secrets", "retry", &[]),

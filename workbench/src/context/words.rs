@@ -99,7 +99,7 @@ pub fn for_each_part(text: &str, mut each: impl FnMut(Part<'_>)) {
     let mut start: Option<usize> = None;
     for (at, c) in text.char_indices() {
         let (is_wide, is_first) = (is_wide(c), start.is_none());
-        let is_of_identifier = c == '_' || c.is_alphanumeric();
+        let is_of_identifier = c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii() && c.is_alphanumeric();
         if is_wide || !is_of_identifier {
             start.take().into_iter().for_each(|start| each(Part::Identifier(&text[start..at])));
         }
@@ -107,7 +107,9 @@ pub fn for_each_part(text: &str, mut each: impl FnMut(Part<'_>)) {
             wide.push(c);
             continue;
         }
-        pairs(&mut wide, &mut each);
+        if !wide.is_empty() {
+            pairs(&mut wide, &mut each);
+        }
         if is_of_identifier && is_first {
             start = Some(at);
         }
@@ -224,7 +226,8 @@ fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(Part<'_>)) {
 
 /// Whether a character belongs to a script without spaces between words.
 pub(super) fn is_wide(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+    c >= '\u{3040}'
+        && matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{323af}')
 }
 

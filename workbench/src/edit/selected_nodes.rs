@@ -6,7 +6,7 @@ use super::lines::{body, split};
 use super::perform::Done;
 use super::run::{Run, Trouble};
 use super::state::{Event, Status};
-use producers::languages::selector::{SelectorError, select};
+use producers::languages::selector::{Selector, SelectorError};
 use std::ops::Range;
 
 /// Places of nodes that are listed.
@@ -36,7 +36,9 @@ pub(super) fn replace_nodes<F: Files>(
     fits: bool,
 ) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let found = select(path, &text, wanted.selector).map_err(|why| Trouble::new(why.to_string(), hint(&why)).at(path))?;
+    let selector = Selector::compile(path, wanted.selector);
+    let found = selector.and_then(|selector| selector.select(&text));
+    let found = found.map_err(|why| Trouble::new(why.to_string(), hint(&why)).at(path))?;
     let (old, fitted) = with_line_ends_of_file(&text, wanted.old.unwrap_or_default(), new, fits);
     if fitted != new || wanted.old.is_some_and(|given| given != old) {
         note_ends(run, path, &text);

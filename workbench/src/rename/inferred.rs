@@ -4,11 +4,18 @@
 use super::InTheWay;
 use super::places::{Change, Texts};
 use crate::edit::lines::split;
-use producers::languages::selector::select;
+use producers::languages::selector::Selector;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-const OBJECTS: &str = "(anonymous_object_creation_expression [(member_access_expression) (identifier)] @target)";
-const TUPLES: &str = "(tuple_expression (argument [(member_access_expression) (identifier)] @target))";
+static OBJECTS: LazyLock<Selector> =
+    LazyLock::new(|| selector("(anonymous_object_creation_expression [(member_access_expression) (identifier)] @target)"));
+static TUPLES: LazyLock<Selector> =
+    LazyLock::new(|| selector("(tuple_expression (argument [(member_access_expression) (identifier)] @target))"));
+
+fn selector(text: &str) -> Selector {
+    Selector::compile(".cs", text).expect("invariant: the grammar has these nodes")
+}
 
 /// Reports each changed place from which a name is inferred. A tuple counts only if code in its file uses a member of that name that does not change.
 pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut InTheWay) {
@@ -20,10 +27,10 @@ pub(super) fn check(change: &Change, old: &str, texts: &Texts<'_>, way: &mut InT
         };
         let mut found: Vec<Range<usize>> = Vec::new();
         if text.contains("new") {
-            found.extend(select(file, text, OBJECTS).unwrap_or_default());
+            found.extend(OBJECTS.select(text).unwrap_or_default());
         }
         if uses_other_member(change, file, text, old) {
-            found.extend(select(file, text, TUPLES).unwrap_or_default());
+            found.extend(TUPLES.select(text).unwrap_or_default());
         }
         for element in found.into_iter().filter(changed) {
             let line = split(&text[..element.end]).count();

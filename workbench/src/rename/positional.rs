@@ -6,21 +6,18 @@ use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::usages::{Subject, usages};
 use engine::values::label::halves;
-use producers::languages::selector::select;
-use std::collections::BTreeSet;
+use producers::languages::selector::Selector;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-const PARAMETERS: &str = "(record_declaration (parameter_list (parameter name: (identifier) @target)))";
+static PARAMETERS: LazyLock<Selector> = LazyLock::new(|| {
+    let text = "(record_declaration (parameter_list (parameter name: (identifier) @target)))";
+    Selector::compile(".cs", text).expect("invariant: the grammar has these nodes")
+});
 
 /// Reports each place that may name the parameter of a renamed property: `new R(First: 1)`, `is R(First: 1)`.
 pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
-    let is_parameter = |(file, at): (&String, usize)| {
-        let text = planning.texts.of(file).filter(|text| text.contains("record"));
-        text.is_some_and(|text| {
-            let parameters = select(file, text, PARAMETERS).unwrap_or_default();
-            parameters.iter().any(|name| name.start == at)
-        })
-    };
-    if planning.family.is_type || !planning.change.places().any(is_parameter) {
+    if planning.family.is_type || !renames_parameter(planning) {
         return Ok(());
     }
     let mut files: BTreeSet<String> = planning.change.files().cloned().collect();
@@ -52,6 +49,19 @@ pub(super) fn check<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O:
         }
     }
     Ok(())
+}
+
+/// Whether a place that changes is a parameter of a positional record.
+fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
+    let mut parameters: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    planning.change.places().any(|(file, at)| {
+        let of_file = parameters.entry(file).or_insert_with(|| {
+            let text = planning.texts.of(file).filter(|text| text.contains("record"));
+            let found = text.map(|text| PARAMETERS.select(text).unwrap_or_default());
+            found.unwrap_or_default().into_iter().map(|name| name.start).collect()
+        });
+        of_file.contains(&at)
+    })
 }
 
 /// Whether a word stands as the name of an argument or of a part of a pattern: `(First: 1`, `, First: 2`.

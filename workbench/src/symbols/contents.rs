@@ -5,7 +5,7 @@
 
 use super::index::{Symbols, is_within, simple_name};
 use super::locations::{SourceLocation, declarations};
-use super::outputs::{Outputs, SymbolError, Trouble, read_one};
+use super::outputs::{Outputs, SymbolError, Trouble};
 use super::overloads;
 use super::resolve::Candidate;
 use engine::values::codes::ErrorCode;
@@ -101,15 +101,17 @@ impl Layout {
         let mut layout = Self::default();
         let damaged = |label: &str| SymbolError::damaged().at_label(label);
         let [files, projects] = ["//index:files", "//index:projects"];
-        if let Some(bytes) = read_one(outputs, files.to_owned())? {
-            for (path, row) in Table::open(&bytes).ok_or_else(|| damaged(files))?.rows() {
+        for output in outputs.read(&[files, projects].map(str::to_owned))? {
+            let Some(bytes) = output.bytes else { continue };
+            let table = Table::open(&bytes).ok_or_else(|| damaged(&output.label))?;
+            if output.label == projects {
+                layout.projects = table.keys().map(str::to_owned).collect();
+                continue;
+            }
+            for (path, row) in table.rows() {
                 let row = serde_json::from_slice(row).map_err(|_| damaged(files))?;
                 layout.files.insert(path.to_owned(), row);
             }
-        }
-        if let Some(bytes) = read_one(outputs, projects.to_owned())? {
-            let table = Table::open(&bytes).ok_or_else(|| damaged(projects))?;
-            layout.projects = table.keys().map(str::to_owned).collect();
         }
         Ok(layout)
     }

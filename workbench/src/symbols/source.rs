@@ -3,7 +3,7 @@
 //! Lines are those of the file itself (`//files/P:bytes`), with their line ends and, before the first, a byte order mark. `//files/P:syntax` gives
 //! the exact span of a declaration, including its documentation and attributes. Longer texts are cut, with a note about the omitted lines.
 
-use super::outputs::{Outputs, SymbolError, file_label};
+use super::outputs::{Outputs, SymbolError, file_label, read_one};
 use super::resolve::Candidate;
 use crate::edit::encoding::decode;
 use crate::edit::lines::split as lines;
@@ -188,10 +188,13 @@ pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<O
 ///
 /// # Errors
 /// When the outputs cannot be read or are damaged.
-pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &String, line: u32) -> Result<Vec<String>, O::Error> {
-    let known = files_of(outputs, &BTreeSet::from([file]))?;
-    let types = known.values().flat_map(|known| &known.tree.types);
-    let holding = types.filter(|decl| (decl.span.first..=decl.span.last).contains(&line));
+pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &str, line: u32) -> Result<Vec<String>, O::Error> {
+    let label = file_label(file, "syntax");
+    let Some(bytes) = read_one(outputs, label.clone())? else {
+        return Ok(Vec::new());
+    };
+    let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
+    let holding = tree.types.iter().filter(|decl| (decl.span.first..=decl.span.last).contains(&line));
     Ok(holding.map(|decl| decl.symbol()).collect())
 }
 

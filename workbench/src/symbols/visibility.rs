@@ -5,7 +5,7 @@
 
 use super::contents::Layout;
 use super::index::Symbols;
-use super::outputs::{Outputs, SymbolError, read_one};
+use super::outputs::{Outputs, SymbolError};
 use engine::values::table::Table;
 use producers::csharp::deps::index::Globals;
 use producers::csharp::hashes::Access;
@@ -52,28 +52,30 @@ impl Visibility {
             friends: BTreeMap::new(),
             opened: BTreeMap::new(),
         };
-        visibility.read_globals(outputs)?;
-        let damaged = || SymbolError::damaged().at_label(REFERENCES);
-        if let Some(bytes) = read_one(outputs, REFERENCES.to_owned())? {
-            for (project, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
-                if !gaps.contains(project) {
-                    let row = serde_json::from_slice(row).map_err(|_| damaged())?;
-                    visibility.references.insert(project.to_owned(), row);
-                }
-            }
+        for output in outputs.read(&[REFERENCES, SYMBOLS].map(str::to_owned))? {
+            let Some(bytes) = output.bytes else { continue };
+            let damaged = || SymbolError::damaged().at_label(&output.label);
+            let table = Table::open(&bytes).ok_or_else(damaged)?;
+            let read = match output.label == SYMBOLS {
+                true => visibility.add_globals(&table),
+                false => visibility.add_references(&table, gaps),
+            };
+            read.map_err(|_| damaged())?;
         }
         Ok(visibility)
     }
 
-    fn read_globals<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
-        let damaged = || SymbolError::damaged().at_label(SYMBOLS);
-        let Some(bytes) = read_one(outputs, SYMBOLS.to_owned())? else {
-            return Ok(());
-        };
-        let table = Table::open(&bytes).ok_or_else(damaged)?;
+    fn add_references(&mut self, table: &Table<'_>, gaps: &BTreeSet<String>) -> Result<(), serde_json::Error> {
+        for (project, row) in table.rows().filter(|(project, _)| !gaps.contains(*project)) {
+            self.references.insert(project.to_owned(), serde_json::from_slice(row)?);
+        }
+        Ok(())
+    }
+
+    fn add_globals(&mut self, table: &Table<'_>) -> Result<(), serde_json::Error> {
         let rows = (table.first_at_least(GLOBALS)..table.len()).map(|at| table.row(at));
         for (_, row) in rows.take_while(|(key, _)| key.starts_with(GLOBALS)) {
-            let row: Globals = serde_json::from_slice(row).map_err(|_| damaged())?;
+            let row: Globals = serde_json::from_slice(row)?;
             if let Some(project) = row.project {
                 let usings = row.usings.into_iter().filter(|using| using.alias.is_none() && !using.is_static);
                 let opened = self.opened.entry(project.clone()).or_default();

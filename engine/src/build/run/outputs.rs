@@ -6,9 +6,6 @@ use crate::values::digest::Digest;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Number of outputs from which they are read by several threads.
-const READ_TOGETHER: usize = 64;
-
 impl Run<'_> {
     /// Returns the output of a settled node as its readers see it; runs its producer again if a blob is missing.
     ///
@@ -43,7 +40,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the outputs of settled nodes, as [`Self::blob`] does each; none once the run is stopped. Reads many at the same time.
+    /// Returns the outputs of settled nodes, as [`Self::blob`] does each; none once the run is stopped. Reads them at the same time.
     ///
     /// # Errors
     /// When the store breaks.
@@ -55,7 +52,7 @@ impl Run<'_> {
             Some(output) if !shared.cancel.is_cancelled() => shared.blobs.readable_output(output),
             _ => Ok(None),
         };
-        let stored: Vec<Option<Arc<[u8]>>> = match self.options.jobs > 1 && ids.len() >= READ_TOGETHER {
+        let stored: Vec<Option<Arc<[u8]>>> = match self.options.jobs > 1 && ids.len() > 1 {
             true => outputs.par_iter().map(read).collect::<Result<_, _>>()?,
             false => vec![None; ids.len()],
         };
