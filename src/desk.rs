@@ -354,10 +354,15 @@ impl<'c> Desk<'c> {
                 return Ok((names.symbols, tables));
             }
         }
-        let context = self.context;
-        let (_, session) = self.open_to_build()?;
-        let (outputs, code) = show::make_each(context, session, &labels)?;
-        self.worsen(code);
+        let mut outputs = Vec::new();
+        for output in self.read(&labels)? {
+            // It says why there is none.
+            outputs.push(
+                output
+                    .bytes
+                    .map_or_else(|| self.output_of_label(&output.label).map(|made| made.bytes), Ok)?,
+            );
+        }
         let [declarations, members, types] = <[_; 3]>::try_from(outputs).expect("invariant: an output for each label");
         let symbols = Symbols::open(types, members, declarations)?;
         Ok((Arc::new(symbols), tables))

@@ -266,23 +266,6 @@ pub fn make_output(context: &Context, session: &mut Session, label: &str) -> Res
     Ok((shown, code))
 }
 
-/// Builds labels that are given in their order in one build, and returns their outputs. Otherwise as [`make_output`].
-pub fn make_each(context: &Context, session: &mut Session, labels: &[String]) -> Result<(Vec<Arc<[u8]>>, Code), Failed> {
-    let (report, code) = build_outputs(context, session, "show", labels, false)?;
-    let mut outputs = Vec::with_capacity(labels.len());
-    for (label, bytes) in labels.iter().zip(report.outputs) {
-        outputs.push(match bytes {
-            Some(bytes) => bytes,
-            None if code == Code::Ok => make_output(context, session, label)?.0.bytes,
-            None => return Err(unmade(code)),
-        });
-    }
-    match outputs.len() == labels.len() {
-        true => Ok((outputs, code)),
-        false => Err(unmade(code)),
-    }
-}
-
 fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome {
     let mut out = context.stdout();
     let printed = if context.prints_json() {
