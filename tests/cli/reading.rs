@@ -143,7 +143,10 @@ fn what_a_question_makes_is_one_build_of_the_log() {
         panic!("{builds}")
     };
     let command = build["command"].as_str().unwrap_or_default();
-    assert!(command.starts_with("impact //index:declarations //index:members //index:types "), "{build}");
+    assert!(
+        command.starts_with("impact //index:declarations //index:members //index:types "),
+        "{build}"
+    );
     let ran = |build: &serde_json::Value| build["counts"]["ran"].as_u64().unwrap_or(0);
     let of_producers = build["producers"].as_array().into_iter().flatten();
     assert_eq!(ran(build), of_producers.filter_map(|of| of["ran"].as_u64()).sum::<u64>(), "{build}");
