@@ -36,7 +36,8 @@ stop_server() {
 
 python3 -m venv "$scratch/python"
 "$scratch/python/bin/pip" install --quiet --disable-pip-version-check xllamacpp gguf
-cargo build --quiet --locked --workspace --example ask
+# Beside the program, whose dependencies as they are serve both.
+cargo build --quiet --locked --workspace --bin cortex --example ask
 ask=${CARGO_TARGET_DIR:-target}/debug/examples/ask
 
 export LLM_KEY=key-of-this-run-only

@@ -24,7 +24,8 @@ await() {
     failed "nobody listens at port $1"
 }
 
-cargo build --quiet --locked --workspace --example exchange
+# Beside the program, whose dependencies as they are serve both.
+cargo build --quiet --locked --workspace --bin cortex --example exchange
 exchange=${CARGO_TARGET_DIR:-target}/debug/examples/exchange
 
 casd=$(scripts/casd.sh "$scratch")

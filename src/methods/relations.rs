@@ -105,8 +105,7 @@ impl Of {
         if health.line().is_some() {
             let layout = Layout::read(desk)?;
             let own: BTreeSet<&str> = found.files.iter().flat_map(|file| layout.projects_of(file)).collect();
-            health.lost.retain(|project| own.contains(project.as_str()));
-            health.partial.retain(|project| own.contains(project.as_str()));
+            health.retain_projects(|project| own.contains(project));
         }
         Ok(health)
     }

@@ -90,6 +90,8 @@ fn case(said: &Diagnostic) -> String {
 pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> {
     let (lost, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
         health.said.iter().partition(|said| said.code == ErrorCode::CS_PROJECT_REFERENCE);
+    let (mixed, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+        rest.into_iter().partition(|said| said.code == ErrorCode::CS_PROJECT_LANGUAGE);
     let all = resolved + lost.len();
     let projects = match count {
         0 => Finding::new("projects", Level::Note, "there are no projects: all files see each other")
@@ -120,7 +122,16 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
             .mend("set the properties that they use: [producer.project] params.properties = { NAME = \"VALUE\" }; or list the files of the project: [producer.project.params.projects.\"PATH.csproj\"] include = [\"GLOB\"]")
         }
     };
-    vec![projects, references, evaluation]
+    let languages = (!mixed.is_empty()).then(|| {
+        let what = plural(mixed.len(), "reference");
+        Finding::new(
+            "languages",
+            Level::Note,
+            format!("{what} to projects of other languages, whose names are not known"),
+        )
+        .cases(mixed.into_iter().map(case))
+    });
+    [projects, references].into_iter().chain(languages).chain([evaluation]).collect()
 }
 
 fn plural(count: usize, word: &str) -> String {

@@ -1,7 +1,8 @@
 //! The health of a workspace: projects that could not be fully evaluated, so that answers across them may be incomplete.
 //!
 //! A project *lost* references if one of them leads nowhere; it is read *in part* if an import, a condition or an item of it could not be evaluated,
-//! as that may contain references too. Answers about users of a symbol report both kinds of gaps. This module only reads the store.
+//! as that may contain references too, and *mixed* if it references projects of other languages. Answers about users of a symbol report all kinds of
+//! gaps. This module only reads the store.
 
 use engine::build::session::Session;
 use engine::store::StoreError;
@@ -15,9 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The table of projects.
 const PROJECTS: &str = "//index:projects";
 
-/// The error of a reference that leads nowhere.
-const LOST: ErrorCode = ErrorCode::CS_PROJECT_REFERENCE;
-
 /// The state of a workspace's projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
@@ -27,6 +25,8 @@ pub struct Health {
     pub lost: BTreeSet<String>,
     /// Projects that were read in part.
     pub partial: BTreeSet<String>,
+    /// Projects that reference projects of other languages.
+    pub mixed: BTreeSet<String>,
     /// Diagnostics about them.
     pub said: Vec<Diagnostic>,
 }
@@ -65,14 +65,20 @@ impl Health {
                     .map(|(path, _)| path.clone())
                     .collect(),
             };
-            let into = match said.code == LOST {
-                true => &mut health.lost,
-                false => &mut health.partial,
+            let into = if said.code == ErrorCode::CS_PROJECT_REFERENCE {
+                &mut health.lost
+            } else if said.code == ErrorCode::CS_PROJECT_LANGUAGE {
+                &mut health.mixed
+            } else {
+                &mut health.partial
             };
             into.extend(meant);
             health.said.push(said);
         }
-        health.partial = health.partial.difference(&health.lost).cloned().collect();
+        health.partial.retain(|project| !health.lost.contains(project));
+        health
+            .mixed
+            .retain(|project| !health.lost.contains(project) && !health.partial.contains(project));
         health.said.sort();
         health.said.dedup();
         Ok(health)
@@ -80,23 +86,33 @@ impl Health {
 
     /// Returns the projects whose references may not all be known.
     pub fn gaps(&self) -> BTreeSet<String> {
-        self.lost.union(&self.partial).cloned().collect()
+        [&self.lost, &self.partial, &self.mixed].into_iter().flatten().cloned().collect()
+    }
+
+    /// Leaves gaps of other projects out.
+    pub fn retain_projects(&mut self, is_meant: impl Fn(&str) -> bool) {
+        for projects in [&mut self.lost, &mut self.partial, &mut self.mixed] {
+            projects.retain(|project| is_meant(project));
+        }
     }
 
     /// Describes the gaps in one sentence, if there are any.
     pub fn line(&self) -> Option<String> {
-        let (lost, partial) = (self.lost.len(), self.partial.len());
-        let of = self.projects;
-        let projects = |count: usize| format!("{count} of {of} project{}", if of == 1 { "" } else { "s" });
-        match (lost, partial) {
-            (0, 0) => None,
-            (0, _) => Some(format!("{} could not be evaluated as a whole", projects(partial))),
-            (_, 0) => Some(format!("{} lost references", projects(lost))),
-            _ => Some(format!(
-                "{} lost references, and {partial} more could not be evaluated as a whole",
-                projects(lost)
-            )),
+        let gaps = [
+            (&self.lost, "lost references"),
+            (&self.partial, "could not be evaluated as a whole"),
+            (&self.mixed, "reference projects of other languages"),
+        ];
+        let plural = if self.projects == 1 { "" } else { "s" };
+        let mut line = String::new();
+        for (projects, what) in gaps.into_iter().filter(|(projects, _)| !projects.is_empty()) {
+            let count = projects.len();
+            line.push_str(&match line.is_empty() {
+                true => format!("{count} of {} project{plural} {what}", self.projects),
+                false => format!(", and {count} more {what}"),
+            });
         }
+        Some(line).filter(|line| !line.is_empty())
     }
 }
 

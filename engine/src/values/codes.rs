@@ -57,6 +57,7 @@ codes! {
     CS_PROJECT_FUNCTION "CS-PROJECT-FUNCTION", "A property function cannot be evaluated here and counts as empty", "set the property with `params.properties`";
     CS_PROJECT_IMPORT "CS-PROJECT-IMPORT", "An imported project file is missing, lies outside of the workspace or imports itself. The import was left out", "add the file to the source set of projects";
     CS_PROJECT_ITEM "CS-PROJECT-ITEM", "An item of a project cannot be evaluated and was left out", "give the project its files with `params.projects`";
+    CS_PROJECT_LANGUAGE "CS-PROJECT-LANGUAGE", "A project references a project of another language. Names that it declares are not known", "nothing; code that uses such names is listed among possible uses";
     CS_PROJECT_LIMIT "CS-PROJECT-LIMIT", "A project file exceeds a limit of imports, nesting, length or items. Something of it is missing", "simplify the file, or give the project its files with `params.projects`";
     CS_PROJECT_MORE "CS-PROJECT-MORE", "A project has more constructs of this kind that cannot be evaluated than are listed", "see the other messages about the project";
     CS_PROJECT_OUTSIDE "CS-PROJECT-OUTSIDE", "A project names a file outside of the workspace. It was left out", "move the file into the workspace";

@@ -31,10 +31,9 @@ fn produce(module: &str, params: &Value, cancel: &Cancel) -> Result<Output, Fail
     let bound = producer.bind(&params, &BTreeMap::new());
     let table = write_table(&BTreeMap::from([("row", b"{\"a\":1}")]));
     let list = [("x", b"one".to_vec()), ("y", table)].map(|(item, bytes)| Input::of(item, bytes));
-    let roles = BTreeMap::from([
-        (Arc::from(MODULE), vec![Input::of("", module.as_bytes())]),
-        (Arc::from("list"), list.into()),
-    ]);
+    // What is no text of a module stays as it is.
+    let module = wat::parse_str(module).unwrap_or_else(|_| module.as_bytes().to_vec());
+    let roles = BTreeMap::from([(Arc::from(MODULE), vec![Input::of("", module)]), (Arc::from("list"), list.into())]);
     let vars = Vars::new();
     let mut inputs = Inputs::bare("//a:b", &bound.params, &roles, &vars, cancel);
     inputs.settings = &bound.settings;

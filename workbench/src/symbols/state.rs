@@ -300,6 +300,10 @@ mod tests {
             sample.read(&["//index:types".to_owned()]).expect("built");
             Health::read(sample.session()).expect("health")
         };
+        let mixed = PROJECT.replace(
+            "</Project>",
+            r#"<ItemGroup><ProjectReference Include="../F/F.fsproj" /><ProjectReference Include="../W/W.esproj" /></ItemGroup></Project>"#,
+        );
         let whole = health(&[("A/A.csproj", PROJECT), ("B/B.csproj", PROJECT)]);
         assert_eq!(
             (&whole, State::default().of_projects(&whole)),
@@ -308,6 +312,12 @@ mod tests {
         let found = health(&[("A/A.csproj", PROJECT), ("B/B.csproj", &lost), ("C/C.csproj", &partial)]);
         assert_eq!(found.lost.iter().collect::<Vec<_>>(), ["B/B.csproj"]);
         assert_eq!(found.partial.iter().collect::<Vec<_>>(), ["C/C.csproj"], "{:?}", found.said);
+        let other = health(&[("A/A.csproj", PROJECT), ("D/D.csproj", &mixed)]);
+        assert_eq!((other.gaps().len(), other.said.len()), (1, 1), "{:?}", other.said);
+        assert_eq!(
+            other.line().as_deref(),
+            Some("1 of 2 projects reference projects of other languages")
+        );
         let state = State::default().of_projects(&found);
         assert!(!state.complete);
         assert_eq!(

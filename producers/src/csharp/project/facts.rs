@@ -307,20 +307,37 @@ fn usings(items: &Run) -> Vec<String> {
     usings.into_iter().collect()
 }
 
+/// Returns what stands behind the last dot of a path, in lower case.
+fn ending_of(path: &str) -> String {
+    path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase()
+}
+
 fn project_references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
+    let spot = Spot { file: project, line: 0 };
     for missing in &items.missing {
-        let message = "the project references a file that is not in the workspace; the reference was left out";
-        report.warn(ErrorCode::CS_PROJECT_REFERENCE, Spot { file: project, line: 0 }, message, missing);
+        let (code, message) = match ending_of(missing).as_str() {
+            "fsproj" | "vbproj" | "vcxproj" | "ilproj" => (
+                ErrorCode::CS_PROJECT_LANGUAGE,
+                "the project references a project of another language, whose names are not known",
+            ),
+            // Their output has no names for C#.
+            "dcproj" | "esproj" | "njsproj" | "pyproj" | "sqlproj" | "wapproj" | "wixproj" => continue,
+            _ => (
+                ErrorCode::CS_PROJECT_REFERENCE,
+                "the project references a file that is not in the workspace; the reference was left out",
+            ),
+        };
+        report.warn(code, spot, message, missing);
     }
     if items.cut {
         let message = "the project's items are too many, or their patterns take too much work; some items are missing";
-        report.warn(ErrorCode::CS_PROJECT_LIMIT, Spot { file: project, line: 0 }, message, "");
+        report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
     }
     let found: BTreeSet<Reference> = items
         .items("projectreference")
         // A reference without an output assembly provides no types.
         .filter(|item| !item.get("referenceoutputassembly").eq_ignore_ascii_case("false") && item.text != project)
-        .filter(|item| item.text.to_ascii_lowercase().ends_with(".csproj"))
+        .filter(|item| ending_of(&item.text) == "csproj")
         .map(|item| Reference {
             path: item.text.clone(),
             private: has_compile(item, "privateassets"),

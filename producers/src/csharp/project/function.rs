@@ -6,7 +6,7 @@ use super::condition::parse_decimal;
 use super::expression::{Scope, closing, is_name};
 use super::framework::Framework;
 use super::path::{absolute, file_name, folder_of_path, in_workspace, relative, rooted, stem_and_extension};
-use super::string;
+use super::{regex, string};
 
 /// Maximum number of calls in a chain.
 const LONGEST_CHAIN: usize = 64;
@@ -148,6 +148,7 @@ fn static_member(scope: &Scope<'_>, class: &str, member: &str, arguments: &[Stri
     match class.to_ascii_lowercase().as_str() {
         "msbuild" => return msbuild(scope, member, arguments),
         "io.path" => return path_function(scope, member, arguments),
+        "text.regularexpressions.regex" => return regex::evaluate_regex(&member.to_ascii_lowercase(), arguments).map_or_else(unknown, Ok),
         _ => {}
     }
     // `get_OSX()` calls the property `OSX` as a method.

@@ -25,10 +25,11 @@ pub mod packages;
 pub mod params;
 pub mod path;
 pub mod producers;
+mod regex;
 pub mod report;
 pub mod sdk;
 pub mod solution;
-pub mod string;
+mod string;
 #[cfg(test)]
 mod tests;
 pub mod tree;

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Increase whenever the same project files may give other facts.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Registers the producers.
 pub fn register_projects(registry: &mut Registry) {
