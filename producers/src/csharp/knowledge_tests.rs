@@ -443,12 +443,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@11 e4dfdc986cd3
-    csharp/mentions@11 b54c27ff710a
+    csharp/mentions@12 e4dfdc986cd3
+    csharp/mentions@12 b54c27ff710a
     csharp/api-deps@7 0ce448befa57
-    csharp/deps@15 a9655e293004
+    csharp/deps@16 a9655e293004
     csharp/facts@13 87b994ab2e5e
-    csharp/signatures@13 f0ba8480d0ef
+    csharp/signatures@14 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

@@ -133,6 +133,8 @@ pub enum Place {
     Signature,
     /// Attribute.
     Attribute,
+    /// Argument of an attribute.
+    Argument,
     /// Named in a body.
     Body,
     /// Used in a body without being named: the type of a value, or the type that declares a used member.
@@ -145,6 +147,17 @@ impl From<NamePlace> for Place {
             NamePlace::Base => Self::Base,
             NamePlace::Signature => Self::Signature,
             NamePlace::Attribute => Self::Attribute,
+            NamePlace::Argument => Self::Argument,
+        }
+    }
+}
+
+impl Place {
+    /// Returns the place as evidence of a dependency: attributes and their arguments are one there.
+    pub fn as_evidence(self) -> Self {
+        match self {
+            Self::Argument => Self::Attribute,
+            place => place,
         }
     }
 }
@@ -161,7 +174,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 11)
+        ProducerId::new("csharp/mentions", 12)
     }
 
     fn sees(&self, _: &Params) -> Sees {

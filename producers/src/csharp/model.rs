@@ -81,9 +81,12 @@ pub enum NamePlace {
     /// Signature or constraint.
     #[n(1)]
     Signature,
-    /// Attribute of a type or member.
+    /// Name of an attribute of a type or member.
     #[n(2)]
     Attribute,
+    /// Argument of such an attribute.
+    #[n(3)]
+    Argument,
 }
 
 /// A written (possibly qualified) name that may be a type.

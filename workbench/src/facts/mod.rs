@@ -312,7 +312,7 @@ fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
             let category = match place {
                 Evidence::Base => "base",
                 Evidence::Signature => "sig",
-                Evidence::Attribute => "attr",
+                Evidence::Attribute | Evidence::Argument => "attr",
                 Evidence::Body => "body",
                 Evidence::Inferred => "inferred",
             };

@@ -109,7 +109,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 15)
+        ProducerId::new("csharp/deps", 16)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -276,7 +276,11 @@ fn bind_part(
         match binder.bind(&around, &name.path, name.arity, name.place, name.certain) {
             Bound::Type(entry) if entry.key == found.own => {}
             Bound::Type(entry) => {
-                found.evidence.entry(entry.key.clone()).or_default().insert(name.place);
+                found
+                    .evidence
+                    .entry(entry.key.clone())
+                    .or_default()
+                    .insert(name.place.as_evidence());
                 found.ids.insert(entry.key.clone(), entry.id.clone());
             }
             Bound::External if name.certain => {
@@ -302,7 +306,11 @@ fn bind_part(
             resolver.shape(&written, &[], &mut |shape, _| {
                 shape.keys(&mut |key| {
                     if let Some(entry) = index.by_key(key).filter(|entry| entry.key != found.own) {
-                        found.evidence.entry(entry.key.clone()).or_default().insert(name.place);
+                        found
+                            .evidence
+                            .entry(entry.key.clone())
+                            .or_default()
+                            .insert(name.place.as_evidence());
                         found.ids.insert(entry.key.clone(), entry.id.clone());
                     }
                 });

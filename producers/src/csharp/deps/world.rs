@@ -350,6 +350,9 @@ impl<'a> World<'a> {
         let own: Vec<Shape> = (0..arguments).map(|at| Shape::Own(at as u32)).collect();
         let mut levels = vec![Shape::Named(key.clone(), own.into())];
         levels.extend(self.bases(key));
+        if !key.starts_with(['~', '^']) && self.kind(key) == 'e' {
+            levels.push(Shape::of_key("~System.Enum"));
+        }
         let mut at = 0;
         while at < levels.len() && levels.len() < MOST_LEVELS {
             if let Shape::Named(key, args) = levels[at].clone()
@@ -480,9 +483,6 @@ impl<'a> World<'a> {
             }
         }
         if found.is_empty() && shape.is_known() {
-            if self.kind(shape.key().unwrap_or("")) == 'e' {
-                self.declared(&Shape::of_key("~System.Enum"), name, &mut found);
-            }
             self.declared(&Shape::of_key("~System.Object"), name, &mut found);
         }
         found

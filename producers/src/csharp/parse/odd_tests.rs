@@ -54,6 +54,12 @@ fn type_parameters_with_attributes_that_have_values() {
 }
 
 #[test]
+fn semicolons_stand_apart_from_the_types_that_they_end() {
+    let text = "namespace N { struct A { int x; } ;\n struct B { class C { } /* c */ ; Action D = () => { } ; int y; }\n#if X\n#endif\n; enum E { F }\n; }";
+    assert_eq!(seen(text), (Tier::Repaired, String::new(), "A[x] B[D y] B+C[] E[F]".to_owned()));
+}
+
+#[test]
 fn queries_hold_commas() {
     let text = "class A { object B { get; } = from q in w orderby q.x, q.y select q; int C; static readonly object D = from q in w \
                 orderby q.x, q.y select new { q.x }; int E = 1, F = 2; }";

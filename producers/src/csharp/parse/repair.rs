@@ -56,6 +56,8 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                     with: "_",
                 });
             }
+            // `class A { } ;`: in the grammar, nothing stands between the two.
+            ";" if at > 0 && tokens.is(at - 1, "}") => adjoin(tokens, at, edits),
             // `[.. var rest]`: keep only the subpattern.
             ".." if matches!(at.checked_sub(1).map_or("", |before| tokens.text(before)), "[" | ",")
                 && !matches!(tokens.text(at + 1), "]" | ",") =>
@@ -79,6 +81,17 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
             "&" | "*" if at > 1 && (tokens.is(at - 1, "ref") || closes_pointer_cast(tokens, at - 1)) => hide(tokens, at, edits),
             _ => {}
         }
+    }
+}
+
+/// Moves a semicolon next to the token before it.
+fn adjoin(tokens: &Tokens<'_>, at: usize, edits: &mut Vec<Edit>) {
+    let (before, own) = (tokens.bytes_of_tokens(&(at - 1..at)), tokens.bytes_of_tokens(&(at..at + 1)));
+    if before.end < own.start {
+        edits.push(Edit {
+            bytes: before.end..own.end,
+            with: ";",
+        });
     }
 }
 

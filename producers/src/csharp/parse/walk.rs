@@ -375,7 +375,12 @@ impl<'t, 'a> Walk<'t, 'a> {
         // A type ends with its node; an expression's path continues as far as its dots.
         let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
         let Some(path) = tokens.path_at(at, limit) else { return };
-        self.mentions[owner].add_name(path.text, path.arity, self.state.place, certain);
+        // In an attribute's arguments, a name is none of an attribute.
+        let place = match self.state.place {
+            NamePlace::Attribute if parent != Node::Attribute => NamePlace::Argument,
+            place => place,
+        };
+        self.mentions[owner].add_name(path.text, path.arity, place, certain);
     }
 
     // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,20 @@ use std::rc::Rc;
 /// Scores from here down are of candidates that the arguments do not fit.
 pub(super) const NOT_CALLABLE: i64 = -50;
 
+/// What arrays become.
+const SPANS: [&str; 4] = [
+    "~System.ReadOnlySpan`1",
+    "~System.Span`1",
+    "~System.ReadOnlyMemory`1",
+    "~System.Memory`1",
+];
+
+const NULLABLE: &str = "~System.Nullable`1";
+
+fn is_nullable(shape: &Shape) -> bool {
+    shape.key() == Some(NULLABLE)
+}
+
 /// A candidate that was picked.
 pub(super) struct Chosen<'a> {
     /// How well the arguments fit.
@@ -481,17 +495,21 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 if let Some(base) = self.world.as_base(arg, key) {
                     for (parameter, arg) in parameters.iter().zip(base.args()) {
+                        // No type argument becomes one that may be none.
+                        if is_nullable(parameter) && arg.is_known() && !is_nullable(arg) {
+                            return None;
+                        }
                         if self.conversion_rank(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
                             return None;
                         }
                     }
                     return Some(if arg.key() == Some(key) { 4 } else { 3 });
                 }
-                if &**key == "~System.Nullable`1" {
+                if &**key == NULLABLE {
                     return self.conversion_rank(parameters.first()?, arg, bindings);
                 }
                 let arg_key = arg.key().unwrap_or("");
-                if arg_key == "~System.Nullable`1" {
+                if arg_key == NULLABLE {
                     // A value that may be none becomes no value by itself.
                     if matches!(self.world.kind(key), 's' | 'e') {
                         return None;
@@ -500,10 +518,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                         .conversion_rank(parameter, arg.args().first()?, bindings)
                         .map(|fit| fit.saturating_sub(1));
                 }
-                if matches!(
-                    &**key,
-                    "~System.ReadOnlySpan`1" | "~System.Span`1" | "~System.ReadOnlyMemory`1" | "~System.Memory`1"
-                ) {
+                if SPANS.contains(&&**key) {
                     let element = match arg {
                         Shape::Array(element) => (**element).clone(),
                         _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
