@@ -152,7 +152,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         // On a value of unknown type a name alone decides nothing.
         if on.is_known() {
             let extensions = self.extensions(on, text, is_type);
-            if !extensions.is_empty() {
+            // Not all members of a type outside are known: one of these may be meant where no extension takes as many arguments.
+            let is_taken = |one: &Candidate<'_>| one.parameters().split_first().is_some_and(|(_, rest)| takes(rest, args.len()));
+            if extensions.iter().any(|one| !self.is_outside(on) || is_taken(one)) {
                 return self.called(extensions, Some(on), None, name, args, target);
             }
         }
