@@ -2,12 +2,12 @@
 
 use super::blobs::Lack;
 use super::jobs::{Done, Fetch, JobInput, Load, Settled, Shared};
+use super::together::map_together;
 use crate::seams::producer::Failure;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::tree::{self, File};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(super) fn load_together(shared: &Shared, inputs: &[JobInput]) -> Vec<Option<
         }
         _ => None,
     };
-    inputs.par_iter().map(load).collect()
+    map_together(inputs, load)
 }
 
 /// Loads a job's input. Of a source file longer than `most` bytes, loads `most + 1`: the producer refuses that length.

@@ -54,6 +54,7 @@ pub mod shared_records;
 pub mod sharing;
 pub mod state;
 mod stopped;
+mod together;
 pub mod unfinished;
 mod unwritable_store;
 pub mod watched;

@@ -225,10 +225,7 @@ impl Pools {
                 // The loop may have ended early and dropped the receiver.
                 let _ = done.send(finished);
             };
-            match self.own_threads() {
-                Some(pool) => pool.spawn(run),
-                None => rayon::spawn(run),
-            }
+            self.own_threads().spawn(run);
         }
         self.remote_queue.iter_mut().for_each(RemoteQueue::send);
     }
@@ -241,17 +238,17 @@ impl Pools {
             .for_each(|remote_queue| remote_queue.start_if_waited_enough(idle));
     }
 
-    /// Returns threads of this pool's own; `None` if the process has enough, started when it scanned the files.
-    fn own_threads(&mut self) -> Option<&rayon::ThreadPool> {
+    /// Returns the computing threads. They are of this build alone: a job may wait for the store's lock, and in a pool that others share it would keep
+    /// the one that holds the lock from its own work there.
+    fn own_threads(&mut self) -> &rayon::ThreadPool {
         let threads = self.threads;
-        let start = || {
+        self.rayon.get_or_insert_with(|| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .thread_name(|n| format!("cpu-{n}"))
                 .build();
             pool.expect("invariant: the system lets a process have threads")
-        };
-        (threads != rayon::current_num_threads()).then(|| &*self.rayon.get_or_insert_with(start))
+        })
     }
 
     /// Counts a finished job.

@@ -75,13 +75,7 @@ impl Run<'_> {
             self.mark_readers(id);
         }
         self.settle_found(id, &record)?;
-        let made = SameKey::Made {
-            output: record.output,
-            took_us: record.took_us,
-            diagnostics: record.diagnostics.clone(),
-            spent: record.spent.clone(),
-        };
-        self.same_key.insert(key, made);
+        self.same_key.insert(key, SameKey::of_record(&record));
         self.batch_bytes += blob.len() + bytes_of(&parts);
         self.batch.push(NewResult {
             key,
@@ -126,20 +120,22 @@ impl Run<'_> {
             self.unconfirmed(id, &work.key, record.made_at)?;
         }
         let same_key = self.take_same_key_nodes(&work.key);
-        self.hit(id, &work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
-        for node in same_key {
+        self.hit_record(id, &work, record);
+        self.settle_nodes(same_key, record);
+        Ok(())
+    }
+
+    /// Running → Settled, for nodes that wait for a result that is here.
+    fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
+        for node in nodes {
             if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
-                self.hit(
-                    node,
-                    &work,
-                    record.output,
-                    record.took_us,
-                    &record.diagnostics,
-                    record.spent.as_ref(),
-                );
+                self.hit_record(node, &work, record);
             }
         }
-        Ok(())
+    }
+
+    fn hit_record(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
+        self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
     }
 
     /// Running → Settled: stores the result under its key.
@@ -245,25 +241,9 @@ impl Run<'_> {
 
     /// Settles the nodes that waited for this key, and notes the result for later ones.
     fn settle_same_key(&mut self, key: &ActionKey, record: &ActionRecord) {
-        for node in self.take_same_key_nodes(key) {
-            if let Slot::Running { work } = std::mem::replace(self.slot(node), Slot::Idle) {
-                self.hit(
-                    node,
-                    &work,
-                    record.output,
-                    record.took_us,
-                    &record.diagnostics,
-                    record.spent.as_ref(),
-                );
-            }
-        }
-        let made = SameKey::Made {
-            output: record.output,
-            took_us: record.took_us,
-            diagnostics: record.diagnostics.clone(),
-            spent: record.spent.clone(),
-        };
-        self.same_key.insert(*key, made);
+        let nodes = self.take_same_key_nodes(key);
+        self.settle_nodes(nodes, record);
+        self.same_key.insert(*key, SameKey::of_record(record));
     }
 
     /// Returns the name and version of a rule's producer.

@@ -51,7 +51,7 @@ use crate::seams::paid::Spent;
 use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
 use crate::store::ledger::LedgerEntry;
-use crate::store::records::{HistoryRecord, NewResult};
+use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
 use crate::store::{RowChange, Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -139,6 +139,17 @@ pub(super) enum SameKey {
         diagnostics: Vec<Diagnostic>,
         spent: Option<Spent>,
     },
+}
+
+impl SameKey {
+    fn of_record(record: &ActionRecord) -> Self {
+        Self::Made {
+            output: record.output,
+            took_us: record.took_us,
+            diagnostics: record.diagnostics.clone(),
+            spent: record.spent.clone(),
+        }
+    }
 }
 
 /// The loop and everything it owns.

@@ -1,9 +1,9 @@
 //! Outputs of settled nodes, as the request of a run reads them.
 
 use super::{Run, RunError, source_nodes};
+use crate::build::together::map_together;
 use crate::graph::NodeId;
 use crate::values::digest::Digest;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -53,7 +53,7 @@ impl Run<'_> {
             _ => Ok(None),
         };
         let stored: Vec<Option<Arc<[u8]>>> = match self.options.jobs > 1 && ids.len() > 1 {
-            true => outputs.par_iter().map(read).collect::<Result<_, _>>()?,
+            true => map_together(&outputs, read).into_iter().collect::<Result<_, _>>()?,
             false => vec![None; ids.len()],
         };
         let mut blobs = Vec::with_capacity(ids.len());
