@@ -446,9 +446,9 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@12 e4dfdc986cd3
     csharp/mentions@12 b54c27ff710a
     csharp/api-deps@7 0ce448befa57
-    csharp/deps@17 a9655e293004
-    csharp/facts@13 87b994ab2e5e
-    csharp/signatures@14 f0ba8480d0ef
+    csharp/deps@18 a9655e293004
+    csharp/facts@14 87b994ab2e5e
+    csharp/signatures@15 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

@@ -9,6 +9,7 @@ use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload, alike, parameter_types, short_of};
 use super::resolve::Candidate;
+use super::substituted_parameters::{base_levels, differs};
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
 use schemars::JsonSchema;
@@ -69,12 +70,6 @@ impl<'w> Heirs<'w> {
 
     fn is_interface(&self, key: &str) -> bool {
         self.world.kind(key) == 'i'
-    }
-
-    /// How many times an heir has a base: a generic interface with other type arguments each time.
-    fn times(&self, heir: &str, base: &str) -> usize {
-        let levels = self.world.levels(&Shape::of_key(heir));
-        levels.iter().filter(|level| level.key() == Some(base)).count().max(1)
     }
 }
 
@@ -148,10 +143,10 @@ fn members<O: Outputs>(
     (key, member): (&str, &str),
     all: bool,
 ) -> Result<Vec<Implementation>, O::Error> {
-    let own = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
-    let Some(wanted) = own.into_iter().find(|one| one.key == member) else {
-        return Ok(Vec::new());
-    };
+    let mut own = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    own.retain(|one| one.key == member);
+    overloads::bind(symbols, key, &mut own)?;
+    let Some(wanted) = own.pop() else { return Ok(Vec::new()) };
     let mut search = Search {
         symbols,
         of_interface: heirs.is_interface(key),
@@ -176,23 +171,28 @@ fn members<O: Outputs>(
             if !seen.insert(heir) {
                 continue;
             }
-            let times = heirs.times(heir, key);
             let met = search.met(
                 outputs,
-                (heir, times),
+                (heir, &base_levels(&heirs.world, heir, key)),
                 from_interface && search.of_interface,
                 heirs.is_interface(heir),
             )?;
             let is_met = !met.is_empty();
             let is_explicit = is_met && met.iter().all(|(path, ..)| is_explicit(path));
             for (path, relation, through) in met {
-                found.entry(path.clone()).or_insert(Implementation {
+                let one = Implementation {
                     distance,
                     path,
                     relation,
                     through,
                     place: None,
-                });
+                };
+                match found.get_mut(&one.path) {
+                    None => _ = found.insert(one.path.clone(), one),
+                    // A type that has the base itself is told before one that inherits the member.
+                    Some(known) if known.through.is_some() && one.through.is_none() => *known = one,
+                    Some(_) => {}
+                }
             }
             // Nothing overrides an explicit implementation.
             if all && !is_explicit || !is_met {
@@ -222,24 +222,40 @@ type Answering = (String, Relation, Option<String>);
 impl Search<'_> {
     fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
         let new: Vec<&str> = keys.iter().copied().filter(|key| !self.known.contains_key(*key)).collect();
-        let rows = overloads::of(outputs, &new)?;
-        self.known.extend(new.into_iter().map(str::to_owned).zip(rows));
+        let name = &self.wanted.name;
+        for (key, mut rows) in new.iter().zip(overloads::of(outputs, &new)?) {
+            rows.retain(|one| one.name == *name || short_of(&one.name) == Some(name));
+            overloads::bind(self.symbols, key, &mut rows)?;
+            self.known.insert((*key).to_owned(), rows);
+        }
         Ok(())
     }
 
-    /// The members of a type that stand for the wanted one, at most so many.
-    fn implementing_members(&self, key: &str, times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
+    /// The members of a type that stand for the wanted one, at most so many. `levels` is the base as the type has it.
+    fn implementing_members(&self, key: &str, levels: &[Shape], times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
         let known = self.known.get(key).into_iter().flatten();
-        let rows: Vec<Overload> = known.filter(|one| fits(one)).cloned().collect();
+        let may_be = |one: &&Overload| fits(one) && !differs(&self.wanted, levels, one);
+        let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
         let found = counterparts(&self.wanted, &rows);
         found.iter().take(times).map(|one| format!("{key}#{}", one.key)).collect()
     }
 
-    /// What an heir, which has the base so many times, answers for the wanted member, and how; and the heir, when a base of it has the member.
+    /// Whether a member writes the types of parameters that the wanted one does.
+    fn is_alike(&self, one: &Overload) -> bool {
+        let types = |of: &Overload| parameter_types(&of.key).into_iter().map(alike).collect::<Vec<_>>();
+        types(one) == types(&self.wanted)
+    }
+
+    /// Whether a member implements the contract's member of the wanted name explicitly.
+    fn is_explicit(&self, one: &Overload) -> bool {
+        short_of(&one.name) == Some(self.wanted.name.as_str()) && explicit_interface(&one.name) == self.contract
+    }
+
+    /// What an heir, which has the base so, answers for the wanted member, and how; and the heir, when a base of it has the member.
     fn met<O: Outputs>(
         &mut self,
         outputs: &mut O,
-        (heir, times): (&str, usize),
+        (heir, levels): (&str, &[Shape]),
         implements: bool,
         is_interface: bool,
     ) -> Result<Vec<Answering>, O::Error> {
@@ -247,18 +263,18 @@ impl Search<'_> {
         let with = |relation: Relation| move |path: String| (path, relation, None);
         let of_class = |one: &Overload| one.name == name && one.is_override;
         if !implements && !is_interface {
-            let found = self.implementing_members(heir, 1, of_class).into_iter();
+            let found = self.implementing_members(heir, levels, 1, of_class).into_iter();
             return Ok(found.map(with(Relation::Overrides)).collect());
         }
         let public = |one: &Overload| one.name == name && one.accessibility == "public";
-        let is_same = |one: &Overload| is_alike(&one.key, &self.wanted.key);
-        let has_same = self.known.get(heir).into_iter().flatten().any(|one| public(one) && is_same(one));
-        let is_of_contract = |one: &Overload| short_of(&one.name) == Some(name.as_str()) && explicit_interface(&one.name) == self.contract;
+        let own = self.known.get(heir).into_iter().flatten();
+        let has_same = own.filter(|one| public(one)).any(|one| self.is_alike(one));
         // An explicit implementation of another overload is none of this one.
-        let explicit = |one: &Overload| is_of_contract(one) && (!has_same || is_same(one));
-        let mut found = self.implementing_members(heir, times, explicit);
+        let explicit = |one: &Overload| self.is_explicit(one) && (!has_same || self.is_alike(one));
+        let times = levels.len().max(1);
+        let mut found = self.implementing_members(heir, levels, times, explicit);
         if !is_interface {
-            found.extend(self.implementing_members(heir, times - found.len(), public));
+            found.extend(self.implementing_members(heir, levels, times - found.len(), public));
         }
         if is_interface || !found.is_empty() {
             return Ok(found.into_iter().map(with(Relation::Implements)).collect());
@@ -272,7 +288,8 @@ impl Search<'_> {
                 .symbols
                 .find(&base)
                 .is_some_and(|at| self.symbols.glance(at).kind != "interface");
-            let found = self.implementing_members(&base, times, public);
+            // Its parameters are in terms of those of the heir's base.
+            let found = self.implementing_members(&base, &[], times, |one| public(one) || self.is_explicit(one));
             if is_class && !found.is_empty() {
                 let through = |path: String| (path, Relation::Implements, Some(heir.to_owned()));
                 return Ok(found.into_iter().map(through).collect());
@@ -280,12 +297,6 @@ impl Search<'_> {
         }
         Ok(Vec::new())
     }
-}
-
-/// Whether the keys of two members write the same types of parameters.
-fn is_alike(one: &str, other: &str) -> bool {
-    let types = |key: &'_ str| parameter_types(key).into_iter().map(alike).collect::<Vec<_>>();
-    types(one) == types(other)
 }
 
 /// Whether the path of a member is that of an explicit implementation.
@@ -424,6 +435,51 @@ public T Add<T>(string key, System.Func<string, T> make) => make(key); }
         assert_eq!(
             rows_of(&mut sample, "J#Add(string,int)", true),
             ["1 implements C#Add(string,int) a.cs:5:74"]
+        );
+    }
+
+    #[test]
+    fn overrides_of_a_member_beside_an_explicit_implementation_are_none() {
+        let text = "interface I { string Get(string x); }
+abstract class A : I { string I.Get(string x) => Get(x); protected virtual string Get(string x) => x; }
+interface J : I { }
+abstract class B : A, J { }
+class C : B { protected override string Get(string x) => x; }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(rows_of(&mut sample, "I.Get", true), ["1 implements A#I.Get(string) a.cs:2:33"]);
+    }
+
+    #[test]
+    fn type_arguments_in_the_place_of_type_parameters() {
+        let text = "class Context<T> { }
+abstract class A<T, P> { public abstract bool Go(Context<T> of, P value); public abstract bool Go(System.Collections.Generic.List<P> of); }
+abstract class B<T, P> : A<T, P> {
+public sealed override bool Go(Context<T> of, P value) => true;
+public abstract bool Go(P value, P other); }
+class C<T, P> : B<T, P> {
+public override bool Go(P value, P other) => true;
+public override bool Go(System.Collections.Generic.List<P> of) => true; }
+class D : A<int, string> {
+public override bool Go(Context<int> of, string value) => true;
+public override bool Go(System.Collections.Generic.List<string> of) => true; }
+interface I { int Count { get; } }
+interface J : I { }
+abstract class E : J { public abstract int Count { get; } }
+class F : E, I { public override int Count => 1; }
+class G : E, I { }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(
+            rows_of(&mut sample, "A#Go(Context<T>,P)", true),
+            [
+                "1 overrides B`2#Go(Context<T>,P) a.cs:4:29",
+                "1 overrides D#Go(Context<int>,string) a.cs:10:22"
+            ]
+        );
+        assert_eq!(
+            rows_of(&mut sample, "I.Count", true),
+            ["1 implements F#Count a.cs:15:38", "2 implements E#Count a.cs:14:44"]
         );
     }
 

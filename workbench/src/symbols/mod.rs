@@ -46,6 +46,7 @@ mod search_tests;
 mod shared_files_tests;
 pub mod source;
 pub mod state;
+mod substituted_parameters;
 pub mod unbound;
 mod unbound_places;
 pub mod uncompiled;

@@ -13,7 +13,7 @@ pub struct Facts {
     /// Parameters of the primary constructor, in scope everywhere in the type.
     #[n(0)]
     pub header: Vec<Parameter>,
-    /// Constraints of the type's own parameters.
+    /// Constraints of the type's own parameters, as in [`Signature`].
     #[n(1)]
     pub constraints: Vec<(String, TypeRef)>,
     /// Code in the header: default values, arguments for the base constructor, arguments of attributes. The number is the part whose
@@ -60,7 +60,7 @@ pub struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/facts", 13)
+        ProducerId::new("csharp/facts", 14)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

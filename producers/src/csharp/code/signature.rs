@@ -14,7 +14,7 @@ pub struct Signature {
     /// Its parameters.
     #[n(1)]
     pub parameters: Vec<Parameter>,
-    /// Constraints: type parameter and type.
+    /// Constraints: type parameter and type; `class` and `struct` (`unmanaged` is one) as predefined types.
     #[n(2)]
     pub constraints: Vec<(String, TypeRef)>,
 }
@@ -161,15 +161,25 @@ impl Cursor<'_> {
             let name = self.take_word().text;
             self.at += 1;
             loop {
-                match self.type_ref(Around::Type) {
-                    Some(kind @ TypeRef::Named(_)) => found.push((name.clone(), kind)),
-                    Some(_) => {}
-                    None => {
-                        while !self.done() && !matches!(self.peek(), "," | "where") {
-                            self.skip_group();
-                        }
+                let word = match self.peek() {
+                    "class" => Some("class"),
+                    "struct" | "unmanaged" => Some("struct"),
+                    _ => None,
+                };
+                let limit = match word {
+                    Some(word) => Some(TypeRef::Predefined(word.to_owned())),
+                    None => self.type_ref(Around::Type),
+                };
+                if word.is_some() || limit.is_none() {
+                    while !self.done() && !matches!(self.peek(), "," | "where") {
+                        self.skip_group();
                     }
                 }
+                found.extend(
+                    limit
+                        .filter(|limit| word.is_some() || matches!(limit, TypeRef::Named(_)))
+                        .map(|limit| (name.clone(), limit)),
+                );
                 if !self.consume_token(",") {
                     break;
                 }

@@ -109,7 +109,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 17)
+        ProducerId::new("csharp/deps", 18)
     }
 
     fn sees(&self, _: &Params) -> Sees {

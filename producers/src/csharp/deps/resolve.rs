@@ -32,9 +32,37 @@ pub struct Resolver<'a> {
     /// The names.
     pub index: &'a NameIndex,
     /// Type parameters in scope of the type, outermost first.
-    pub own: Vec<(Rc<str>, Shape)>,
+    pub own: Vec<TypeParameter>,
     known: RefCell<FxHashMap<ResolvedName, Meaning>>,
     namespaces: OnceCell<FxHashSet<String>>,
+}
+
+/// A type parameter in scope.
+#[derive(Clone)]
+pub struct TypeParameter {
+    /// Its name.
+    pub name: Rc<str>,
+    /// What it stands for.
+    pub shape: Shape,
+    /// Whether it is constrained to value types, so that `T?` is `System.Nullable<T>`: that of other type parameters is no other type.
+    pub is_value: bool,
+}
+
+impl TypeParameter {
+    /// A type parameter that stands for itself, with the constraints of all that are declared with it.
+    pub fn variable(name: &str, constraints: &[(String, TypeRef)]) -> Self {
+        Self::new(name, Shape::Variable(name.into()), constraints)
+    }
+
+    /// A type parameter that stands for `shape`, with the constraints of all that are declared with it.
+    pub fn new(name: &str, shape: Shape, constraints: &[(String, TypeRef)]) -> Self {
+        let is_struct = |written: &TypeRef| matches!(written, TypeRef::Predefined(word) if word == "struct");
+        Self {
+            name: name.into(),
+            shape,
+            is_value: constraints.iter().any(|(of, written)| of == name && is_struct(written)),
+        }
+    }
 }
 
 /// Meaning of a path.
@@ -53,14 +81,9 @@ pub enum Meaning {
 impl<'a> Resolver<'a> {
     /// A resolver whose own type parameters are numbered, or variables of the code.
     pub fn new(around: Surroundings<'a>, index: &'a NameIndex, parameters: &[String], numbered: bool) -> Self {
-        let shape = |(at, name): (usize, &String)| {
-            let name: Rc<str> = name.as_str().into();
-            let shape = if numbered {
-                Shape::Own(at as u32)
-            } else {
-                Shape::Variable(name.clone())
-            };
-            (name, shape)
+        let shape = |(at, name): (usize, &String)| match numbered {
+            true => TypeParameter::new(name, Shape::Own(at as u32), &[]),
+            false => TypeParameter::variable(name, &[]),
         };
         Self {
             around,
@@ -73,12 +96,12 @@ impl<'a> Resolver<'a> {
 
     /// The shape of a written type. `methods` are type parameters of members and local functions, innermost last; `see` is told every
     /// named type with the place it is named at.
-    pub fn shape(&self, written: &TypeRef, methods: &[(Rc<str>, Shape)], see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+    pub fn shape(&self, written: &TypeRef, methods: &[TypeParameter], see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         self.shape_in(written, methods, Place::Body, see)
     }
 
     /// The same in a base list or elsewhere.
-    pub fn shape_in(&self, written: &TypeRef, methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+    pub fn shape_in(&self, written: &TypeRef, methods: &[TypeParameter], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         match written {
             TypeRef::Var(_) => Shape::Unknown,
             TypeRef::Named(segments) => self.resolve_name(segments, methods, place, see),
@@ -87,11 +110,17 @@ impl<'a> Resolver<'a> {
                 Shape::Array(Rc::new(self.shape_in(element, methods, place, see))).bounded()
             }
             TypeRef::Nullable(inner) => {
+                let parameter = match &**inner {
+                    TypeRef::Named(segments) => self.parameter(segments, methods),
+                    _ => None,
+                };
+                let is_value_parameter = parameter.is_some_and(|parameter| parameter.is_value);
                 let inner = self.shape_in(inner, methods, place, see);
                 // Only a value type becomes another type.
                 let is_value = |key: &str| is_outside_value(key) || self.index.by_key(key).is_some_and(|entry| entry.value);
                 match &inner {
-                    Shape::Named(key, _) if is_value(key) => Shape::Named("~System.Nullable`1".into(), Rc::from([inner])),
+                    _ if is_value_parameter => Shape::nullable(inner),
+                    Shape::Named(key, _) if is_value(key) => Shape::nullable(inner),
                     _ => inner,
                 }
             }
@@ -111,20 +140,22 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn resolve_name(&self, segments: &[Name], methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+    /// The type parameter in scope that a path names.
+    fn parameter<'p>(&'p self, segments: &[Name], methods: &'p [TypeParameter]) -> Option<&'p TypeParameter> {
+        let [only] = segments else { return None };
+        let mut all = methods.iter().rev().chain(self.own.iter().rev());
+        all.find(|own| only.args.is_empty() && *own.name == *only.word.text)
+    }
+
+    fn resolve_name(&self, segments: &[Name], methods: &[TypeParameter], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         let Some(last) = segments.last() else { return Shape::Unknown };
         let args: Vec<Shape> = segments
             .iter()
             .flat_map(|segment| &segment.args)
             .map(|arg| self.shape_in(arg, methods, place, see))
             .collect();
-        if let [only] = segments
-            && only.args.is_empty()
-        {
-            let name = only.word.text.as_str();
-            if let Some((_, shape)) = methods.iter().rev().chain(self.own.iter().rev()).find(|(own, _)| &**own == name) {
-                return shape.clone();
-            }
+        if let Some(parameter) = self.parameter(segments, methods) {
+            return parameter.shape.clone();
         }
         if let Some(alias) = self.aliased(segments)
             && let Some(written) = code::type_ref(&alias)
@@ -206,7 +237,7 @@ impl<'a> Resolver<'a> {
                 if missing > 0 {
                     // Inside `Outer<T>` its nested types are named without T.
                     let mut filled: Vec<Shape> = (0..missing)
-                        .map(|at| self.own.get(at).map(|(_, shape)| shape.clone()).unwrap_or_default())
+                        .map(|at| self.own.get(at).map(|own| own.shape.clone()).unwrap_or_default())
                         .collect();
                     filled.append(&mut args);
                     args = filled;

@@ -37,7 +37,28 @@ pub enum Shape {
     Variable(Rc<str>),
 }
 
+/// The key of `System.Nullable<T>`.
+pub const NULLABLE: &str = "~System.Nullable`1";
+
 impl Shape {
+    /// Returns `T?` of a value type.
+    pub fn nullable(value: Self) -> Self {
+        Self::Named(NULLABLE.into(), Rc::from([value]))
+    }
+
+    /// Whether it is `T?` of a value type.
+    pub fn is_nullable(&self) -> bool {
+        self.key() == Some(NULLABLE)
+    }
+
+    /// The type of what is there where a value may be none: `T` of `T?`.
+    pub fn without_null(&self) -> &Self {
+        match self {
+            Self::Named(_, args) if self.is_nullable() => args.first().unwrap_or(self),
+            shape => shape,
+        }
+    }
+
     /// Returns a named type without arguments.
     pub fn of_key(key: &str) -> Self {
         Self::Named(key.into(), Rc::from([]))

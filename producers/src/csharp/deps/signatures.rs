@@ -6,10 +6,10 @@
 //! [`super::shape`]. Bodies, comments and attributes are not in it.
 
 use super::index::NameIndex;
-use super::resolve::Resolver;
+use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
 use super::{OWN, Subject, surroundings};
-use crate::csharp::code::ast::{Name, Parameter, TypeRef, Word};
+use crate::csharp::code::ast::{Parameter, TypeRef};
 use crate::csharp::code::{self, Signature};
 use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
@@ -24,7 +24,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 14)
+        ProducerId::new("csharp/signatures", 15)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -187,20 +187,11 @@ fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &s
         parameters,
         constraints,
     } = signature_of(letter, declared);
-    let methods: Vec<(Rc<str>, Shape)> = declared
-        .type_parameters
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (name.as_str().into(), Shape::Method(at as u32)))
+    let numbered = declared.type_parameters.iter().enumerate();
+    let methods: Vec<TypeParameter> = numbered
+        .map(|(at, name)| TypeParameter::new(name, Shape::Method(at as u32), &constraints))
         .collect();
-    let values: Vec<&str> = words_of_limits(declared)
-        .filter(|(_, word)| *word == "struct")
-        .map(|(name, _)| name)
-        .collect();
-    let shape = |written: &TypeRef| match values.is_empty() {
-        true => resolver.shape_in(written, &methods, Place::Signature, &mut |_, _| {}),
-        false => resolver.shape_in(&with_nullable_values(written, &values), &methods, Place::Signature, &mut |_, _| {}),
-    };
+    let shape = |written: &TypeRef| resolver.shape_in(written, &methods, Place::Signature, &mut |_, _| {});
     let result = match (letter, &result) {
         ('e', _) => Shape::Named(own.into(), Rc::from([])),
         (_, Some(written)) => shape(written),
@@ -239,65 +230,18 @@ fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &s
     text
 }
 
-/// Returns the type parameters that are constrained by a word, which stands first, and that word: `class` or `struct`.
-fn words_of_limits(declared: &Declared) -> impl Iterator<Item = (&str, &'static str)> {
-    declared.signature.split(" where ").skip(1).filter_map(|clause| {
-        let (name, list) = clause.split_once(" : ")?;
-        match list.split([',', ' ', '?']).next().unwrap_or_default() {
-            "class" => Some((name, "class")),
-            "struct" | "unmanaged" => Some((name, "struct")),
-            _ => None,
-        }
-    })
-}
-
-/// Writes `T?` of type parameters that are values as `System.Nullable<T>`: that of other type parameters is no other type.
-fn with_nullable_values(written: &TypeRef, values: &[&str]) -> TypeRef {
-    let inside = |written: &TypeRef| with_nullable_values(written, values);
-    match written {
-        TypeRef::Nullable(inner) => match &**inner {
-            TypeRef::Named(segments) if matches!(segments.as_slice(), [only] if values.contains(&only.word.text.as_str())) => {
-                let name = |text: &str, args: Vec<TypeRef>| Name {
-                    word: Word {
-                        text: text.to_owned(),
-                        place: 0,
-                    },
-                    args,
-                };
-                TypeRef::Named(vec![
-                    name("global", Vec::new()),
-                    name("System", Vec::new()),
-                    name("Nullable", vec![(**inner).clone()]),
-                ])
-            }
-            inner => TypeRef::Nullable(Box::new(inside(inner))),
-        },
-        TypeRef::Array(element) => TypeRef::Array(Box::new(inside(element))),
-        TypeRef::Tuple(parts) => TypeRef::Tuple(parts.iter().map(|(name, part)| (name.clone(), inside(part))).collect()),
-        TypeRef::Named(segments) => TypeRef::Named(
-            segments
-                .iter()
-                .map(|segment| Name {
-                    word: segment.word.clone(),
-                    args: segment.args.iter().map(inside).collect(),
-                })
-                .collect(),
-        ),
-        other => other.clone(),
-    }
-}
-
 /// Returns the constraints of type parameters: the number of each, and `class`, `struct` or a base.
 fn limits(declared: &Declared, types: &[(String, TypeRef)], shape: &dyn Fn(&TypeRef) -> Shape) -> Vec<String> {
     let own = |name: &str| declared.type_parameters.iter().position(|own| own == name);
-    let mut limits: Vec<String> = words_of_limits(declared)
-        .filter_map(|(name, word)| Some(format!("{} {word}", own(name)?)))
-        .collect();
+    let mut limits: Vec<String> = Vec::new();
     for (name, written) in types {
-        let is_word = matches!(written, TypeRef::Named(segments) if matches!(segments.as_slice(), [only] if matches!(only.word.text.as_str(), "notnull" | "unmanaged")));
+        let is_word = matches!(written, TypeRef::Named(segments) if matches!(segments.as_slice(), [only] if only.word.text == "notnull"));
         let Some(at) = own(name).filter(|_| !is_word) else { continue };
         let mut text = format!("{at} ");
-        shape(written).write(&mut text);
+        match written {
+            TypeRef::Predefined(word) => text.push_str(word),
+            written => shape(written).write(&mut text),
+        }
         limits.push(text);
     }
     limits

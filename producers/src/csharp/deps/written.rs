@@ -23,10 +23,7 @@ fn agrees(written: &TypeRef, shape: &Shape) -> bool {
         (TypeRef::Named(segments), Shape::Own(_) | Shape::Method(_)) => matches!(segments.as_slice(), [only] if only.args.is_empty()),
         (TypeRef::Predefined(word), shape) => *shape == predefined(word),
         (TypeRef::Array(element) | TypeRef::Pointer(element), Shape::Array(of)) => agrees(element, of),
-        (TypeRef::Nullable(inner), Shape::Named(key, args)) if &**key == "~System.Nullable`1" => {
-            args.first().is_some_and(|arg| agrees(inner, arg))
-        }
-        (TypeRef::Nullable(inner), shape) => agrees(inner, shape),
+        (TypeRef::Nullable(inner), shape) => agrees(inner, shape.without_null()),
         (TypeRef::Tuple(parts), Shape::Tuple(of)) => {
             parts.len() == of.len() && parts.iter().zip(of.iter()).all(|((_, written), (_, part))| agrees(written, part))
         }

@@ -5,10 +5,10 @@ use super::overload::{called_with, placed};
 use super::{CONSTRUCTOR, Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name};
 use crate::csharp::deps::dotnet;
+use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 use crate::csharp::types::symbol_of;
-use std::rc::Rc;
 
 /// Scores from here down are of candidates that the arguments do not fit.
 pub(super) const NOT_CALLABLE: i64 = -50;
@@ -20,12 +20,6 @@ const SPANS: [&str; 4] = [
     "~System.ReadOnlyMemory`1",
     "~System.Memory`1",
 ];
-
-const NULLABLE: &str = "~System.Nullable`1";
-
-fn is_nullable(shape: &Shape) -> bool {
-    shape.key() == Some(NULLABLE)
-}
 
 /// A candidate that was picked.
 pub(super) struct Chosen<'a> {
@@ -88,9 +82,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         let methods = self.methods.len();
         let given: Vec<Shape> = name.args.iter().map(|arg| self.quiet(Some(arg))).collect();
         for (at, parameter) in function.type_parameters.iter().enumerate() {
-            let parameter: Rc<str> = parameter.as_str().into();
-            let stands_for = given.get(at).cloned().unwrap_or_else(|| Shape::Variable(parameter.clone()));
-            self.methods.push((parameter, stands_for));
+            let stands_for = given.get(at).cloned().unwrap_or_else(|| Shape::Variable(parameter.as_str().into()));
+            self.methods.push(TypeParameter::new(parameter, stands_for, &[]));
         }
         let kinds: Vec<Shape> = function
             .parameters
@@ -483,67 +476,73 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 Some(3)
             }
-            (Shape::Named(key, parameters), arg) => {
-                if &**key == "~System.Object" {
-                    return Some(1);
-                }
-                if let Shape::Variable(variable) = arg {
-                    let bounds = self.constraints.get(variable).map(Vec::as_slice).unwrap_or_default();
-                    return bounds
-                        .iter()
-                        .filter(|bound| !matches!(bound, Shape::Variable(_)))
-                        .filter_map(|bound| self.conversion_rank(parameter, bound, bindings))
-                        .max();
-                }
-                if let Some(base) = self.world.as_base(arg, key) {
-                    for (parameter, arg) in parameters.iter().zip(base.args()) {
-                        // No type argument becomes one that may be none.
-                        if is_nullable(parameter) && arg.is_known() && !is_nullable(arg) {
-                            return None;
-                        }
-                        if self.conversion_rank(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
-                            return None;
-                        }
-                    }
-                    return Some(if arg.key() == Some(key) { 4 } else { 3 });
-                }
-                if &**key == NULLABLE {
-                    return self.conversion_rank(parameters.first()?, arg, bindings);
-                }
-                let arg_key = arg.key().unwrap_or("");
-                if arg_key == NULLABLE {
-                    // A value that may be none becomes no value by itself.
-                    if matches!(self.world.kind(key), 's' | 'e') {
-                        return None;
-                    }
-                    return self
-                        .conversion_rank(parameter, arg.args().first()?, bindings)
-                        .map(|fit| fit.saturating_sub(1));
-                }
-                if SPANS.contains(&&**key) {
-                    let element = match arg {
-                        Shape::Array(element) => (**element).clone(),
-                        _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
-                        _ => return None,
-                    };
-                    return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);
-                }
-                if numeric(key) && numeric(arg_key) {
-                    // No number becomes a character.
-                    return (&**key != "~System.Char").then_some(1);
-                }
-                // The bases and conversions of an undeclared type are unknown.
-                let open = |key: &str| key.starts_with('^');
-                let outside = |key: &str| key.starts_with(['~', '^']);
-                if open(arg_key) && outside(key) || open(key) && outside(arg_key) && !arg_key.starts_with("~System.String") {
-                    return Some(0);
-                }
-                None
-            }
+            (Shape::Named(key, parameters), arg) => self.rank_as_named(parameter, (key, parameters), arg, bindings),
             (Shape::Variable(parameter), Shape::Variable(arg)) => (parameter == arg).then_some(3),
+            // No declared type, array or tuple becomes one that a type parameter stands for.
+            (Shape::Variable(_), Shape::Array(_) | Shape::Tuple(_)) => None,
+            (Shape::Variable(_), Shape::Named(key, _)) => key.starts_with('^').then_some(0),
             (Shape::Variable(_) | Shape::Own(_), _) => Some(0),
             _ => None,
         }
+    }
+
+    /// Whether a value of a type can stand for a parameter of a named type, and how well.
+    fn rank_as_named(&self, parameter: &Shape, (key, parameters): (&str, &[Shape]), arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
+        if key == "~System.Object" {
+            return Some(1);
+        }
+        if let Shape::Variable(variable) = arg {
+            let bounds = self.constraints.get(variable).map(Vec::as_slice).unwrap_or_default();
+            return bounds
+                .iter()
+                .filter(|bound| !matches!(bound, Shape::Variable(_)))
+                .filter_map(|bound| self.conversion_rank(parameter, bound, bindings))
+                .max();
+        }
+        if let Some(base) = self.world.as_base(arg, key) {
+            for (parameter, arg) in parameters.iter().zip(base.args()) {
+                // No type argument becomes one that may be none.
+                if parameter.is_nullable() && arg.is_known() && !arg.is_nullable() {
+                    return None;
+                }
+                if self.conversion_rank(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
+                    return None;
+                }
+            }
+            return Some(if arg.key() == Some(key) { 4 } else { 3 });
+        }
+        if parameter.is_nullable() {
+            return self.conversion_rank(parameters.first()?, arg, bindings);
+        }
+        let arg_key = arg.key().unwrap_or("");
+        if arg.is_nullable() {
+            // A value that may be none becomes no value by itself.
+            if matches!(self.world.kind(key), 's' | 'e') {
+                return None;
+            }
+            return self
+                .conversion_rank(parameter, arg.args().first()?, bindings)
+                .map(|fit| fit.saturating_sub(1));
+        }
+        if SPANS.contains(&key) {
+            let element = match arg {
+                Shape::Array(element) => (**element).clone(),
+                _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
+                _ => return None,
+            };
+            return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);
+        }
+        if numeric(key) && numeric(arg_key) {
+            // No number becomes a character.
+            return (key != "~System.Char").then_some(1);
+        }
+        // The bases and conversions of an undeclared type are unknown.
+        let open = |key: &str| key.starts_with('^');
+        let outside = |key: &str| key.starts_with(['~', '^']);
+        if open(arg_key) && outside(key) || open(key) && outside(arg_key) && !arg_key.starts_with("~System.String") {
+            return Some(0);
+        }
+        None
     }
 }
 

@@ -4,7 +4,7 @@ use super::implied::call_of;
 use super::{Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Literal};
 use crate::csharp::deps::resolve::predefined;
-use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::shape::{NULLABLE, Shape};
 use crate::csharp::deps::world::Candidate;
 
 /// The types that a `switch` statement converts its value to.
@@ -26,7 +26,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes the implicit conversion that takes a value of the type `from` to the type `to`, if one of the two declares one that fits, and
     /// says whether there is one. `certain`: whether the code is sure to ask for it.
     pub(super) fn note_conversion(&mut self, value: &Expression, from: &Shape, to: &Shape, certain: bool) -> bool {
-        if let (Shape::Tuple(given), Shape::Tuple(wanted), Expression::Tuple(parts)) = (from, without_null(to), value) {
+        if let (Shape::Tuple(given), Shape::Tuple(wanted), Expression::Tuple(parts)) = (from, to.without_null(), value) {
             let noted = parts.iter().zip(given.iter().zip(wanted.iter()));
             let noted = noted.map(|(part, ((_, from), (_, to)))| self.note_conversion(&part.value, from, to, certain));
             return noted.fold(false, |any, noted| any | noted);
@@ -39,7 +39,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The same, where no value stands for what is converted.
     pub(super) fn note_conversion_at(&mut self, place: u32, from: &Shape, to: &Shape, certain: bool) -> bool {
-        if let (Shape::Tuple(given), Shape::Tuple(wanted)) = (without_null(from), without_null(to)) {
+        if let (Shape::Tuple(given), Shape::Tuple(wanted)) = (from.without_null(), to.without_null()) {
             let noted = given.iter().zip(wanted.iter());
             let noted = noted.map(|((_, from), (_, to))| self.note_conversion_at(place, from, to, certain));
             return noted.fold(false, |any, noted| any | noted);
@@ -47,7 +47,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Some((candidate, is_sure)) = self.conversion(from, to) else {
             return false;
         };
-        let call = call_of(std::slice::from_ref(without_null(from)), false);
+        let call = call_of(std::slice::from_ref(from.without_null()), false);
         let noted = self.uses();
         self.used(&candidate.owner, IMPLICIT, place, certain && is_sure, Some(call));
         self.done(UseKind::Convert, noted, Some(place));
@@ -65,12 +65,12 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Returns the type that a `switch` statement compares: of a type with one implicit conversion to a type of simple constants, that type.
     pub(super) fn governing(&mut self, value: &'f Expression, subject: Shape) -> Shape {
-        let is_constant = |shape: &Shape| SWITCHED.iter().any(|name| predefined(name) == *without_null(shape));
+        let is_constant = |shape: &Shape| SWITCHED.iter().any(|name| predefined(name) == *shape.without_null());
         let from_subject = |candidate: &Candidate<'a>| {
             let parameters = candidate.parameters();
-            parameters.first().is_some_and(|(_, own)| own.key() == without_null(&subject).key())
+            parameters.first().is_some_and(|(_, own)| own.key() == subject.without_null().key())
         };
-        let found = self.own_members(without_null(&subject), IMPLICIT).into_iter();
+        let found = self.own_members(subject.without_null(), IMPLICIT).into_iter();
         let mut found = found.filter(from_subject).map(|candidate| candidate.result()).filter(is_constant);
         let (Some(only), None) = (found.next(), found.next()) else {
             return subject;
@@ -148,7 +148,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The implicit conversion from one type to another that one of them declares, and whether what is known of the types decides it.
     pub(super) fn conversion(&self, from: &Shape, to: &Shape) -> Option<(Candidate<'a>, bool)> {
-        let (from, to) = (without_null(from), without_null(to));
+        let (from, to) = (from.without_null(), to.without_null());
         let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
         let (from_own, to_own) = (is_own(from), is_own(to));
         // Of `null` it is not certain that a declaration takes part.
@@ -184,7 +184,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Whether a declared conversion takes values of one type to the other; of tuples, those of their parts.
     pub(super) fn converts(&self, from: &Shape, to: &Shape) -> bool {
-        match (from, without_null(to)) {
+        match (from, to.without_null()) {
             (Shape::Tuple(given), Shape::Tuple(wanted)) if given.len() == wanted.len() => {
                 let mut parts = given.iter().zip(wanted.iter());
                 parts.all(|((_, from), (_, to))| self.conversion_rank(to, from, &mut []).is_some() || self.converts(from, to))
@@ -195,7 +195,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Whether `null` is a value of a type.
     fn takes_null(&self, shape: &Shape) -> bool {
-        let is_reference = |key: &str| key == "~System.Nullable`1" || matches!(self.world.kind(key), 'c' | 'i' | 'd');
+        let is_reference = |key: &str| key == NULLABLE || matches!(self.world.kind(key), 'c' | 'i' | 'd');
         matches!(shape, Shape::Array(_)) || shape.key().is_some_and(is_reference)
     }
 
@@ -210,7 +210,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Notes the conversion that a cast calls, if one of the two types declares it.
     pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
-        let (from, to) = (without_null(from), without_null(to));
+        let (from, to) = (from.without_null(), to.without_null());
         let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();
         for name in ["op_Explicit", IMPLICIT] {
             for side in [to, from] {
@@ -234,17 +234,4 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.used(&candidate.owner, name, place, certain, Some(call));
         }
     }
-}
-
-/// The type of what is there where a value may be none: `T` of `T?`.
-pub(super) fn without_null(shape: &Shape) -> &Shape {
-    match shape {
-        Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().unwrap_or(shape),
-        shape => shape,
-    }
-}
-
-/// Whether it is `T?` of a value type.
-pub(super) fn is_nullable(shape: &Shape) -> bool {
-    without_null(shape) != shape
 }

@@ -2,7 +2,6 @@
 //! deconstruction and queries call.
 
 use super::call::takes;
-use super::conversions::{is_nullable, without_null};
 use super::overload::known_type;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
@@ -80,7 +79,7 @@ impl<'a> Flow<'_, 'a> {
     pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
         for operand in operands {
-            let operand = without_null(operand);
+            let operand = operand.without_null();
             if !self.is_outside(operand) {
                 found.extend(self.members_of(operand, name));
             }
@@ -135,10 +134,10 @@ impl<'a> Flow<'_, 'a> {
         let result = chosen.result();
         // An operator on values that may be none gives one that may be none; a comparison gives a truth value.
         let parameters = chosen.parameters();
-        let lifts = |((_, parameter), operand): (&(&str, Shape), &&Shape)| is_nullable(operand) && !is_nullable(parameter);
+        let lifts = |((_, parameter), operand): (&(&str, Shape), &&Shape)| operand.is_nullable() && !parameter.is_nullable();
         let is_lifted = self.is_value_type(&result) && parameters.iter().zip(operands).any(lifts);
         Some(match is_lifted {
-            true => Shape::Named("~System.Nullable`1".into(), std::rc::Rc::from([result])),
+            true => Shape::nullable(result),
             false => result,
         })
     }
@@ -211,7 +210,7 @@ impl<'a> Flow<'_, 'a> {
 
 /// Returns the type of an operand as an operator takes it: on values that may be none it is called where they are there.
 fn lifted<'s>(parameter: &Shape, operand: &'s Shape) -> &'s Shape {
-    if is_nullable(parameter) { operand } else { without_null(operand) }
+    if parameter.is_nullable() { operand } else { operand.without_null() }
 }
 
 /// Returns the known facts about the arguments of an implicit call.

@@ -1,7 +1,6 @@
 //! Values that are made: objects with their initialisers, arrays.
 
 use super::call::takes;
-use super::conversions::without_null;
 use super::overload::called_with;
 use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, Name, TypeRef};
@@ -22,7 +21,7 @@ impl<'f> Flow<'f, '_> {
         let shape = match kind {
             Some(written) => self.shape_of_type(written),
             None => {
-                let shape = target.map(without_null).cloned().unwrap_or_default();
+                let shape = target.map(Shape::without_null).cloned().unwrap_or_default();
                 self.touch(&shape);
                 self.add_type_use(&shape, place);
                 shape
@@ -61,7 +60,7 @@ impl<'f> Flow<'f, '_> {
                     self.converted(value, &target);
                 }
                 Initializer::Element(values, place) => {
-                    let targets = self.added_types(shape, values.len());
+                    let targets = self.added_types(shape, values);
                     let given: Vec<Shape> = values
                         .iter()
                         .enumerate()
@@ -76,12 +75,15 @@ impl<'f> Flow<'f, '_> {
     }
 
     /// The types of the values that one entry of a collection's initialiser adds: those of the method `Add` that takes so many, if there is one.
-    fn added_types(&self, shape: &Shape, count: usize) -> Vec<Shape> {
+    fn added_types(&self, shape: &Shape, values: &[Expression]) -> Vec<Shape> {
+        let count = values.len();
         let found = match shape {
             Shape::Array(_) => Vec::new(),
             shape => self.members_of(shape, "Add"),
         };
-        let takes = |one: &&Candidate<'_>| one.is_method() && one.line.arity == 0 && takes(&one.parameters(), count);
+        // What a lambda gets does not depend on what is inferred from it.
+        let is_inferred = !values.iter().all(|value| matches!(value, Expression::Lambda(..)));
+        let takes = |one: &&Candidate<'_>| one.is_method() && !(one.line.arity > 0 && is_inferred) && takes(&one.parameters(), count);
         // An override counts as declared where the base is, and what heirs declare goes before that.
         let is_override = |one: &Candidate<'_>| {
             let is_same = |base: &Candidate<'_>| {
@@ -93,7 +95,11 @@ impl<'f> Flow<'f, '_> {
         let own: Vec<&Candidate<'_>> = found.iter().filter(takes).filter(|one| !is_override(one)).collect();
         let mut taking = own.iter().filter(|one| one.owner == own[0].owner);
         match (taking.next(), taking.next()) {
-            (Some(only), None) => only.parameters().into_iter().map(|(_, kind)| kind).collect(),
+            (Some(only), None) => {
+                let open = vec![Shape::Unknown; only.line.arity as usize];
+                let kinds = only.parameters().into_iter().map(|(_, kind)| kind);
+                kinds.map(|kind| kind.substitute(&[], &open)).collect()
+            }
             (Some(_), Some(_))
                 if count == 1
                     && let Some(nearest) = self.nearest_parameter(&own) =>

@@ -23,7 +23,7 @@ mod tests;
 mod value;
 
 use super::binder::enclosing_key;
-use super::resolve::Resolver;
+use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
 use super::world::World;
 use crate::csharp::code::ast::{Expression, Parameter, Statement, TypeRef};
@@ -182,7 +182,7 @@ pub struct Flow<'f, 'a> {
     around: Vec<Shape>,
     constraints: FxHashMap<Rc<str>, Vec<Shape>>,
     locals: Locals<'f>,
-    methods: Vec<(Rc<str>, Shape)>,
+    methods: Vec<TypeParameter>,
     returns: Vec<Shape>,
     /// The type of the member whose code is gone through.
     result: Shape,
@@ -206,7 +206,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         for (at, symbol) in surroundings.enclosing.iter().enumerate().rev() {
             let own = at + 1 == surroundings.enclosing.len();
             let count = super::resolve::all_parameters(symbol) as usize;
-            let args: Rc<[Shape]> = resolver.own.iter().take(count).map(|(_, shape)| shape.clone()).collect();
+            let args: Rc<[Shape]> = resolver.own.iter().take(count).map(|own| own.shape.clone()).collect();
             let key = match own {
                 true => key.to_owned(),
                 false => enclosing_key(resolver.index, surroundings, symbol, key),
@@ -265,10 +265,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             is_trial: false,
             found,
         };
-        for (name, written) in &facts.constraints {
-            let shape = resolver.shape(written, &[], &mut |_, _| {});
-            flow.constraints.entry(name.as_str().into()).or_default().push(shape);
-        }
+        let own = resolver.own.iter();
+        flow.methods
+            .extend(own.map(|own| TypeParameter::variable(&own.name, &facts.constraints)));
+        flow.constrain(&facts.constraints);
         for parameter in &facts.header {
             let shape = flow.quiet(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
@@ -292,17 +292,10 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// One member without its attributes.
     pub fn member(&mut self, member: &'f MemberCode) {
         let (locals, methods) = (self.locals.len(), self.methods.len());
-        for name in &member.type_parameters {
-            let name: Rc<str> = name.as_str().into();
-            self.methods.push((name.clone(), Shape::Variable(name)));
-        }
-        let mut constrained = Vec::new();
-        for (name, written) in &member.signature.constraints {
-            let shape = self.quiet(Some(written));
-            let name: Rc<str> = name.as_str().into();
-            self.constraints.entry(name.clone()).or_default().push(shape);
-            constrained.push(name);
-        }
+        let limits = &member.signature.constraints;
+        let own = member.type_parameters.iter();
+        self.methods.extend(own.map(|name| TypeParameter::variable(name, limits)));
+        self.constrain(limits);
         for parameter in &member.signature.parameters {
             self.parameter(parameter);
         }
@@ -311,13 +304,21 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.initializes = matches!(member.body.as_slice(), [Statement::Return(_)]);
         self.body(&member.body, &result, member.name == ".ctor");
         self.initializes = true;
-        for name in constrained {
-            if let Some(list) = self.constraints.get_mut(&name) {
+        for (name, _) in base_constraints(limits) {
+            if let Some(list) = self.constraints.get_mut(name.as_str()) {
                 list.pop();
             }
         }
         self.locals.truncate(locals);
         self.methods.truncate(methods);
+    }
+
+    /// Notes the types that type parameters are constrained to.
+    fn constrain(&mut self, constraints: &[(String, TypeRef)]) {
+        for (name, written) in base_constraints(constraints) {
+            let shape = self.quiet(Some(written));
+            self.constraints.entry(name.as_str().into()).or_default().push(shape);
+        }
     }
 
     fn parameter(&mut self, parameter: &'f Parameter) {
@@ -508,4 +509,9 @@ fn note_shape(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {
             into.insert(key.clone());
         }
     });
+}
+
+/// Returns the constraints to types, without `class` and `struct`.
+fn base_constraints(constraints: &[(String, TypeRef)]) -> impl Iterator<Item = &(String, TypeRef)> {
+    constraints.iter().filter(|(_, written)| matches!(written, TypeRef::Named(_)))
 }

@@ -1,6 +1,5 @@
 //! Operators, assignments and queries.
 
-use super::conversions::{is_nullable, without_null};
 use super::value::pointed;
 use super::{Flow, UseKind, implied};
 use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
@@ -43,8 +42,8 @@ impl<'f> Flow<'f, '_> {
         }
         match class {
             Operator::Truth => left,
-            Operator::Coalesce if is_nullable(&last) => first,
-            Operator::Coalesce => without_null(&first).clone(),
+            Operator::Coalesce if last.is_nullable() => first,
+            Operator::Coalesce => first.without_null().clone(),
             Operator::Arithmetic if !signs.is_empty() => left,
             Operator::Arithmetic => own.unwrap_or(first),
             Operator::Range => Shape::of_key("~System.Range"),

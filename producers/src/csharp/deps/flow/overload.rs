@@ -45,7 +45,7 @@ impl<'a> Flow<'_, 'a> {
             let kind = given.key().map_or('c', |key| self.world.kind(key));
             match limit {
                 "class" => matches!(kind, 's' | 'e'),
-                "struct" => matches!(kind, 'c' | 'i' | 'd') || given.key() == Some("~System.Nullable`1"),
+                "struct" => matches!(kind, 'c' | 'i' | 'd') || given.is_nullable(),
                 base => self.lacks_base(given, &Shape::read(base, method.outside)),
             }
         })

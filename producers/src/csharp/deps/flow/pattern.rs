@@ -1,7 +1,6 @@
 //! Patterns: the names in them, and the variables that they declare.
 
 use super::Flow;
-use super::conversions::without_null;
 use crate::csharp::code::ast::{Pattern, TypeRef, Word};
 use crate::csharp::deps::resolve::Meaning;
 use crate::csharp::deps::shape::Shape;
@@ -23,7 +22,7 @@ impl<'f> Flow<'f, '_> {
             Pattern::Recursive(kind, positional, properties, name, place) => {
                 let shape = match kind {
                     Some(kind) => self.shape_of_type(kind),
-                    None => without_null(subject).clone(),
+                    None => subject.without_null().clone(),
                 };
                 if !positional.is_empty() {
                     let parts = self.deconstructed(&shape, positional.len(), *place);
@@ -61,7 +60,7 @@ impl<'f> Flow<'f, '_> {
     fn property_path(&mut self, shape: &Shape, path: &'f [Word]) -> Shape {
         let mut shape = shape.clone();
         for word in path {
-            shape = self.value_member(without_null(&shape), &word.text, word.place);
+            shape = self.value_member(shape.without_null(), &word.text, word.place);
         }
         shape
     }
@@ -77,7 +76,7 @@ impl<'f> Flow<'f, '_> {
                 .methods
                 .iter()
                 .chain(&self.resolver.own)
-                .any(|(name, _)| **name == segments[0].word.text);
+                .any(|own| *own.name == segments[0].word.text);
         let is_constant = || {
             let opened = self.statics.iter().chain(&self.around);
             let mut found = opened.flat_map(|own| self.world.lookup(own, &segments[0].word.text));

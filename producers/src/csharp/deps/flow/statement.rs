@@ -2,6 +2,7 @@
 
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Parameter, Statement, TypeRef, Word};
+use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
@@ -170,10 +171,8 @@ impl<'f> Flow<'f, '_> {
     fn function(&mut self, function: &'f crate::csharp::code::ast::LocalFunction) {
         self.locals.push((&function.name, Local::Function(function)));
         let (locals, methods) = (self.locals.len(), self.methods.len());
-        for name in &function.type_parameters {
-            let name: std::rc::Rc<str> = name.as_str().into();
-            self.methods.push((name.clone(), Shape::Variable(name)));
-        }
+        let own = function.type_parameters.iter();
+        self.methods.extend(own.map(|name| TypeParameter::variable(name, &[])));
         for parameter in &function.parameters {
             self.parameter_in_code(parameter, None);
         }

@@ -1,14 +1,12 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
 use super::call::numeric;
-use super::conversions::without_null;
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
-use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::shape::{NULLABLE, Shape};
 use crate::csharp::deps::world::Candidate;
 use crate::csharp::mentions::Place;
-use std::rc::Rc;
 
 /// The name of indexers.
 pub(super) const INDEXER: &str = "this[]";
@@ -217,11 +215,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let last = segments.last()?;
         let parameter = segments.len() == 1
             && last.args.is_empty()
-            && self
-                .methods
-                .iter()
-                .chain(&self.resolver.own)
-                .any(|(name, _)| **name == last.word.text);
+            && self.methods.iter().chain(&self.resolver.own).any(|own| *own.name == last.word.text);
         let meaning = self.resolver.meaning(segments, last.args.len() as u32, Place::Body);
         if parameter || !matches!(meaning, Meaning::Nothing | Meaning::Ambiguous) {
             return Some(Stand::Type(self.shape_of_type(&TypeRef::Named(segments.to_vec()))));
@@ -460,16 +454,16 @@ impl<'f, 'a> Flow<'f, 'a> {
                     Stand::Value(self.index(&shape, args, *place))
                 }
                 Link::Maybe => match stand {
-                    Stand::Value(shape) => Stand::Value(without_null(&shape).clone()),
+                    Stand::Value(shape) => Stand::Value(shape.without_null().clone()),
                     stand => stand,
                 },
                 Link::Pointed => Stand::Value(pointed(stand.shape())),
             };
         }
         let shape = stand.shape();
-        let is_value = |key: &str| key != "~System.Nullable`1" && matches!(self.world.kind(key), 's' | 'e');
+        let is_value = |key: &str| key != NULLABLE && matches!(self.world.kind(key), 's' | 'e');
         match links.contains(&Link::Maybe) && shape.key().is_some_and(is_value) {
-            true => Shape::Named("~System.Nullable`1".into(), Rc::from([shape])),
+            true => Shape::nullable(shape),
             false => shape,
         }
     }

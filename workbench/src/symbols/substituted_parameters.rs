@@ -1,0 +1,54 @@
+//! Compares the parameters of a member with those that a base's has once type arguments stand for the base's type parameters.
+
+use super::overloads::Overload;
+use producers::csharp::deps::resolve::all_parameters;
+use producers::csharp::deps::shape::Shape;
+use producers::csharp::deps::world::World;
+
+/// The base as the heir has it, with type arguments in terms of the heir's parameters: a generic interface several times where it is
+/// implemented for several types.
+pub(super) fn base_levels(world: &World<'_>, heir: &str, base: &str) -> Vec<Shape> {
+    let own = (0..all_parameters(heir)).map(Shape::Own).collect();
+    let levels = world.levels(&Shape::Named(heir.into(), own));
+    levels.into_iter().filter(|level| level.key() == Some(base)).collect()
+}
+
+/// Whether a member of an heir cannot have the parameters of the base's, as far as what their types were bound to is known.
+pub(super) fn differs(of_base: &Overload, levels: &[Shape], of_heir: &Overload) -> bool {
+    let is_bound = !of_base.bound.is_empty() && of_base.bound.len() == of_heir.bound.len();
+    let differs_by = |level: &Shape| {
+        let mut pairs = of_base.bound.iter().zip(&of_heir.bound);
+        pairs.any(|(base, heir)| are_different(&substituted(&Shape::read(base, false), level.args()), &Shape::read(heir, false)))
+    };
+    is_bound && !levels.is_empty() && levels.iter().all(differs_by)
+}
+
+/// A type with type arguments in the place of the declaring type's parameters; those of the method stay.
+fn substituted(shape: &Shape, own: &[Shape]) -> Shape {
+    /// Most type parameters of a method that are told apart.
+    const MOST: u32 = 16;
+    let method: Vec<Shape> = (0..MOST).map(Shape::Method).collect();
+    shape.substitute(own, &method)
+}
+
+/// Whether two types are known and are not the same. Whether a value may be none is not compared: `T?` is written for both kinds of types.
+fn are_different(one: &Shape, other: &Shape) -> bool {
+    let is_open = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
+    let (one, other) = (one.without_null(), other.without_null());
+    match (one, other) {
+        _ if is_open(one) || is_open(other) => false,
+        (Shape::Named(key, args), Shape::Named(other, others)) => {
+            key != other || args.len() != others.len() || args.iter().zip(others.iter()).any(|(one, other)| are_different(one, other))
+        }
+        (Shape::Array(one), Shape::Array(other)) => are_different(one, other),
+        (Shape::Tuple(parts), Shape::Tuple(others)) => {
+            parts.len() != others.len()
+                || parts
+                    .iter()
+                    .zip(others.iter())
+                    .any(|((_, one), (_, other))| are_different(one, other))
+        }
+        (Shape::Tuple(_), _) | (_, Shape::Tuple(_)) => false,
+        (one, other) => one != other,
+    }
+}
