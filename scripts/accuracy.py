@@ -246,6 +246,7 @@ def compare_uses(ours, theirs, bad, row, differences):
             mine[(record["p"], record["f"], record["l"], record["c"])].add((record["to"], record["maybe"]))
     counts = {kind: [0, 0, 0, 0, 0] for kind in KINDS}  # all, certain, told; certain ones that are right, wrong
     bound = collections.defaultdict(set)
+    declared = {record["id"] for record in theirs if record["k"] == "member"}
     for record in theirs:
         if record["k"] != "use" or (place(record), record["f"]) in bad or record["u"] in ("implement", "override"):
             continue
@@ -253,6 +254,10 @@ def compare_uses(ours, theirs, bad, row, differences):
             continue  # an element of a tuple or a member of an anonymous type is declared nowhere
         if record["t"] == "??":
             continue  # the conversion of the whole value, which is told where that begins
+        if record["t"] == "(" and record["u"] == "call" or record["t"] == "[" and ".op_" in record["to"]:
+            continue  # a method by the cast of its name, a conversion by a bracket of what is converted: told at the name, and where the value begins
+        if record["to"].startswith("M:") and record["to"] not in declared:
+            continue  # what the compiler makes: equality of records, a constructor of none
         at = (place(record), record["f"], record["l"], record["c"])
         if record["w"] != "s":
             bound[at] |= {used({"to": to, "u": record["u"]}) for to in record["maybe"]} | {None}

@@ -125,7 +125,7 @@ pub struct Enclosing {
     pub kind: TypeKind,
 }
 
-/// A member and the part that declares it.
+/// A member and the part that declares it: of a partial member the one with its body.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct PlacedMember {
     /// Index into [`Complete::parts`].
@@ -145,7 +145,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 6)
+        ProducerId::new("csharp/complete", 7)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -353,7 +353,12 @@ fn join_partial_members(members: Vec<PlacedMember>) -> Vec<PlacedMember> {
             }
             std::collections::btree_map::Entry::Occupied(slot) => {
                 let one = &mut joined[*slot.get()];
-                one.others.get_or_insert_default().push(placed.part);
+                let is_bodiless = one.member.body.is_empty() && !placed.member.body.is_empty();
+                let other = match is_bodiless {
+                    true => std::mem::replace(&mut one.part, placed.part),
+                    false => placed.part,
+                };
+                one.others.get_or_insert_default().push(other);
                 join(&mut one.member, placed.member);
             }
         }
@@ -405,18 +410,21 @@ mod tests {
     #[test]
     fn parts_of_a_partial_method_are_one_member() {
         let mut syntax = file(vec![decl("", "A"), decl("", "A")]);
-        for (at, body) in [(0, "{ Go(); }"), (1, "")] {
-            let mut method = member(MemberKind::Method, "Run", "partial void Run()", body);
-            method.modifiers = vec!["partial".into()];
-            syntax.types[at].members.push(method);
+        for bodies in [["{ Go(); }", ""], ["", "{ Go(); }"]] {
+            for (at, body) in bodies.into_iter().enumerate() {
+                let mut method = member(MemberKind::Method, "Run", "partial void Run()", body);
+                method.modifiers = vec!["partial".into()];
+                syntax.types[at].members = vec![method];
+            }
+            let files = [input("a.cs", &syntax)];
+            let whole = complete("A", &files, &files).expect("declared");
+            assert_eq!(whole.members.len(), 1);
+            assert_eq!(whole.members[0].member.body, "{ Go(); }");
+            let with_body = bodies.iter().position(|body| !body.is_empty()).unwrap_or(0) as u32;
+            assert_eq!(
+                (whole.members[0].part, whole.members[0].others.as_deref()),
+                (with_body, Some([1 - with_body].as_slice()))
+            );
         }
-        let files = [input("a.cs", &syntax)];
-        let whole = complete("A", &files, &files).expect("declared");
-        assert_eq!(whole.members.len(), 1);
-        assert_eq!(whole.members[0].member.body, "{ Go(); }");
-        assert_eq!(
-            (whole.members[0].part, whole.members[0].others.as_deref()),
-            (0, Some([1].as_slice()))
-        );
     }
 }

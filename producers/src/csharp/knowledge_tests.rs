@@ -439,15 +439,15 @@ fn golden_outputs_belong_to_versions() {
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@11 115ad061ca7b
     csharp/symbols@12 c4c61b66ee07
-    csharp/complete@6 a63023a75543
+    csharp/complete@7 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
     csharp/mentions@12 e4dfdc986cd3
     csharp/mentions@12 b54c27ff710a
     csharp/api-deps@7 0ce448befa57
-    csharp/deps@18 a9655e293004
-    csharp/facts@14 87b994ab2e5e
+    csharp/deps@19 a9655e293004
+    csharp/facts@15 87b994ab2e5e
     csharp/signatures@15 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41

@@ -1,5 +1,6 @@
 //! Positions of a type's members in a file, and of their bodies.
 
+use super::ids::member_key;
 use super::lexer::Token;
 use super::model::{Member, MemberKind, Span, TypeDecl};
 use rustc_hash::FxHashMap;
@@ -12,7 +13,9 @@ const MOST_EQUAL: usize = 8;
 #[derive(Default)]
 pub(super) struct MemberPlaces<'f> {
     /// Spans by name and signature.
-    pub(super) spans: FxHashMap<(&'f str, &'f str), Vec<Span>>,
+    spans: FxHashMap<(&'f str, &'f str), Vec<Span>>,
+    /// Spans of partial members by key: their declarations may be written differently.
+    partial: FxHashMap<String, Vec<Span>>,
     /// Indexes of the `=` tokens, by the name before each.
     assigned: FxHashMap<&'f str, Vec<usize>>,
 }
@@ -25,6 +28,12 @@ impl<'f> MemberPlaces<'f> {
             let spans = found.spans.entry((member.name.as_str(), member.signature.as_str())).or_default();
             if spans.len() < MOST_EQUAL {
                 spans.push(member.span);
+            }
+            if is_partial(member) {
+                let spans = found.partial.entry(member_key(member)).or_default();
+                if spans.len() < MOST_EQUAL {
+                    spans.push(member.span);
+                }
             }
         }
         for (at, pair) in tokens.windows(2).enumerate() {
@@ -40,6 +49,15 @@ impl<'f> MemberPlaces<'f> {
         found
     }
 
+    /// Returns the declarations of a member.
+    pub(super) fn spans_of<'s>(&'s self, member: &'s Member) -> &'s [Span] {
+        let found: Option<&Vec<Span>> = match is_partial(member) {
+            true => self.partial.get(&member_key(member)),
+            false => self.spans.get(&(member.name.as_str(), member.signature.as_str())),
+        };
+        found.map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Returns the tokens of a declaration to search for the member's body: one declaration may have several declarators.
     pub(super) fn body(&self, member: &Member, range: &Range<usize>) -> Range<usize> {
         let is_declarator = matches!(member.kind, MemberKind::Field | MemberKind::Constant | MemberKind::Event);
@@ -50,4 +68,8 @@ impl<'f> MemberPlaces<'f> {
             None => range.clone(),
         }
     }
+}
+
+fn is_partial(member: &Member) -> bool {
+    member.modifiers.iter().any(|word| word == "partial")
 }

@@ -109,8 +109,11 @@ impl<'t> Laid<'t> {
         let sign = |text: &str, start: u32| text.get(start as usize..).and_then(|rest| rest.chars().next());
         let expected = word(self.body, place);
         let is_there = match expected.is_empty() {
-            // An initializer may begin with a string.
-            true => (place > 0 || token.kind == Kind::Text) && sign(self.body, place) == sign(self.file, byte),
+            // An initializer may begin with a string, a sign or a cast.
+            true => {
+                (place > 0 || token.kind == Kind::Text || matches!(token.text(self.body), "-" | "+" | "!" | "~" | "++" | "--" | "("))
+                    && sign(self.body, place) == sign(self.file, byte)
+            }
             false => expected == word(self.file, byte),
         };
         is_there.then_some(byte)

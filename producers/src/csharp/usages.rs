@@ -69,7 +69,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 25)
+        ProducerId::new("csharp/usages", 26)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -278,6 +278,12 @@ fn in_code(
         if let Some(part) = of_part.get_mut(placed.part as usize) {
             part.push((&placed.member, code));
         }
+        // Its other declarations have attributes.
+        for other in placed.others.iter().flatten() {
+            if let Some(part) = of_part.get_mut(*other as usize) {
+                part.push((&placed.member, None));
+            }
+        }
     }
     let mut of_file = BTreeMap::new();
     for (at, (part, decl)) in parts_of_files(mentions).enumerate() {
@@ -302,8 +308,7 @@ fn in_code(
         }
         code.attributes(&attributes_of_type(whole), &header);
         for (member, facts) in &of_part[at] {
-            let spans = found.spans.get(&(member.name.as_str(), member.signature.as_str()));
-            for span in spans.into_iter().flatten() {
+            for span in found.spans_of(member) {
                 let range = file.tokens_of(*span);
                 code.attributes(&attributes_of(member), &range);
                 if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {

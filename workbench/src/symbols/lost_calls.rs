@@ -4,7 +4,7 @@
 use super::calls::{none_takes, possible, simple};
 use super::index::Symbols;
 use super::lost_names::EditedFile;
-use super::lost_types::is_one_part;
+use super::lost_types::may_be_generated;
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use crate::edit::declared::declared_names;
@@ -115,7 +115,7 @@ fn are_whole<O: Outputs>(outputs: &mut O, symbols: &Symbols, own: &[Overload], c
     let parameters = own.iter().flat_map(|one| &one.bound);
     for one in call.arguments.iter().chain(parameters) {
         if let Some(key) = Shape::read(one, false).key()
-            && is_one_part(outputs, symbols, key)?
+            && may_be_generated(outputs, symbols, key)?
         {
             return Ok(false);
         }

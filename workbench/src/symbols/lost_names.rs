@@ -5,6 +5,7 @@ use super::distance::Word;
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
 use super::lost_types::{GeneratedParts, duplicates, files_with_packages, unimplemented, unknown_types};
+use super::lost_usings::GlobalUsings;
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
 use crate::edit::declared::declared_names;
@@ -117,7 +118,8 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     let mut looked: BTreeSet<String> = touched.clone();
     let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
     let mut calls = Calls::new();
-    let with_packages = files_with_packages(outputs, symbols, files)?;
+    let globals = GlobalUsings::from_symbols(outputs)?;
+    let with_packages = files_with_packages(symbols, files, &globals);
     let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
     if !gone.is_nothing() || !changed.is_empty() {
         let bound = Bound::read(outputs)?;
@@ -166,7 +168,9 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         .map(|(place, name)| describe_loss(&place, &name, &gone, files))
         .collect();
     found.lost.extend(messages);
-    found.lost.extend(unknown_types(outputs, symbols, &touched, files, &with_packages)?);
+    found
+        .lost
+        .extend(unknown_types(outputs, symbols, &touched, files, &with_packages, &globals)?);
     found.lost.extend(misfits(outputs, symbols, &calls, files)?);
     found.lost.extend(unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
@@ -347,7 +351,7 @@ mod tests {
     fn arguments_of_types_that_no_overload_takes_are_told() {
         let twice = "public int Twice() => Value * 2;";
         let lost_with = |more: &str, call: &str| {
-            let types = "\nclass Shop : IShop { public static implicit operator int(Shop one) => 1; }\nclass Big : Till { }\nclass Till { }\ninterface IShop { }\nenum Kind { A }\nclass Half : Package.Base { }\npartial class Made { }\n";
+            let types = "\nclass Shop : IShop { public static implicit operator int(Shop one) => 1; }\nclass Big : Till { }\nclass Till { }\ninterface IShop { }\nenum Kind { A }\nclass Half : Package.Base { }\n[System.Obsolete] partial class Made { }\n";
             let after = format!(
                 "{}{types}",
                 ID.replace(twice, &format!("public int Twice() => {call};\n    static int F({more}) => 1;"))
@@ -395,7 +399,11 @@ mod tests {
 
     #[test]
     fn what_a_generator_may_declare_is_not_told() {
-        let before = "namespace N;\npublic partial class Id { public int Value; int One() => 1; }\n";
+        let plain = "namespace N;\npublic partial class Id { public int Value; int One() => 1; }\n";
+        let of_plain = lost_between(plain, &plain.replace("=> 1", "=> Valu + 1"));
+        assert_eq!(of_plain, ["Valu means nothing at id.cs:2:58 (did you mean Value?)"]);
+        let before = plain.replace("public partial", "[System.Obsolete] public partial");
+        let before = before.as_str();
         let after = before.replace("=> 1", "=> Made + this.Made + 1");
         assert_eq!(lost_between(before, &after), Vec::<String>::new());
         assert_eq!(

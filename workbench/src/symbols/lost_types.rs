@@ -3,57 +3,37 @@
 use super::distance::Word;
 use super::index::{Symbols, is_within, simple_name};
 use super::lost_names::{EditedFile, last_name};
+use super::lost_usings::{GlobalUsings, missing_usings};
 use super::outputs::{Outputs, SymbolError, file_label, read_one, type_label};
 use super::unimplemented::debts;
 use crate::edit::declared::{declared, declared_names};
 use crate::edit::lines::line_and_column;
 use crate::edit::symbol::read;
 use engine::seams::world::World;
-use engine::values::table::Table;
-use producers::csharp::deps::index::Globals;
 use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::model::Member;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the global usings of all projects are, by folder.
-const SYMBOLS: &str = "//index:symbols";
-
 /// The files that see namespaces which neither the workspace nor .NET declares: any name may be of a package there.
-pub(super) fn files_with_packages<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    files: &[EditedFile],
-) -> Result<BTreeSet<String>, O::Error> {
+pub(super) fn files_with_packages(symbols: &Symbols, files: &[EditedFile], globals: &GlobalUsings) -> BTreeSet<String> {
     let namespaces = symbols.namespaces();
     let is_known = |target: &str| {
         let target = target.trim_start_matches("global::");
         let is_type = || symbols.find(target).is_some() || dotnet::known(target).is_some();
         dotnet::has_namespace(target) || namespaces.iter().any(|one| is_within(one, target)) || is_type()
     };
-    let mut globals: BTreeMap<String, bool> = BTreeMap::new();
-    for output in outputs.read(&[SYMBOLS.to_owned()])? {
-        let Some(bytes) = output.bytes else { continue };
-        let damaged = || SymbolError::damaged().at_label(&output.label);
-        let table = Table::open(&bytes).ok_or_else(damaged)?;
-        for (key, row) in table.rows() {
-            let Some(folder) = key.strip_prefix("using:") else { continue };
-            let row: Globals = serde_json::from_slice(row).map_err(|_| damaged())?;
-            globals.insert(folder.to_owned(), row.usings.iter().any(|one| !is_known(&one.target)));
-        }
-    }
     let opens = |file: &&EditedFile| {
         let own = read(&file.after, &BTreeSet::new()).usings;
         let own = own.iter().any(|one| one.alias.is_none() && !is_known(&one.target));
-        own || globals
-            .iter()
-            .any(|(folder, opens)| *opens && (folder == "?" || folder.is_empty() || file.path.starts_with(&format!("{folder}/"))))
+        own || globals.of_file(&file.path).any(|target| !is_known(target))
     };
-    Ok(files.iter().filter(opens).map(|file| file.path.clone()).collect())
+    files.iter().filter(opens).map(|file| file.path.clone()).collect()
 }
 
-/// Whether types of one `partial` declaration are in sight: a source generator may declare the rest, which no file shows.
+/// Whether types are in sight of which a source generator may declare a part that no file shows.
 pub(super) struct GeneratedParts {
     own: bool,
     named: bool,
@@ -66,11 +46,11 @@ impl GeneratedParts {
         if let Some(bytes) = read_one(outputs, type_label(user, "deps"))? {
             let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged())?;
             for key in deps.evidence.keys() {
-                named |= is_one_part(outputs, symbols, key)?;
+                named |= may_be_generated(outputs, symbols, key)?;
             }
         }
         Ok(Self {
-            own: is_one_part(outputs, symbols, user)?,
+            own: may_be_generated(outputs, symbols, user)?,
             named,
         })
     }
@@ -81,8 +61,12 @@ impl GeneratedParts {
     }
 }
 
-/// Whether a type has one declaration, which says that it has others.
-pub(super) fn is_one_part<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
+/// Endings of names of files that belong to a markup file, of which a generator makes the other part.
+const OF_MARKUP: [&str; 5] = [".xaml.cs", ".axaml.cs", ".razor.cs", ".cshtml.cs", ".paml.cs"];
+
+/// Whether a source generator may declare a part of a type: its only declaration says that it has others, and has an attribute, a partial member
+/// without a body, or a markup file.
+pub(super) fn may_be_generated<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
     let files = symbols.find(key).map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
     let Some([file]) = files.as_deref() else { return Ok(false) };
     let Some(bytes) = read_one(outputs, file_label(file, "syntax"))? else {
@@ -90,7 +74,15 @@ pub(super) fn is_one_part<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &
     };
     let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged())?;
     let parts: Vec<_> = tree.types.iter().filter(|decl| decl.has_symbol(symbol_of(key))).collect();
-    Ok(matches!(parts.as_slice(), [one] if one.modifiers.iter().any(|modifier| modifier == "partial")))
+    let is_partial = |modifiers: &[String]| modifiers.iter().any(|modifier| modifier == "partial");
+    Ok(match parts.as_slice() {
+        [one] => {
+            let asks = |member: &Member| !member.attributes.is_empty() || is_partial(&member.modifiers) && member.body.is_empty();
+            let is_of_markup = OF_MARKUP.iter().any(|ending| file.ends_with(ending));
+            is_partial(&one.modifiers) && (is_of_markup || !one.attributes.is_empty() || one.members.iter().any(asks))
+        }
+        _ => false,
+    })
 }
 
 /// Names of types in the new texts that are none: where the file sees no packages, or a type of nearly that name is there.
@@ -100,28 +92,30 @@ pub(super) fn unknown_types<O: Outputs>(
     touched: &BTreeSet<String>,
     files: &[EditedFile],
     with_packages: &BTreeSet<String>,
+    globals: &GlobalUsings,
 ) -> Result<BTreeSet<String>, O::Error> {
     let labels: Vec<String> = touched.iter().map(|key| type_label(key, "deps")).collect();
     let mut names: BTreeSet<String> = BTreeSet::new();
     for output in outputs.read(&labels)? {
         let Some(bytes) = output.bytes else { continue };
         let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-        names.extend(deps.external.into_iter().filter(|name| dotnet::get(name).is_none()));
+        names.extend(deps.external);
     }
-    let mut messages = BTreeSet::new();
-    for name in names {
+    let mut messages = missing_usings(symbols, files, &names, globals);
+    for name in names.into_iter().filter(|name| dotnet::get(name).is_none()) {
         let last = last_name(&name);
-        // A name of a package may be written in full.
-        let is_foreign = name.split_once('.').is_some_and(|(root, _)| {
-            let is_own = |space: &String| super::index::is_within(space, root);
-            !dotnet::has_namespace(root) && !symbols.namespaces().iter().any(is_own)
+        // A name of a package, or of a part of .NET that is not known, may be written in full.
+        let is_foreign = name.rsplit_once('.').is_some_and(|(around, _)| {
+            let is_own = |space: &String| super::index::is_within(space, around);
+            let is_type = || symbols.find(around).is_some() || dotnet::known(around).is_some();
+            !dotnet::has_namespace(around) && !symbols.namespaces().iter().any(is_own) && !is_type()
         });
         for file in files.iter().filter(|file| file.gains(last)) {
             let near = nearest_type(symbols, last);
             if near.is_none() && (is_foreign || with_packages.contains(&file.path)) {
                 continue;
             }
-            let places = new_places(file, last).join(", ");
+            let places = new_places(file, last, |before| name.contains('.') || !before.ends_with(['.', ':'])).join(", ");
             // An attribute may be of a newer .NET.
             if places.is_empty() || near.is_none() && is_attribute(file, last) {
                 continue;
@@ -139,14 +133,15 @@ fn is_attribute(file: &EditedFile, word: &str) -> bool {
     file.after.contains(&format!("[{short}"))
 }
 
-/// Where a word stands on lines that the edit wrote.
-fn new_places(file: &EditedFile, word: &str) -> Vec<String> {
+/// Where a word stands on lines that the edit wrote, behind text that `may_follow`.
+pub(super) fn new_places(file: &EditedFile, word: &str, may_follow: impl Fn(&str) -> bool) -> Vec<String> {
     let was: BTreeSet<&str> = file.before.lines().collect();
     let lines: Vec<&str> = file.after.lines().collect();
     let tokens = lex(&file.after).tokens;
     let own = tokens
         .iter()
-        .filter(|token| token.kind == Kind::Word && token.text(&file.after) == word);
+        .filter(|token| token.kind == Kind::Word && token.text(&file.after) == word)
+        .filter(|token| may_follow(file.after[..token.start as usize].trim_end()));
     let places = own.map(|token| line_and_column(&file.after, token.start as usize));
     let is_new = |(line, _): &(usize, usize)| lines.get(line - 1).is_none_or(|line| !was.contains(line));
     places
@@ -207,7 +202,7 @@ pub(super) fn unimplemented<O: Outputs>(
         let is_class = symbols
             .find(key)
             .is_some_and(|at| !matches!(symbols.glance(at).kind, "interface" | "enum" | "delegate"));
-        if !is_class || is_one_part(outputs, symbols, key)? {
+        if !is_class || may_be_generated(outputs, symbols, key)? {
             continue;
         }
         let own = symbol_of(key);

@@ -21,6 +21,7 @@ pub mod locations;
 mod lost_calls;
 pub mod lost_names;
 mod lost_types;
+mod lost_usings;
 pub mod matching;
 pub mod meaning;
 pub mod measure;

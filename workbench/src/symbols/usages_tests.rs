@@ -571,3 +571,27 @@ class In { void V(dynamic d) { d.Own(); } } }";
     // Of a project that lost references it is not known what it sees.
     assert_eq!(found("T.Go", &["C/C.csproj"]), (lines(&["B/b.cs:1", "C/c.cs:1", "loose.cs:1"]), 0));
 }
+
+#[test]
+fn code_of_partial_members_in_another_file_than_their_first_declaration() {
+    let declared =
+        "public partial class Widget { public int Foo() => 1; partial void OnX(int q); [A(Other.Name)] public partial int P(); }\n";
+    let implemented = "using Deep;
+public partial class Widget {
+partial void OnX(int q) { Foo(); Helper.Run(); }
+public partial int P() => Foo();
+}
+namespace Deep { static class Helper { public static void Run() { } } }
+class A : System.Attribute { public A(string name) { } }
+static class Other { public const string Name = \"\"; }
+";
+    for (first, second) in [("a.cs", "b.cs"), ("b.cs", "a.cs")] {
+        let mut sample = Sample::of(&[(first, declared), (second, implemented)]);
+        let expected = [("Widget.Foo", vec![3, 4]), ("Deep.Helper#Run", vec![3]), ("Other#Name", vec![1])];
+        for (symbol, lines) in expected {
+            let (_, found) = find_usages(&mut sample, symbol);
+            let told: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+            assert_eq!((symbol, told), (symbol, lines));
+        }
+    }
+}

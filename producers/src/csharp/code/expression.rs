@@ -214,7 +214,11 @@ impl Cursor<'_> {
             "this" | "base" | "new" | "typeof" | "default" | "null" | "true" | "false" | "await" | "nameof" | "sizeof" | "checked"
             | "unchecked" | "stackalloc" | "throw" | "static" | "delegate" => true,
             word if is_predefined(word) => true,
-            word if self.is_word_at(index) => !is_reserved(word) && !is_infix(word),
+            // A query's word that nothing follows is a name.
+            word if is_infix(word) => {
+                !matches!(word, "is" | "as") && matches!(self.text_at(index + 1), "" | ")" | "]" | "}" | "," | ";" | ".")
+            }
+            word if self.is_word_at(index) => !is_reserved(word),
             _ => self.tokens[index].kind != Kind::Punctuation,
         }
     }

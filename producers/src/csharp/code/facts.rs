@@ -60,7 +60,7 @@ pub struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/facts", 14)
+        ProducerId::new("csharp/facts", 15)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

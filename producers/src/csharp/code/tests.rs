@@ -39,6 +39,8 @@ fn statements_and_locals() {
 fn values() {
     has("=> (Foo)bar.Baz", "Cast(Named");
     has("=> (a) + b", "Operation(Arithmetic");
+    has("=> (Foo*)(a + b)", "Cast(Pointer(Named");
+    has("=> f((int)from, (int)select)", "Cast(Predefined(\"int\"), Name(");
     has("=> a < b && c > d", "Operation(Truth");
     has("=> a.B<C>(d)", "args: [Named");
     has("=> x is A or B ? y : z", "Conditional(Is(");

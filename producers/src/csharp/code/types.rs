@@ -154,7 +154,7 @@ impl Cursor<'_> {
                     self.skip_group();
                     kind = TypeRef::Array(Box::new(kind));
                 }
-                "*" if around == Around::Type && matches!(self.ahead(1), "*" | ")" | ">" | "," | "[") => {
+                "*" if around == Around::Type && matches!(self.ahead(1), "" | "*" | ")" | ">" | "," | "[") => {
                     self.at += 1;
                     kind = TypeRef::Pointer(Box::new(kind));
                 }

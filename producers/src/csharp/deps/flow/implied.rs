@@ -127,7 +127,13 @@ impl<'a> Flow<'_, 'a> {
             return None;
         };
         let chosen = found.swap_remove(at);
-        self.used(&chosen.owner, name, place, true, Some(call_of(&arguments, false)));
+        // Whether the code is checked is not known.
+        let checked = name.replacen("op_", "op_Checked", 1);
+        let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
+        self.used(&chosen.owner, name, place, !has_checked, Some(call_of(&arguments, false)));
+        if has_checked {
+            self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
+        }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
             self.note_conversion(value, operand, &parameter, true);
         }
@@ -167,7 +173,8 @@ impl<'a> Flow<'_, 'a> {
 
     /// Returns the shape of an awaited value and records the members that `await` calls.
     pub(super) fn waited(&mut self, shape: &Shape, place: u32) -> Shape {
-        if self.is_outside(shape) {
+        let has_own = || !self.world.lookup(shape, "GetAwaiter").is_empty() || !shape.key().is_some_and(|key| key.starts_with('~'));
+        if self.is_outside(shape) && (has_own() || self.extensions(shape, "GetAwaiter", false).is_empty()) {
             return self.awaited(shape);
         }
         let Some(waiter) = self.implied(shape, "GetAwaiter", &[], place) else {

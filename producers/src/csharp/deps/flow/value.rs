@@ -11,6 +11,9 @@ use crate::csharp::mentions::Place;
 /// The name of indexers.
 pub(super) const INDEXER: &str = "this[]";
 
+/// The key of what `a..b` gives.
+const RANGE: &str = "~System.Range";
+
 /// Elements of a tuple before those that `Rest` holds.
 const REST: usize = 7;
 
@@ -498,6 +501,17 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// The type of an element that an indexer gives.
     pub(super) fn indexed(&mut self, shape: &Shape, values: &[&Expression], given: &[Shape], place: u32) -> Shape {
         let found = self.members_of(shape, INDEXER);
+        let takes_range = |one: &Candidate<'_>| {
+            one.parameters()
+                .iter()
+                .any(|(_, kind)| !kind.is_known() || kind.key() == Some(RANGE))
+        };
+        if matches!(given, [only] if only.key() == Some(RANGE))
+            && !found.iter().any(takes_range)
+            && let Some(cut) = self.implied(shape, "Slice", &[predefined("int"), predefined("int")], place)
+        {
+            return cut;
+        }
         if found.is_empty() {
             self.missed(shape, INDEXER, place, None);
             return Shape::Unknown;
