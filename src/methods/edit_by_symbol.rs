@@ -56,7 +56,7 @@ impl SymbolEdit<'_> {
         let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
         let planned = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::from_symbol(desk, symbol)?;
-            let request = subject.request("", false);
+            let request = subject.request("");
             let files = rename::delete(desk, &subject.names.symbols, &*subject.world, request)?.map_err(|way| rewriting.refused(&way))?;
             let emptied = files.iter().filter(|file| file.after.is_none());
             let emptied: String = emptied.map(|file| format!(", and {}, which would be empty", file.path)).collect();

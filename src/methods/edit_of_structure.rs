@@ -34,7 +34,7 @@ impl SymbolEdit<'_> {
         );
         let plan = self.to.plan_in(desk, Edit::NAME, |desk| {
             let subject = RenameSubject::from_symbol(desk, self.symbol)?;
-            let request = subject.request(self.new, false);
+            let request = subject.request(self.new);
             let plan = rename::change_signature(desk, &subject.names.symbols, &*subject.world, request)?;
             plan.map_err(|way| rewriting.refused(&way))
         })?;

@@ -45,6 +45,11 @@ pub struct Rename {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     leave_possible: bool,
+    /// Change the name in string literals, too, where it stands as a word of its own.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    strings: bool,
 }
 
 /// What was renamed.
@@ -153,11 +158,12 @@ impl RenameSubject {
         })
     }
 
-    pub fn request<'s>(&'s self, new: &'s str, leave_possible: bool) -> RenameRequest<'s> {
+    pub fn request<'s>(&'s self, new: &'s str) -> RenameRequest<'s> {
         RenameRequest {
             candidate: &self.candidate,
             new,
-            leave_possible,
+            leave_possible: false,
+            in_strings: false,
             gaps: &self.gaps,
             flawed: &self.flawed,
             sources: &self.sources,
@@ -168,7 +174,11 @@ impl RenameSubject {
 impl Rename {
     fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
         let subject = RenameSubject::from_symbol(desk, &self.symbol)?;
-        let request = subject.request(&self.new, self.leave_possible);
+        let request = RenameRequest {
+            leave_possible: self.leave_possible,
+            in_strings: self.strings,
+            ..subject.request(&self.new)
+        };
         let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, request)?;
         planned.map_err(|way| {
             let hint = match way.0.iter().any(|what| what.contains("possible use")) {

@@ -6,7 +6,7 @@ use super::deps::binder::{Binder, Bound, Surroundings, enclosing_key};
 use super::deps::flow::operator_of;
 use super::deps::index::NameIndex;
 use super::deps::shape::Shape;
-use super::deps::world::World;
+use super::deps::world::{Candidate, World};
 use super::mentions::Place;
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ use std::ops::Range;
 pub struct Reference {
     /// Names of its path.
     pub path: Vec<Name>,
-    /// Whether parameters are written: the reference is to something callable.
-    pub has_parameters: bool,
+    /// How many parameters are written: the reference is to something callable.
+    pub parameter_count: Option<usize>,
     /// Dotted names of types in its parameters.
     pub parameters: Vec<Vec<Name>>,
 }
@@ -88,7 +88,7 @@ pub fn read(text: &str) -> Option<Reference> {
     }
     Some(Reference {
         path,
-        has_parameters: open.is_some(),
+        parameter_count: open.is_some().then(|| count_of_parameters(rest)),
         parameters,
     })
 }
@@ -186,6 +186,15 @@ fn closing(text: &str, open: usize) -> usize {
     close.map_or(text.len(), |(at, _)| open + at)
 }
 
+/// Counts the parameters of a list with its parentheses.
+fn count_of_parameters(list: &str) -> usize {
+    let inside = list.trim_start_matches('(').trim_end().trim_end_matches(')');
+    match inside.trim().is_empty() {
+        true => 0,
+        false => commas(inside) as usize + 1,
+    }
+}
+
 /// Counts the commas between type arguments.
 fn commas(arguments: &str) -> u32 {
     let mut depth = 0_i32;
@@ -228,18 +237,18 @@ impl Scope<'_, '_> {
         }
         let path = &reference.path;
         let Some(last) = path.last() else { return found };
-        if path.len() == 1 && self.own_member(last, &mut found) {
+        if path.len() == 1 && self.own_member(last, reference.parameter_count, &mut found) {
             return found;
         }
         let of_types = self.types(path, &mut found);
         match of_types.last() {
             // Parameters after a type's name are those of its constructor.
-            Some((used, key)) if *used == path.len() && reference.has_parameters => found.push(constructor(key, last.at)),
+            Some((used, key)) if *used == path.len() && reference.parameter_count.is_some() => found.push(constructor(key, last.at)),
             Some((used, key)) if used + 1 == path.len() => {
-                let is_constructor = simple_name(key) == last.word && self.declaring(key, &last.word).is_empty();
+                let is_constructor = simple_name(key) == last.word && self.declaring(key, &last.word, None).is_empty();
                 match is_constructor {
                     true => found.push(constructor(key, last.at)),
-                    false => self.member_of(key, last, &mut found),
+                    false => self.member_of(key, last, reference.parameter_count, &mut found),
                 }
             }
             _ => {}
@@ -271,12 +280,12 @@ impl Scope<'_, '_> {
     }
 
     /// Adds a member of the type itself, of an enclosing type or of a base of these. Returns whether one is found.
-    fn own_member(&self, name: &Name, found: &mut Vec<Meaning>) -> bool {
+    fn own_member(&self, name: &Name, count: Option<usize>, found: &mut Vec<Meaning>) -> bool {
         let outer = self.around.enclosing.iter().rev().skip(1);
         let outer = outer.map(|symbol| enclosing_key(self.index, self.around, symbol, self.own));
         let around = std::iter::once(self.own.to_owned()).chain(outer);
         for key in around {
-            let declaring = self.declaring(&key, &name.word);
+            let declaring = self.declaring(&key, &name.word, count);
             if !declaring.is_empty() {
                 self.note(declaring, name, found);
                 return true;
@@ -285,8 +294,8 @@ impl Scope<'_, '_> {
         false
     }
 
-    fn member_of(&self, key: &str, name: &Name, found: &mut Vec<Meaning>) {
-        let declaring = self.declaring(key, &name.word);
+    fn member_of(&self, key: &str, name: &Name, count: Option<usize>, found: &mut Vec<Meaning>) {
+        let declaring = self.declaring(key, &name.word, count);
         if declaring.is_empty() && self.world.levels(&Shape::of_key(key)).iter().any(is_unknown) {
             found.push(Meaning {
                 owner: "?".to_owned(),
@@ -297,11 +306,19 @@ impl Scope<'_, '_> {
         self.note(declaring, name, found);
     }
 
-    /// Returns the keys of the types, including .NET's, that declare a member `name` visible through the type `key`.
-    fn declaring(&self, key: &str, name: &str) -> Vec<String> {
-        let candidates = self.world.lookup(&Shape::of_key(key), name);
+    /// Returns the key of the nearest type, .NET's included, that declares a member `name` with so many parameters, if it is a method, visible
+    /// through the type `key`; of interfaces, which have several nearest bases, all that do. An override is a member of its own here.
+    fn declaring(&self, key: &str, name: &str, count: Option<usize>) -> Vec<String> {
+        let mut candidates = self.world.lookup(&Shape::of_key(key), name);
+        let has_count = |one: &Candidate<'_>| count.is_none_or(|count| !one.is_method() || one.parameters().len() == count);
+        if candidates.iter().any(has_count) {
+            candidates.retain(has_count);
+        }
         let mut keys: Vec<String> = candidates.iter().filter_map(|one| one.owner.key().map(str::to_owned)).collect();
         keys.dedup();
+        if self.world.kind(key) != 'i' || keys.first().is_some_and(|first| first == key) {
+            keys.truncate(1);
+        }
         keys
     }
 

@@ -30,6 +30,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
         candidate: &candidate,
         new: "",
         leave_possible: false,
+        in_strings: false,
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::new(),
         sources: &sources,

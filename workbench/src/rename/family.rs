@@ -31,6 +31,39 @@ pub(super) struct Family {
     pub(super) is_type: bool,
 }
 
+/// Whether a word, as the name of a type, is forbidden or would take its meaning from code that means something else by it.
+fn has_meaning_as_type(word: &str) -> bool {
+    matches!(
+        word,
+        "var"
+            | "dynamic"
+            | "nint"
+            | "nuint"
+            | "record"
+            | "required"
+            | "scoped"
+            | "file"
+            | "field"
+            | "extension"
+            | "partial"
+            | "where"
+            | "await"
+            | "async"
+            | "yield"
+            | "unmanaged"
+            | "notnull"
+            | "allows"
+            | "nameof"
+    )
+}
+
+/// The property or event of which a method with this name would be an accessor.
+fn accessed_by(name: &str) -> Option<&str> {
+    ["get_", "set_", "add_", "remove_"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+}
+
 /// Refuses an invalid new name, and a symbol without a changeable name.
 pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mut InTheWay) {
     let (candidate, new) = (request.candidate, request.new);
@@ -46,6 +79,10 @@ pub(super) fn check_name(symbols: &Symbols, request: RenameRequest<'_>, way: &mu
             .collect();
         read.types.len() == 1 && members == [new]
     };
+    let is_of_type = candidate.member().is_none();
+    if is_of_type && has_meaning_as_type(new) || !is_of_type && new == "nameof" {
+        way.add(format!("'{new}' has a meaning of its own in C#"));
+    }
     if !is_name {
         way.add(format!("C# does not allow the name '{new}' for a type or a member"));
     }
@@ -177,6 +214,10 @@ impl Family {
         if symbols.declares(key, new) {
             way.add(format!("{key} has a member {new}"));
         }
+        let path = plain.split('`').next().unwrap_or_default();
+        if symbols.namespaces().iter().any(|namespace| namespace == path) {
+            way.add(format!("there is a namespace {path}"));
+        }
         if let Some((outer, _)) = key.rsplit_once('+')
             && (symbols.declares(outer, new) || simple_name(outer) == new)
         {
@@ -195,6 +236,9 @@ impl Family {
         let damaged = |_| SymbolError::damaged();
         if simple_name(key) == new {
             way.add(format!("a member of {key} cannot have the name of its type"));
+        }
+        if let Some(of) = accessed_by(new).filter(|of| symbols.declares(key, of)) {
+            way.add(format!("{key} has {of}, an accessor of which is {new}"));
         }
         let nested = format!("{}+{new}", symbol_of(key));
         if symbols.keys().any(|other| symbol_of(other) == nested) {

@@ -13,6 +13,7 @@ pub(crate) mod lists;
 mod places;
 mod positional;
 mod signature;
+mod strings;
 mod verify;
 
 pub use crate::edit::order::Rewritten;
@@ -39,6 +40,8 @@ pub struct RenameRequest<'a> {
     pub new: &'a str,
     /// Whether possible uses stay as they are, instead of being in the way.
     pub leave_possible: bool,
+    /// Whether string literals that hold the name change, too.
+    pub in_strings: bool,
     /// Projects whose references are not all known.
     pub gaps: &'a BTreeSet<String>,
     /// Files that could not be read as a whole.
@@ -145,6 +148,9 @@ pub fn plan<O: Outputs>(
     directives::find(&mut planning)?;
     crefs::find(&mut planning)?;
     positional::check(&mut planning)?;
+    if request.in_strings {
+        strings::change_in_strings(&mut planning);
+    }
     let Planning {
         outputs,
         texts,

@@ -51,6 +51,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
         candidate: &candidate,
         new,
         leave_possible,
+        in_strings: false,
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::new(),
         sources: &sources,
@@ -305,4 +306,43 @@ public class B : A { public override void Copy(Stream to, CancellationToken canc
     assert_eq!(after[0].1, text.replace("Copy(string", "Move(string"));
     let after = renamed(&[("a.cs", text)], "A#Copy`1(Dictionary<T, List<T>>,ref T)", "Move").expect("renamed");
     assert_eq!(after[0].1, text.replace("Copy<", "Move<").replace("Copy{", "Move{"));
+}
+
+#[test]
+fn names_with_a_meaning_of_their_own_and_namespaces_are_refused() {
+    let text = "namespace N { class A { public int Count { get; } void Go() { } } } namespace N.Deep { class B { } }";
+    for (symbol, new, why) in [
+        ("N.A", "var", "'var' has a meaning of its own in C#"),
+        ("N.A", "required", "'required' has a meaning of its own in C#"),
+        ("N.A", "Deep", "there is a namespace N.Deep"),
+        ("N.A#Go", "nameof", "'nameof' has a meaning of its own in C#"),
+        ("N.A#Go", "get_Count", "N.A has Count, an accessor of which is get_Count"),
+    ] {
+        assert_eq!(renamed(&[("a.cs", text)], symbol, new), Err(vec![why.to_owned()]), "{new}");
+    }
+}
+
+#[test]
+fn strings_change_on_request() {
+    let text = "class Item { string S(Item Box) => \"Item Items {Item}\" + $\"Item {nameof(Box)} {{Item}} {1:Item} Item\" + @\"x.Item\" + \"an item\"; }";
+    let after = "class Part { string S(Part Box) => \"Part Items {Part}\" + $\"Part {nameof(Box)} {{Part}} {1:Item} Part\" + @\"x.Part\" + \"an item\"; }";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let symbols = sample.names();
+    let found = resolve(&symbols, &mut sample, "Item", &Options::default()).expect("a resolution");
+    let candidate = found.candidate().expect("one").clone();
+    let world = MemoryWorld::new();
+    world.write_source("a.cs", text.as_bytes());
+    let request = RenameRequest {
+        candidate: &candidate,
+        new: "Part",
+        leave_possible: false,
+        in_strings: true,
+        gaps: &BTreeSet::new(),
+        flawed: &BTreeSet::new(),
+        sources: &["a.cs".to_owned()],
+    };
+    let plan = plan(&mut sample, &symbols, &world, request)
+        .expect("outputs")
+        .expect("nothing in the way");
+    assert_eq!(plan.files[0].after.as_deref(), Some(after));
 }

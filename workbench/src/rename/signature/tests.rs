@@ -45,6 +45,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         candidate: &candidate,
         new: list,
         leave_possible: false,
+        in_strings: false,
         gaps: &BTreeSet::new(),
         flawed,
         sources: &sources,
