@@ -110,14 +110,18 @@ pub struct Impact {
     pub unseen: BTreeSet<String>,
     /// Number of members and types that one more step would reach; none of them has a row.
     pub beyond: usize,
+    /// The reached tests in each class that inherits them, as test runners name them.
+    pub inherited_tests: BTreeSet<String>,
 }
 
 impl Impact {
     /// Returns the selector of the reached tests for `dotnet test --filter`.
     pub fn filter(&self) -> String {
         let tests = self.affected.iter().filter(|one| one.test);
-        let names: BTreeSet<String> = tests.map(|one| format!("FullyQualifiedName~{}", full_name(&one.path))).collect();
-        names.into_iter().collect::<Vec<_>>().join("|")
+        let mut names: BTreeSet<String> = tests.map(|one| full_name(&one.path)).collect();
+        names.extend(self.inherited_tests.iter().cloned());
+        let names: Vec<String> = names.iter().map(|name| format!("FullyQualifiedName~{name}")).collect();
+        names.join("|")
     }
 }
 
@@ -355,21 +359,32 @@ impl Walk<'_> {
     /// Marks the tests among the reached members, and adds the tests of classes with a reached setup method.
     fn find_tests<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
         let mut affected = std::mem::take(&mut self.impact.affected);
-        self.read_trees(outputs, &affected)?;
-        let mut more: Vec<Affected> = Vec::new();
+        self.read_trees(outputs, affected.iter().filter_map(|one| Some(halves(&one.path)?.0)))?;
+        let mut around: Vec<Affected> = Vec::new();
         for one in &mut affected {
             let Some((key, member)) = halves(&one.path) else { continue };
-            let members = self.members(key)?;
-            let Some(own) = members.iter().find(|(known, _)| known == member) else {
-                continue;
-            };
-            one.test = own.1 == Role::Test;
-            if own.1 == Role::Around && (one.why.is_none() || self.doubtful.contains(&one.path)) {
-                let tests = members.iter().filter(|(_, role)| *role == Role::Test);
+            let role = self
+                .members(key)?
+                .into_iter()
+                .find(|(known, _)| known == member)
+                .map(|(_, role)| role);
+            one.test = role == Some(Role::Test);
+            if role == Some(Role::Around) && (one.why.is_none() || self.doubtful.contains(&one.path)) {
+                around.push(one.clone());
+            }
+        }
+        let mut more: Vec<Affected> = Vec::new();
+        for one in around {
+            let Some((key, _)) = halves(&one.path) else { continue };
+            let heirs = self.all_heirs(key);
+            self.read_trees(outputs, heirs.iter().map(String::as_str))?;
+            for class in heirs.iter().map(String::as_str).chain([key]) {
+                let members = self.members(class)?.into_iter();
+                let tests = members.filter(|(_, role)| *role == Role::Test);
                 more.extend(tests.map(|(test, _)| Affected {
                     test: true,
                     why: one.why.as_ref().map(|_| only_through(&one.path)),
-                    ..Affected::new(one.distance + 1, &format!("{key}#{test}"), Reached::Runs, Some(&one.path))
+                    ..Affected::new(one.distance + 1, &format!("{class}#{test}"), Reached::Runs, Some(&one.path))
                 }));
             }
         }
@@ -380,16 +395,33 @@ impl Walk<'_> {
                 None => affected.push(test),
             }
         }
+        for (key, member) in affected.iter().filter(|one| one.test).filter_map(|one| halves(&one.path)) {
+            let names = self.all_heirs(key).into_iter().map(|heir| full_name(&format!("{heir}#{member}")));
+            self.impact.inherited_tests.extend(names);
+        }
         self.impact.affected = affected;
         Ok(())
     }
 
-    /// Reads the syntax of the files that declare the members' types.
-    fn read_trees<O: Outputs>(&mut self, outputs: &mut O, of: &[Affected]) -> Result<(), O::Error> {
+    /// The types that derive from a type, at any distance; as many as are looked at.
+    fn all_heirs(&self, key: &str) -> BTreeSet<String> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![key.to_owned()]);
+        while let Some(base) = next.pop().filter(|_| found.len() < MOST_FOLLOWED) {
+            let new = self.symbols.heirs(&base).filter(|heir| !found.contains(*heir)).map(str::to_owned);
+            let new: Vec<String> = new.collect();
+            found.extend(new.iter().cloned());
+            next.extend(new);
+        }
+        found
+    }
+
+    /// Reads the syntax of the files that declare types.
+    fn read_trees<'k, O: Outputs>(&mut self, outputs: &mut O, of: impl Iterator<Item = &'k str>) -> Result<(), O::Error> {
         let mut files: BTreeSet<String> = BTreeSet::new();
-        for at in of.iter().filter_map(|one| self.symbols.find(halves(&one.path)?.0)) {
+        for at in of.filter_map(|key| self.symbols.find(key)) {
             files.extend(self.symbols.row(at)?.files);
         }
+        files.retain(|file| !self.trees.contains_key(file));
         let labels: Vec<String> = files.iter().map(|file| file_label(file, "syntax")).collect();
         if labels.is_empty() {
             return Ok(());

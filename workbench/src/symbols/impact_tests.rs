@@ -163,3 +163,31 @@ fn lines_are_those_of_members() {
     assert_eq!(at(&[(3, 3)]), ["N.Shop"]);
     assert!(at(&[(1, 1)]).is_empty());
 }
+
+#[test]
+fn inherited_tests_run_in_the_classes_that_inherit_them() {
+    let code = "namespace T; class Shop { public int Tax() => 1; public int Rest() => 2; }
+public abstract class Base { protected Base() { new Shop().Rest(); } [Fact] public void InBase() => new Shop().Tax(); }
+public class First : Base { [Fact] public void Own() { } } public class Second : First { }";
+    let filter_of = |changed: &str| {
+        let mut sample = Sample::of(&[("a.cs", code)]);
+        let symbols = sample.names();
+        let changed = BTreeSet::from([changed.to_owned()]);
+        impact(&mut sample, &symbols, &changed, 9, &BTreeSet::new())
+            .expect("an impact")
+            .filter()
+    };
+    let all = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("FullyQualifiedName~T.{name}"))
+            .collect::<Vec<_>>()
+            .join("|")
+    };
+    let of_base = ["Base.InBase", "First.InBase", "Second.InBase"];
+    assert_eq!(filter_of("T.Shop#Tax()"), all(&of_base));
+    assert_eq!(
+        filter_of("T.Shop#Rest()"),
+        all(&["Base.InBase", "First.InBase", "First.Own", "Second.InBase", "Second.Own"])
+    );
+}
