@@ -19,6 +19,7 @@ use std::sync::Arc;
 use workbench::checkout;
 use workbench::context::attached::{Attached, Place, attach, tails};
 use workbench::context::choose::{Question, choose};
+use workbench::context::commented::mention_by_comments;
 use workbench::context::compose::{Material, compose};
 use workbench::context::forms::Form;
 use workbench::context::gather::{self, gather};
@@ -183,6 +184,12 @@ impl Method for Build {
         let attached = attached(desk, &root, &mut mentions)?;
         mentions.iter_mut().for_each(|mention| withhold(&known, mention));
         let words = query_words(&self.query, &mentions);
+        if mentions.is_empty() && !words.is_empty() && index.rank(&words).is_empty() {
+            let (workspace, session) = desk.open_to_build()?;
+            let world = workspace.engine.world.clone();
+            let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+            mentions.extend(mention_by_comments(desk, &names.symbols, &*world, &sources, &words)?);
+        }
         let mut files: Vec<String> = mentions.iter().flat_map(|one| &one.files).cloned().collect();
         files.sort();
         files.dedup();

@@ -9,6 +9,7 @@
 pub mod answers;
 pub mod attached;
 pub mod choose;
+pub mod commented;
 pub mod compose;
 pub mod document;
 pub mod forms;
