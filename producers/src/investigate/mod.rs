@@ -44,7 +44,7 @@ PATHS:\n- <a way through the code: Type.Member → Type.Member → …, or None>
 
 impl Producer for Investigate {
     fn id(&self) -> ProducerId {
-        ProducerId::new("investigate", 3)
+        ProducerId::new("investigate", 4)
     }
 
     fn pool(&self, params: &Params) -> Pool {

@@ -25,13 +25,13 @@ pub fn score(words: &BTreeSet<String>, key: &str, text: &str) -> u32 {
     hits(&name).saturating_mul(8) + hits(&all).saturating_mul(2)
 }
 
-/// Returns the lines of a text that share words with a question, the best first.
+/// Returns the lines of a text that share words with a question, the best first; headings and lines of hashes say nothing about code.
 pub fn best_lines<'t>(words: &BTreeSet<String>, text: &'t str, most: usize) -> Vec<&'t str> {
     let mut found: Vec<(u32, usize, &str)> = text
         .lines()
         .enumerate()
         .map(|(at, line)| (score(words, "", line), at, line.trim()))
-        .filter(|(score, _, line)| *score > 0 && !line.is_empty())
+        .filter(|(score, _, line)| *score > 0 && !line.is_empty() && !line.starts_with('#') && !line.contains("StructureHash:"))
         .collect();
     found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     found.into_iter().take(most).map(|(_, _, line)| line).collect()
@@ -79,7 +79,11 @@ mod tests {
         assert!(score(&question, "N.BatchProcessor", "") > score(&question, "N.Other", "batch"));
         assert_eq!(score(&question, "N.Other", "nothing"), 0);
         assert_eq!(
-            best_lines(&question, "int Size\nvoid ProcessBatch()\nint Batch", 1),
+            best_lines(
+                &question,
+                "# BatchProcess\nKind: batch process | StructureHash: A\nint Size\nvoid ProcessBatch()\nint Batch",
+                1
+            ),
             ["void ProcessBatch()"]
         );
     }
