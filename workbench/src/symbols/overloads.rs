@@ -120,6 +120,14 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
         .collect())
 }
 
+/// The name of constructors.
+const CONSTRUCTOR: &str = ".ctor";
+
+/// Words of C# for types that an argument may be compared with.
+const SIMPLE: [&str; 15] = [
+    "bool", "byte", "char", "decimal", "double", "float", "int", "long", "object", "sbyte", "short", "string", "uint", "ulong", "ushort",
+];
+
 /// Notes of the members of a type what their parameters are bound to.
 ///
 /// # Errors
@@ -135,6 +143,62 @@ pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The primary constructors of a type, which no member of it is: those of the declarations that none of its listed members is bound by.
+///
+/// # Errors
+/// When the declarations are not of our making.
+pub fn primary_constructors(symbols: &Symbols, key: &str, listed: &[Overload]) -> Result<Vec<Overload>, SymbolError> {
+    let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
+    let row = table.get(&member_key(key, CONSTRUCTOR)).unwrap_or_default();
+    let lines = std::str::from_utf8(row).map_err(|_| SymbolError::damaged())?.lines();
+    let is_listed = |line: &MemberLine<'_>| {
+        let mut constructors = listed.iter().filter(|one| one.name == CONSTRUCTOR);
+        constructors.any(|one| one.parameters.is_empty() && line.parameters.is_empty() || bound_by(one, line).is_some())
+    };
+    let primary = lines.filter_map(MemberLine::read).filter(|line| !is_listed(line));
+    Ok(primary.map(|line| primary_constructor(&line)).collect())
+}
+
+fn primary_constructor(line: &MemberLine<'_>) -> Overload {
+    let written = |shape: &str| {
+        let is_of = |word: &&&str| predefined(word).key() == Some(shape);
+        SIMPLE
+            .iter()
+            .find(is_of)
+            .map_or_else(|| shape.trim_start_matches(['~', '^']).to_owned(), |word| (*word).to_owned())
+    };
+    let texts = line.parameters.split(';').filter(|text| !text.is_empty());
+    let mut bound = Vec::new();
+    let parameters: Vec<ParameterRow> = texts
+        .zip(line.names.split(';').chain(std::iter::repeat("")))
+        .map(|(text, name)| {
+            let (word, shape) = text.split_once(' ').unwrap_or(("", text));
+            bound.push(shape.to_owned());
+            ParameterRow {
+                kind: written(shape),
+                name: name.to_owned(),
+                optional: word == "opt",
+                params: word == "params",
+                this: false,
+            }
+        })
+        .collect();
+    let kinds: Vec<&str> = parameters.iter().map(|one| one.kind.as_str()).collect();
+    Overload {
+        key: format!("{CONSTRUCTOR}({})", kinds.join(",")),
+        name: CONSTRUCTOR.to_owned(),
+        id: String::new(),
+        kind: "constructor".to_owned(),
+        accessibility: "public".to_owned(),
+        files: Vec::new(),
+        parameters,
+        bound,
+        is_override: false,
+        is_static: false,
+        priority: 0,
+    }
 }
 
 /// The types of the parameters of a line, if it may be that of a member.

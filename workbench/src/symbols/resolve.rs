@@ -131,7 +131,10 @@ fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result
         return Ok(None);
     };
     let Some(at) = symbols.find(key) else { return Ok(None) };
-    let rows = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    let mut rows = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    if member.starts_with(".ctor(") {
+        rows.extend(overloads::primary_constructors(symbols, key, &rows)?);
+    }
     Ok(rows.into_iter().find(|row| row.key == member).map(|row| of_member(at, row)))
 }
 
@@ -142,7 +145,7 @@ fn told_apart<O: Outputs>(
     found: Vec<MemberCandidate>,
     total: &mut usize,
 ) -> Result<Vec<MemberCandidate>, O::Error> {
-    let is_open = |found: &MemberCandidate| found.member.as_ref().is_some_and(|member| member.id.is_empty());
+    let is_open = |found: &MemberCandidate| found.member.as_ref().is_some_and(|member| member.accessibility.is_empty());
     let open: BTreeSet<&str> = found
         .iter()
         .filter(|found| is_open(found))
@@ -374,7 +377,11 @@ impl<O: Outputs> Asking<'_, O> {
         let keys: Vec<&str> = types.iter().map(|&at| self.symbols.key(at)).collect();
         let mut found = Vec::new();
         let own = overloads::of(self.outputs, &keys)?;
-        for (&at, rows) in types.iter().zip(own) {
+        for (&at, mut rows) in types.iter().zip(own) {
+            let key = self.symbols.key(at);
+            if name == ".ctor" || overloads::named_as_type(key, name).is_some() {
+                rows.extend(overloads::primary_constructors(self.symbols, key, &rows)?);
+            }
             let of = |name: &str| {
                 overloads::fitting(&rows, name, wanted)
                     .into_iter()
@@ -382,7 +389,7 @@ impl<O: Outputs> Asking<'_, O> {
                     .collect()
             };
             let mut fitting: Vec<MemberCandidate> = of(name);
-            if let Some(name) = overloads::named_as_type(self.symbols.key(at), name).filter(|_| fitting.is_empty()) {
+            if let Some(name) = overloads::named_as_type(key, name).filter(|_| fitting.is_empty()) {
                 fitting = of(name);
             }
             if fitting.is_empty() && !is_wild(name) && !name.starts_with('.') {

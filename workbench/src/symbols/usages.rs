@@ -326,6 +326,7 @@ impl<'s> Search<'s> {
         let mut rows: HashMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
         for (key, members) in &mut rows {
             overloads::bind(symbols, key, members)?;
+            members.extend(overloads::primary_constructors(symbols, key, members)?);
         }
         let searches = subjects.iter().zip(&related_of);
         Ok(searches
