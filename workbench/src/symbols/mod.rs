@@ -32,6 +32,8 @@ pub mod outputs;
 pub mod overloads;
 pub mod override_places;
 pub mod path;
+#[cfg(test)]
+mod primary_constructor_tests;
 mod registrations;
 pub mod relations;
 pub mod resolve;

@@ -598,24 +598,3 @@ fn a_type_that_a_project_compiles_goes_before_one_that_none_does() {
         assert_eq!(resolved_text(&mut sample, text), expected, "{text}");
     }
 }
-
-#[test]
-fn primary_constructors_are_told_apart_from_others() {
-    let text = "namespace P; public record Prim(int X, string Y = \"\");
-public class Cls(int a) { public int A => a; public Cls() : this(1) { } }
-class Go { object M() => new object[] { new Prim(1), new Prim(2, \"x\"), new Cls(3), new Cls() }; }
-";
-    let mut sample = Sample::of(&[("a.cs", text)]);
-    let symbols = sample.names();
-    for (symbol, paths) in [
-        ("P.Prim#.ctor", vec!["P.Prim#.ctor(int,string)"]),
-        ("Prim.Prim(int, string)", vec!["P.Prim#.ctor(int,string)"]),
-        ("P.Cls#.ctor", vec!["P.Cls#.ctor()", "P.Cls#.ctor(int)"]),
-        ("Cls#.ctor(int)", vec!["P.Cls#.ctor(int)"]),
-        ("Cls#.ctor()", vec!["P.Cls#.ctor()"]),
-    ] {
-        let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        let found: Vec<&str> = found.candidates.iter().map(|one| one.path.as_str()).collect();
-        assert_eq!((symbol, found), (symbol, paths));
-    }
-}
