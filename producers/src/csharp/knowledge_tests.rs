@@ -438,7 +438,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@11 115ad061ca7b
-    csharp/symbols@12 c4c61b66ee07
+    csharp/symbols@13 c4c61b66ee07
     csharp/complete@7 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310

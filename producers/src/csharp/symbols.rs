@@ -35,7 +35,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 12)
+        ProducerId::new("csharp/symbols", 13)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -189,12 +189,19 @@ pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): 
     }
 }
 
+/// The target of a global using, which is named from the root with `global::` or without.
+fn from_root(target: &str) -> String {
+    target.strip_prefix("global::").unwrap_or(target).to_owned()
+}
+
 /// Fills in the `using:` rows. `scopes`: what stands behind `@` in keys of types.
 fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout, scopes: &BTreeSet<&str>) {
     let mut of_owner: BTreeMap<Option<usize>, BTreeSet<WrittenUsing>> = BTreeMap::new();
     of_owner.entry(None).or_default();
     for (at, project) in layout.projects.iter().enumerate() {
-        of_owner.entry(Some(at)).or_default().extend(project.usings.iter().cloned());
+        let written = project.usings.iter();
+        let usings = written.map(|(alias, target, is_static)| (alias.clone(), from_root(target), *is_static));
+        of_owner.entry(Some(at)).or_default().extend(usings);
     }
     for (file, names) in files.iter().filter(|(_, names)| !names.global_usings.is_empty()) {
         let others = layout.also(file).iter().filter_map(|path| layout.at_path(path)).map(Some);
@@ -203,7 +210,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             of_owner
                 .entry(compiler)
                 .or_default()
-                .extend(globals.map(|using| (using.alias.clone(), using.target.clone(), using.is_static)));
+                .extend(globals.map(|using| (using.alias.clone(), from_root(&using.target), using.is_static)));
         }
     }
     let names = layout.scope_names();
