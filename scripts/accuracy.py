@@ -247,6 +247,8 @@ def compare_uses(ours, theirs, bad, row, differences):
     counts = {kind: [0, 0, 0, 0, 0] for kind in KINDS}  # all, certain, told; certain ones that are right, wrong
     bound = collections.defaultdict(set)
     declared = {record["id"] for record in theirs if record["k"] == "member"}
+    converted = (record for record in theirs if record["k"] == "use" and record["u"] == "convert" and record["t"] == "new")
+    made = {(place(record), record["f"], record["l"], record["c"], record["to"]) for record in converted}
     for record in theirs:
         if record["k"] != "use" or (place(record), record["f"]) in bad or record["u"] in ("implement", "override"):
             continue
@@ -256,6 +258,8 @@ def compare_uses(ours, theirs, bad, row, differences):
             continue  # the conversion of the whole value, which is told where that begins
         if record["t"] == "(" and record["u"] == "call" or record["t"] == "[" and ".op_" in record["to"]:
             continue  # a method by the cast of its name, a conversion by a bracket of what is converted: told at the name, and where the value begins
+        if record["u"] == "convert" and (place(record), record["f"], record["l"], record["c"] - 4, record["to"]) in made:
+            continue  # the type behind `new`: told at the word
         if record["to"].startswith("M:") and record["to"] not in declared:
             continue  # what the compiler makes: equality of records, a constructor of none
         at = (place(record), record["f"], record["l"], record["c"])

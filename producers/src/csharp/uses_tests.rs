@@ -24,9 +24,11 @@ struct Bound {
 
 impl Bound {
     /// Whether it is also bound elsewhere, where its name or the converted value stands: a method by the cast of its name, a conversion by the
-    /// bracket of what is converted.
-    fn is_told_at_its_name(&self) -> bool {
-        self.name == "(" && self.does == "call" || self.name == "[" && self.to.contains(".op_")
+    /// bracket of what is converted, or by the type behind `new`.
+    fn is_told_at_its_name(&self, all: &[Self]) -> bool {
+        let is_new = |one: &&Self| (one.name.as_str(), one.line, one.column + 4) == ("new", self.line, self.column) && one.to == self.to;
+        let is_type_of_new = || self.does == "convert" && all.iter().any(|one| is_new(&one));
+        self.name == "(" && self.does == "call" || self.name == "[" && self.to.contains(".op_") || is_type_of_new()
     }
 
     /// Returns the type and the name of the member: `N.Outer.Inner`, `Get` of `M:N.Outer.Inner.Get(System.Int32)`.
@@ -87,7 +89,7 @@ fn no_use_of_a_member_is_lost() {
         let types: BTreeSet<String> = world.keys().iter().map(|key| key.replace('+', ".")).collect();
         for use_ in bound
             .iter()
-            .filter(|use_| !use_.to.starts_with("T:") && types.contains(use_.member().0) && !use_.is_told_at_its_name())
+            .filter(|use_| !use_.to.starts_with("T:") && types.contains(use_.member().0) && !use_.is_told_at_its_name(&bound))
         {
             all += 1;
             let (owner, member) = use_.member();

@@ -44,7 +44,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 17)
+        ProducerId::new("csharp/reach", 18)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -137,7 +137,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 0 => candidate.is_inferable(),
                 count => candidate.line.arity as usize == count,
             };
-            generic && takes(&candidate.parameters(), args.len())
+            // A value is never the receiver of a static method.
+            generic && takes(&candidate.parameters(), args.len()) && (is_type || !candidate.is_static())
         };
         if found.iter().any(fits) {
             return self.called(found, None, (!is_type).then_some(on), name, args, target);

@@ -1,8 +1,9 @@
 //! Hints of a call at its overload, for readers that know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE, numeric};
-use super::{Call, Flow, MADE};
-use crate::csharp::code::ast::{Argument, Expression, Name};
+use super::{Call, Flow, Local, MADE};
+use crate::csharp::code::ast::{Argument, Expression, LocalFunction, Name};
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -10,8 +11,14 @@ impl<'a> Flow<'_, 'a> {
     /// How well the name of methods of the type, or of one around it, suits a parameter.
     pub(super) fn suits_group(&self, parameter: &Shape, value: &Expression) -> i64 {
         let Expression::Name(name) = value else { return 0 };
-        if !parameter.is_known() || self.find_local(&name.word.text).is_some() {
+        if !parameter.is_known() {
             return 0;
+        }
+        if let Some(local) = self.find_local(&name.word.text) {
+            return match local {
+                Local::Function(function) => self.suits_function(parameter, function),
+                Local::Value(_) => 0,
+            };
         }
         let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
         let Some(group) = groups.into_iter().find(|group| !group.is_empty()) else {
@@ -36,6 +43,19 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
+    /// How well a local function suits a parameter: it gives something where the delegate does, and takes as much.
+    fn suits_function(&self, parameter: &Shape, function: &LocalFunction) -> i64 {
+        let Some((wanted, result)) = self.world.delegate(parameter) else {
+            return 0;
+        };
+        let is_void = |shape: &Shape| *shape == predefined("void");
+        let own = self.quiet(Some(&function.result));
+        match function.parameters.len() == wanted.len() && is_void(&own) == is_void(&result) {
+            true => 2,
+            false => -100,
+        }
+    }
+
     /// Whether type arguments break a constraint of a method for certain.
     pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
         method.limits().any(|(at, limit)| {
@@ -46,7 +66,7 @@ impl<'a> Flow<'_, 'a> {
             match limit {
                 "class" => matches!(kind, 's' | 'e'),
                 "struct" => matches!(kind, 'c' | 'i' | 'd') || given.is_nullable(),
-                base => self.lacks_base(given, &Shape::read(base, method.outside)),
+                base => self.lacks_base(given, &Shape::read(base, method.outside).substitute(&[], bindings)),
             }
         })
     }
@@ -65,7 +85,13 @@ impl<'a> Flow<'_, 'a> {
         } else {
             true
         };
-        is_judged && !levels.iter().any(is_unknown) && self.world.as_base(given, key).is_none()
+        // A base of other type arguments is another one.
+        let is_other = |level: &Shape| {
+            let mut pairs = level.args().iter().zip(base.args());
+            pairs.any(|(own, wanted)| are_other_types(own, wanted))
+        };
+        let mut bases = levels.iter().filter(|level| level.key() == Some(key));
+        is_judged && !levels.iter().any(is_unknown) && bases.all(is_other)
     }
 
     /// The type of an extension property on a value of that type.
@@ -320,4 +346,10 @@ pub(super) fn known_type(shape: &Shape) -> String {
         _ if has_name && !text.contains(['?', '!']) => text,
         key => key.unwrap_or_default().to_owned(),
     }
+}
+
+/// Whether two types are known and are declared by other types.
+fn are_other_types(one: &Shape, other: &Shape) -> bool {
+    let is_declared = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with('^'));
+    is_declared(one) && is_declared(other) && one.key() != other.key()
 }
