@@ -171,7 +171,10 @@ mod tests {
             r#"outline {"symbols":["N.List`1#Add(T)"]}"#
         );
         assert_eq!(meaning("cortex://method/outline"), "reference of outline");
-        assert_eq!(meaning("cortex://method/context"), "reference of context build, context live");
+        assert_eq!(
+            meaning("cortex://method/context"),
+            "reference of context build, context live, context end, context conversations"
+        );
         assert_eq!(meaning("cortex://method/edit"), "reference of edit");
         for tool in tools::definitions(Form::Text, Can::ALL) {
             let reference = meaning(&format!("cortex://method/{}", tool.name));

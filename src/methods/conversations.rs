@@ -11,8 +11,11 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use workbench::context::kept::Conversations;
 use workbench::context::rounds::Conversation;
+use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
 
 /// End a round of a conversation: say which files the answer used.
 ///
@@ -29,8 +32,9 @@ pub struct End {
     #[schemars(extend("x-tool" = false))]
     pub round: Option<u64>,
     /// Files that the answer used.
+    #[schemars(extend("x-tool" = ""))]
     #[arg(value_name = "FILE", required = true)]
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::arguments::one_or_many")]
     pub files: Vec<String>,
 }
 
@@ -46,7 +50,7 @@ pub struct Ended {
 impl Method for End {
     const NAME: &'static str = "context end";
     const EFFECT: Effect = Effect::Acts;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Ended;
 
     fn reads(&self) -> bool {
@@ -54,14 +58,15 @@ impl Method for End {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Ended, Failed> {
-        let id = &self.conversation;
-        let ended = Conversations::change(&root_of_workspace(desk)?, |all| {
+        let (id, root) = (&self.conversation, root_of_workspace(desk)?);
+        let used = existing_files(&root, &self.files)?;
+        let ended = Conversations::change(&root, |all| {
             let found = all.go_on(id)?;
             let number = self
                 .round
                 .or_else(|| found.rounds.last().map(|last| last.number))
                 .unwrap_or_default();
-            found.end_round(number, &[], &self.files);
+            found.end_round(number, &[], &used);
             let round = found.rounds.iter().find(|round| round.number == number);
             Ok(round.map(|round| (number, round.files.clone())))
         });
@@ -85,6 +90,31 @@ impl Method for End {
     }
 }
 
+/// Returns the paths below the workspace of files that an answer used.
+///
+/// # Errors
+/// When none is named, or the workspace does not have one of them: a round that names it would never be found by it.
+fn existing_files(root: &Path, given: &[String]) -> Result<Vec<String>, Failed> {
+    let refused = |why: Diagnostic, hint: &str| Failed::new(Code::Usage, why.hint(hint));
+    if given.is_empty() {
+        let why = Diagnostic::error(ErrorCode::E_PARAM, "the argument 'files' is missing");
+        return Err(refused(why, "name the files that the answer used"));
+    }
+    let disk = Disk::new(root);
+    let existing = |path: &String| {
+        let found = |why: String| Diagnostic::error(ErrorCode::E_PARAM, why).found(path.clone());
+        let resolved = disk.resolve(path).map_err(|why| refused(found(why.to_string()), why.hint()))?;
+        match root.join(&resolved).is_file() {
+            true => Ok(resolved),
+            false => Err(refused(
+                found("the workspace has no such file".to_owned()),
+                "paths are meant from the workspace's root; no file of this call was noted",
+            )),
+        }
+    };
+    given.iter().map(existing).collect()
+}
+
 /// List the conversations of this checkout with their last questions, or drop one.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -92,6 +122,7 @@ pub struct List {
     /// Drop the conversation of this handle.
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub drop: Option<String>,
 }
 
@@ -127,7 +158,7 @@ impl Row {
 impl Method for List {
     const NAME: &'static str = "context conversations";
     const EFFECT: Effect = Effect::Acts;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Listed;
 
     fn reads(&self) -> bool {

@@ -43,7 +43,7 @@ pub struct Outline {
         alias = "id",
         deserialize_with = "arguments::symbols_argument"
     )]
-    #[schemars(extend("x-tool" = "Types, Type#Member, files, folders, namespaces or projects"))]
+    #[schemars(extend("x-tool" = "Names or paths"))]
     pub symbols: Vec<String>,
     /// Also as data: what //types/SYMBOL:outline-info holds.
     #[arg(long)]

@@ -25,6 +25,7 @@ pub struct Put {
     /// The overlay.
     pub name: String,
     /// The file, from the workspace's root.
+    #[schemars(extend("x-tool" = ""))]
     pub path: String,
     /// The text: that of the document, with line ends as they are to be.
     #[arg(skip)]

@@ -29,7 +29,7 @@ pub struct Search {
     /// The query: a part of a name, maybe with a part of what it stands in (Store.Get).
     #[arg(default_value = "")]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "Part of a name; of grep a regex"))]
+    #[schemars(extend("x-tool" = ""))]
     pub query: String,
     /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]

@@ -118,10 +118,15 @@ fn rounds_of_a_conversation_leave_types_to_later_ones() {
     );
     assert_eq!(inherited(&third), 0, "another topic");
     // What an answer used makes a later question about it one about the same.
-    let file = "src/MemoTree.Core/NodeCodec.cs";
+    let file = "src/MemoTree.Core/Storage/NodeCodec.cs";
     let ended = run_successfully(&bench, &["context", "end", "--conversation", "c1", file]);
     assert_eq!(ended, format!("round 3 of c1 names {file}\n"));
     assert_eq!(bench.run(&["context", "end", "--conversation", "c1", "--round", "9", file]).code, 2);
+    let unknown = bench.run(&["context", "end", "--conversation", "c1", "src/Nothing.cs"]);
+    assert!(
+        unknown.code == 2 && unknown.all().contains("the workspace has no such file"),
+        "{unknown:?}"
+    );
     let listed = run_successfully(&bench, &["context", "conversations"]);
     assert_eq!(listed, "c1  3 rounds  colours of the command line\n");
     // A conversation is not in the store.

@@ -284,3 +284,24 @@ fn edits_by_symbol_are_looked_at_before_they_are_saved() {
     assert_eq!(bench.run(&["edit", "undo"]).code, 0);
     assert_eq!(read(), before);
 }
+
+#[test]
+fn rounds_of_a_conversation_end_by_the_tool_of_contexts() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, true);
+    let query = json!({"op": "build", "query": "NodeCodec", "conversation": "new", "budget": 500});
+    assert_eq!(client.call("context", query)["isError"], json!(false));
+    let file = "src/MemoTree.Core/Storage/NodeCodec.cs";
+    let ended = client.call("context", json!({"op": "end", "conversation": "c1", "files": file}));
+    assert_eq!(text(&ended), format!("round 1 of c1 names {file}\n"));
+    for (files, why) in [
+        (json!(["src/Nothing.cs"]), "the workspace has no such file"),
+        (json!([]), "'files' is missing"),
+        (json!(["../away.cs"]), "leads out"),
+    ] {
+        let failed = client.failure("context", json!({"op": "end", "conversation": "c1", "files": files}));
+        assert!(failed.contains(why), "{failed}");
+    }
+    let listed = client.call("context", json!({"op": "conversations"}));
+    assert_eq!(text(&listed), "c1  1 rounds  NodeCodec\n");
+}
