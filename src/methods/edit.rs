@@ -45,7 +45,8 @@ use workbench::symbols::outputs::file_label;
 /// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `change_signature` takes newText as the list of
 /// parameters that a method is to have (`kept, old -> new, bool deep = false, int depth := 0`; `:=` is what callers pass), `move_type` gives a
 /// type a file of its own (newText, or its name), `extract_interface` makes an interface (newText: `NAME`, or `NAME: MEMBER, MEMBER`) of its
-/// public members, `implement_members` adds stubs for what it owes to its bases, `organize_usings` puts directives in order. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// public members, `implement_members` adds stubs for what it owes to its bases, `organize_usings` puts directives in order. `delete` deletes a
+/// file, `move` moves it to the file or folder of newText, `rename_file` gives it newText as its name. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
 /// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` and `redo` without a
 /// session are about the last edit of this checkout, and show it. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
@@ -63,6 +64,7 @@ pub struct Edit {
     /// The file, from the workspace's root.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub path: Option<String>,
     /// What stands there, exactly; any line ends do.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -172,6 +174,9 @@ pub enum Op {
     ExtractInterface,
     ImplementMembers,
     OrganizeUsings,
+    Delete,
+    Move,
+    RenameFile,
     Patch,
     Batch,
     Commit,
@@ -353,12 +358,15 @@ impl Edit {
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
         let edit = |op: Op| -> Result<SymbolEdit<'_>, Failed> {
             let needed = |name: &str, argument: &'_ Option<String>| self.needed(name, argument.as_ref()).map(drop);
-            if matches!(op, Op::AddUsing | Op::OrganizeUsings) {
+            if matches!(op, Op::AddUsing | Op::OrganizeUsings | Op::Delete | Op::Move | Op::RenameFile) {
                 needed("path", &self.path)?;
             } else {
                 needed("symbol", &self.symbol)?;
             }
-            if !matches!(op, Op::SafeDelete | Op::MoveType | Op::ImplementMembers | Op::OrganizeUsings) {
+            if !matches!(
+                op,
+                Op::SafeDelete | Op::MoveType | Op::ImplementMembers | Op::OrganizeUsings | Op::Delete
+            ) {
                 needed("newText", &self.new_text)?;
             }
             Ok(SymbolEdit {
@@ -380,6 +388,14 @@ impl Edit {
             op @ Op::ExtractInterface => edit(op)?.extract_interface(desk)?,
             op @ Op::ImplementMembers => edit(op)?.implement_members(desk)?,
             op @ Op::OrganizeUsings => edit(op)?.organize_usings(desk)?,
+            op @ Op::Delete => {
+                let is_strict = self.is_strict_here(desk)?;
+                edit(op)?.delete_file(desk, is_strict)?
+            }
+            op @ (Op::Move | Op::RenameFile) => {
+                let is_strict = self.is_strict_here(desk)?;
+                edit(op)?.move_file(desk, op == Op::RenameFile, is_strict)?
+            }
             _ => return Ok(None),
         }))
     }
@@ -405,6 +421,10 @@ impl Edit {
     fn is_strict(&self, disk: &Disk) -> bool {
         let manifest = || disk.read("cortex.toml").ok().flatten();
         self.strict || manifest().is_some_and(|manifest| replies::refuses_lost_names(&manifest.bytes))
+    }
+
+    fn is_strict_here(&self, desk: &mut Desk<'_>) -> Result<bool, Failed> {
+        Ok(self.is_strict(&Disk::new(&window::root_of_workspace(desk)?)))
     }
 
     /// How much is told.
@@ -501,7 +521,10 @@ impl Edit {
             | Op::MoveType
             | Op::ExtractInterface
             | Op::ImplementMembers
-            | Op::OrganizeUsings => {
+            | Op::OrganizeUsings
+            | Op::Delete
+            | Op::Move
+            | Op::RenameFile => {
                 return Err(Failed::bug(&"it is no order of a session"));
             }
             Op::Patch => Order::Patch(new()?),
@@ -558,6 +581,9 @@ impl Op {
             Self::ExtractInterface => r#"{"op": "extract_interface", "symbol": "A", "newText": "IA: Member, Other"}"#,
             Self::ImplementMembers => r#"{"op": "implement_members", "symbol": "A"}"#,
             Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
+            Self::Delete => r#"{"op": "delete", "path": "src/A.cs"}"#,
+            Self::Move => r#"{"op": "move", "path": "src/A.cs", "newText": "src/Model/A.cs"}"#,
+            Self::RenameFile => r#"{"op": "rename_file", "path": "src/A.cs", "newText": "B.cs"}"#,
             Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
             Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
             Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,

@@ -200,12 +200,17 @@ pub(super) fn path_and_text(desk: &mut Desk<'_>, path: &str) -> Result<(String, 
     let disk = Disk::new(&window::root_of_workspace(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
     requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
-    let world = desk.open_to_build()?.0.engine.world.clone();
-    let read = world.read_at_most(&path, LARGEST).ok();
-    match read.and_then(|bytes| decode(&bytes).ok()) {
-        Some((text, _)) => Ok((path, text)),
+    match text_in_workspace(desk, &path)? {
+        Some(text) => Ok((path, text)),
         None => Err(refused(&format!("{path} is no text file of the workspace"), "name a file of C#")),
     }
+}
+
+/// The text of a file in the workspace that is looked at, if it is one.
+pub(super) fn text_in_workspace(desk: &mut Desk<'_>, path: &str) -> Result<Option<String>, Failed> {
+    let world = desk.open_to_build()?.0.engine.world.clone();
+    let read = world.read_at_most(path, LARGEST).ok();
+    Ok(read.and_then(|bytes| Some(decode(&bytes).ok()?.0)))
 }
 
 /// Whether what a directive names is there, or may be of a package: what begins as names of the workspace do is of it.

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// The file of an operation, as it stands on a command line.
 const PATH: &str = "which";
+/// Where a file goes, as it stands on a command line.
+const TO: &str = "to";
 
 /// An operation.
 struct Line {
@@ -174,6 +176,30 @@ const LINES: &[Line] = &[
         example: "organize_usings src/Core/Node.cs",
     },
     Line {
+        name: "delete",
+        about: "Delete a file; what names its types still is said",
+        form: "PATH [--dry-run] [--session HANDLE]",
+        needs: &[PATH],
+        takes: &["dry_run", "session", "strict"],
+        example: "delete src/Core/Node.cs",
+    },
+    Line {
+        name: "move",
+        about: "Move a file to a path where none is, or to a folder that is there",
+        form: "PATH TO [--dry-run] [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["dry_run", "session", "strict"],
+        example: "move src/Core/Node.cs src/Model",
+    },
+    Line {
+        name: "rename_file",
+        about: "Give a file another name in its folder; its types keep theirs",
+        form: "PATH NAME [--dry-run] [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["dry_run", "session", "strict"],
+        example: "rename_file src/Core/Node.cs TreeNode.cs",
+    },
+    Line {
         name: "patch",
         about: "Apply a unified diff or a `*** Begin Patch`, all of it or nothing",
         form: "--file FILE [--session HANDLE]",
@@ -318,7 +344,14 @@ pub(super) fn edit_from_line(matches: &ArgMatches) -> Result<Edit, clap::Error> 
     let op = Op::from_str(name, false).map_err(|_| missing())?;
     let edit = Edit::from_arg_matches(own)?;
     let path = own.get_one::<String>(PATH).cloned().or(edit.path);
-    Ok(Edit { op, path, ..edit })
+    let to = own.try_get_one::<String>(TO).ok().flatten().cloned();
+    let new_text = to.or(edit.new_text);
+    Ok(Edit {
+        op,
+        path,
+        new_text,
+        ..edit
+    })
 }
 
 impl Line {
@@ -330,13 +363,23 @@ impl Line {
         listed || ALWAYS.contains(&id) || (id == "path" && takes_path)
     }
 
+    /// Whether the new text is a place for a file, which stands behind PATH.
+    fn has_target(&self) -> bool {
+        matches!(self.name, "move" | "rename_file")
+    }
+
+    fn has_path_as_text(&self) -> bool {
+        self.has_target() || matches!(self.name, "persist_as" | "move_type")
+    }
+
     fn command(&self, whole: &Command) -> Command {
         let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || ALWAYS.contains(&id);
         let needed = |id: &str| self.needs.contains(&id);
         let arguments = whole.get_arguments().map(|argument| {
             let id = argument.get_id().as_str();
-            let argument = argument.clone().hide(!shown(id));
+            let argument = argument.clone().hide(!shown(id) || (id == "new_text" && self.has_target()));
             match needed(id) {
+                true if id == "new_text" && self.has_target() => argument,
                 true if id == "new_text" => argument.required_unless_present(FILE),
                 true if id == "old_text" => argument.required_unless_present("selector"),
                 needed => argument.required(needed),
@@ -350,13 +393,21 @@ impl Line {
             true => path.required_unless_present_any(["path", "session"]),
             false => path,
         };
+        let to = self.has_target().then(|| {
+            Arg::new(TO)
+                .value_name(if self.name == "move" { "TO" } else { "NAME" })
+                .conflicts_with("new_text")
+                .required_unless_present("new_text")
+                .help("Where it goes; also --new-text")
+        });
         Command::new(self.name)
             .about(self.about)
             .override_usage(format!("cortex edit {} {}", self.name, self.form).trim_end().to_owned())
             .after_help(format!("Example:\n  cortex edit {}", self.example))
             .arg(path)
+            .args(to)
             .args(arguments)
-            .arg(file_argument(("new_text", FileForm::Instead)).hide(!shown("new_text") || matches!(self.name, "persist_as" | "move_type")))
+            .arg(file_argument(("new_text", FileForm::Instead)).hide(!shown("new_text") || self.has_path_as_text()))
     }
 }
 

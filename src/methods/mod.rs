@@ -21,6 +21,7 @@ mod edit;
 mod edit_by_symbol;
 mod edit_check;
 mod edit_line;
+mod edit_of_files;
 mod edit_of_interfaces;
 mod edit_of_structure;
 pub mod explain;

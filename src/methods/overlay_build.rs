@@ -29,6 +29,7 @@ pub struct Build {
     /// The overlay, or an edit session.
     pub name: String,
     /// Which targets.
+    #[schemars(extend("x-tool" = ""))]
     #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
 }

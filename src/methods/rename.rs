@@ -25,10 +25,10 @@ use workbench::symbols::meaning::Candidate;
 pub struct Rename {
     /// A type or member, by any unambiguous name; of several overloads the one that is meant with its parameters.
     #[serde(alias = "path", alias = "id")]
-    #[schemars(extend("x-tool" = "A type or member"))]
+    #[schemars(extend("x-tool" = ""))]
     symbol: String,
     /// Its new name.
-    #[schemars(extend("x-tool" = "Its new name"))]
+    #[schemars(extend("x-tool" = ""))]
     new: String,
     /// Show what would change, and change nothing.
     #[arg(long)]

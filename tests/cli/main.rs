@@ -12,6 +12,7 @@ mod crash;
 mod crowded;
 mod edit;
 mod errors;
+mod file_edits;
 mod foretold;
 mod front;
 mod full_disk;
