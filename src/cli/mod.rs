@@ -478,9 +478,10 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
 fn command_elsewhere(name: &str) -> Option<&'static str> {
     Some(match name {
         "page" => "`cortex serve --http` shows the page",
-        "hierarchy" | "subclasses" | "subtypes" | "derived" | "overrides" => {
+        "subclasses" | "subtypes" | "derived" | "overrides" => {
             "`cortex implementations SYMBOL` lists what derives from a type, and what implements or overrides a member"
         }
+        "supertypes" | "bases" | "ancestors" => "`cortex hierarchy SYMBOL` lists what a type or member derives from and implements",
         "references" | "refs" | "uses" => "`cortex usages SYMBOL` lists the places that use a symbol",
         "definition" | "define" => "`cortex source SYMBOL` prints the code of a symbol",
         _ => return None,

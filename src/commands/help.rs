@@ -74,6 +74,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "source",
             "usages",
             "implementations",
+            "hierarchy",
             "callers",
             "callees",
             "deps",

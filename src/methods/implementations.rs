@@ -100,22 +100,20 @@ impl Method for ImplementationsOf {
     }
 
     fn text(answer: &Implementations) -> String {
-        let mut text = String::new();
-        for one in &answer.implementations {
-            if let Some(place) = &one.place {
-                text.push_str(&format!("{place}: "));
-            }
-            text.push_str(&format!("{} {}", one.relation.as_str(), one.path));
-            if let Some(heir) = &one.through {
-                text.push_str(&format!(", through {heir}"));
-            }
-            if one.distance > 1 {
-                text.push_str(&format!(", {} steps", one.distance));
-            }
-            text.push('\n');
-        }
+        let text: String = answer.implementations.iter().map(relative_line).collect();
         printable(&format!("{text}{}", lines_of_notes(&answer.state)))
     }
+}
+
+/// Formats a row: the place, how the symbol is related, and over how many steps.
+pub(super) fn relative_line(one: &Implementation) -> String {
+    let place = one.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+    let through = one.through.as_ref().map_or_else(String::new, |heir| format!(", through {heir}"));
+    let steps = match one.distance {
+        0 | 1 => String::new(),
+        steps => format!(", {steps} steps"),
+    };
+    format!("{place}{} {}{through}{steps}\n", one.relation.as_str(), one.path)
 }
 
 /// Returns a note about implementations more than one step away.

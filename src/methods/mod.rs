@@ -26,6 +26,7 @@ mod edit_of_interfaces;
 mod edit_of_structure;
 pub mod explain;
 mod grep;
+mod hierarchy;
 pub mod history;
 mod impact;
 mod implementations;
@@ -242,6 +243,7 @@ pub static METHODS: &[Entry] = &[
     entry::<source::SourceOf>(),
     entry::<usages::UsagesOf>(),
     entry::<implementations::ImplementationsOf>(),
+    entry::<hierarchy::HierarchyOf>(),
     entry::<impact::ImpactOf>(),
     entry::<call_graph::Callers>(),
     entry::<call_graph::Callees>(),

@@ -250,7 +250,12 @@ fn mistakes_in_the_flags_have_the_form_of_all_others() {
     error[E_USAGE]: unrecognized subcommand 'biuld'
       help: a similar subcommand exists: 'build'
     ");
-    for (word, command) in [("hierarchy", "implementations"), ("references", "usages"), ("definition", "source")] {
+    for (word, command) in [
+        ("subtypes", "implementations"),
+        ("supertypes", "hierarchy"),
+        ("references", "usages"),
+        ("definition", "source"),
+    ] {
         let ran = bench.run(&[word, "T"]);
         assert!(
             ran.code == 2 && ran.err.contains(&format!("`cortex {command} SYMBOL`")),

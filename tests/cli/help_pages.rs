@@ -32,6 +32,8 @@ fn pages_made_from_the_flags() {
       usages           List the places that use a type or a member
       implementations  List the types that implement or derive from a type, or the members that
                        implement or override a member
+      hierarchy        List what a type or member derives from, implements or overrides, and what
+                       carries it on
       impact           List what a change of a member reaches: what uses it, over several steps, what
                        carries it on, and the tests among these
       callers          List the members that use a member, and the places where they do

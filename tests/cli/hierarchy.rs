@@ -15,6 +15,20 @@ src/MemoTree.Core/Exchange/MarkdownExporter.cs:6:21: implements MemoTree.Core.Ex
     let members = bench.run(&["implementations", "INodeExporter.Extension"]);
     let explicit = "src/MemoTree.Core/Exchange/MarkdownExporter.cs:8:38: implements MemoTree.Core.Exchange.MarkdownExporter#";
     assert!(members.code == 0 && members.out.contains(explicit), "{members:?}");
+    let both = bench.run(&["hierarchy", "INodeExporter"]);
+    assert!(
+        both.code == 0
+            && both.out.starts_with(
+                "MemoTree.Core.Exchange.INodeExporter`1\nheirs:\n  src/MemoTree.Core/Exchange/JsonExporter.cs:6:21: implements "
+            ),
+        "{both:?}"
+    );
+    let up = bench.run(&["hierarchy", "JsonExporter", "--json"]).json();
+    assert_eq!(
+        (&up["bases"][0]["relation"], &up["total"]),
+        (&"implements".into(), &0.into()),
+        "{up}"
+    );
     let callers = bench.run(&["callers", "NodeStore.Get"]);
     let caller =
         "src/MemoTree.Core/NodeStore.cs:172:70: MemoTree.Core.NodeStore#Render(NodeId) calls MemoTree.Core.NodeStore#Get(NodeId)\n";

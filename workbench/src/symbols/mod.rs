@@ -1,6 +1,7 @@
 //! Symbols: what names mean, and what is known of the types and members behind them. Pure over outputs of targets: nothing here builds, prints
 //! or remembers. Answers are values; what cannot be answered is a [`outputs::SymbolError`] with a diagnostic.
 
+pub mod ancestors;
 pub mod call_graph;
 pub mod calls;
 pub mod contents;
