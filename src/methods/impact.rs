@@ -3,6 +3,7 @@
 use super::symbols::{lines_of_notes, meant_with_overloads, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
+use crate::commands::gc::current_seconds;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -12,20 +13,24 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::changed_lines::changed_lines;
+use workbench::changed_lines::{changed_lines, lines_of_overlay};
+use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
+use workbench::overlay::build::documents;
 use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
 use workbench::symbols::state::{Empty, State};
 
 /// List what a change of a member reaches: what uses it, over several steps, what carries it on, and the tests among these.
 ///
-/// With --diff the members that differ from the commit that is checked out are meant. Certain uses are followed, and those through a base or an
+/// With --diff the members that differ from the commit that is checked out are meant; with --overlay and no symbol those that differ between the
+/// workspace and the overlay or edit session. Certain uses are followed, and those through a base or an
 /// interface. A row that is not certain, or is reached only by way of one, says "possible" and why; other possible uses end there. Where more lies behind
 /// the last step, a note says how much, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {
     /// A type or member, by any unambiguous name; of a method's name all its overloads.
-    #[arg(required_unless_present = "diff", conflicts_with = "diff")]
+    #[arg(conflicts_with = "diff")]
     #[serde(default, alias = "path", alias = "id", skip_serializing_if = "Option::is_none")]
     symbol: Option<String>,
     /// What differs from the commit that is checked out.
@@ -138,7 +143,11 @@ impl Method for ImpactOf {
         let dot = self.dot.then(|| draw_reach(&changed, &rows));
         let (total, possible) = count_affected(rows.iter());
         if changed.is_empty() {
-            state.notes.push("no member differs from the commit that is checked out".to_owned());
+            let other = match self.diff {
+                true => "the commit that is checked out",
+                false => "the workspace; deleted files are not followed",
+            };
+            state.notes.push(format!("no member differs from {other}"));
         } else if total == 0 && self.tests {
             state
                 .notes
@@ -243,6 +252,18 @@ fn count_affected<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize
     rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
 }
 
+/// The members and types that differ between the workspace and an overlay or edit session.
+fn changed_by_overlay(desk: &mut Desk<'_>, names: &super::symbols::Names, overlay: &str) -> Result<BTreeSet<String>, Failed> {
+    let root = root_of_workspace(desk)?;
+    let disk = Disk::new(&root);
+    let documents = documents(&disk, overlay, current_seconds())?;
+    let (_, session) = desk.open_to_build()?;
+    let sources: BTreeSet<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+    let mut lines = lines_of_overlay(&documents, |path| Some(disk.read(path).ok()??.bytes));
+    lines.retain(|path, _| sources.contains(path));
+    at_lines(desk, &names.symbols, &lines)
+}
+
 impl ImpactOf {
     /// What the answer lacks because it ends after so many steps.
     fn further(&self, beyond: usize) -> Option<String> {
@@ -263,7 +284,13 @@ impl ImpactOf {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         match (&self.symbol, self.diff) {
             (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),
-            (None, false) => Err(wrong("the argument 'symbol' is missing", "name a type or member, or ask with diff")),
+            (None, false) => match desk.context.overlay().map(str::to_owned) {
+                Some(overlay) => Ok((changed_by_overlay(desk, names, &overlay)?, None)),
+                None => Err(wrong(
+                    "the argument 'symbol' is missing",
+                    "name a type or member, or ask with diff or with an overlay",
+                )),
+            },
             (Some(symbol), false) => {
                 let (found, former) = meant_with_overloads(desk, names, symbol)?;
                 Ok((found.into_iter().map(|one| one.path).collect(), former))

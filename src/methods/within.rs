@@ -14,8 +14,9 @@ pub const ARGUMENT: &str = "overlay";
 pub fn schema<M: Method>() -> Schema {
     let mut schema = schema::schema_of::<M>();
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
-    fields[ARGUMENT] =
-        json!({"type": "string", "description": "The overlay, or edit session: asked about in place of the workspace.", "x-tool": false});
+    // Tools list it where it says by itself what is asked.
+    let in_tools = if M::NAME == "impact" { json!("") } else { json!(false) };
+    fields[ARGUMENT] = json!({"type": "string", "description": "The overlay, or edit session: asked about in place of the workspace.", "x-tool": in_tools});
     schema
 }
 

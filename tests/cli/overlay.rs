@@ -591,3 +591,55 @@ fn targets_are_counted_by_whatever_name_they_have() {
     let (asked, all) = stale("//types/...:outline");
     assert!(asked >= all && all > 1, "{all} of {asked}");
 }
+
+#[test]
+fn impact_of_an_overlay_is_that_of_what_differs_in_it() {
+    let bench = Bench::memotree();
+    bench.write(
+        "src/MemoTree.Core/Alpha.cs",
+        "class Alpha { public int One() => 1; public int Two() => One(); }\n",
+    );
+    bench.write(
+        "src/MemoTree.Core/Beta.cs",
+        "class Beta { public int Three(Alpha a) => a.Two(); public int Four(Alpha a) => a.One(); }\n",
+    );
+    let none = bench.run(&["impact"]);
+    assert!(none.code == 2 && none.err.contains("'symbol' is missing"), "{none:?}");
+    assert_eq!(bench.run(&["overlay", "open", "try"]).code, 0);
+    let same = bench.run(&["impact", "--overlay", "try"]);
+    assert!(
+        same.code == 0 && same.out.contains("no member differs from the workspace"),
+        "{same:?}"
+    );
+    let text = "class Alpha { public int One() => 1;\n public int Two() => One() + 1; }\n";
+    let new = bench.beside("new.cs");
+    fs::write(&new, text).expect("written");
+    let new = new.to_string_lossy().into_owned();
+    assert_eq!(
+        bench
+            .run(&["overlay", "put", "try", "src/MemoTree.Core/Alpha.cs", "--from", &new])
+            .code,
+        0
+    );
+    let reach = bench.run(&["impact", "--overlay", "try", "--json"]).json();
+    assert_eq!(reach["changed"], serde_json::json!(["Alpha#One()", "Alpha#Two()"]), "{reach}");
+    let edit = ["edit", "open", "src/MemoTree.Core/Beta.cs", "--json"];
+    let session = bench.run(&edit).json()["session"].as_str().expect("a handle").to_owned();
+    let four = [
+        "edit",
+        "replace",
+        "--session",
+        &session,
+        "--old-text",
+        "Four(Alpha a)",
+        "--new-text",
+        "Four(Alpha b, Alpha a)",
+    ];
+    assert_eq!(bench.run(&four).code, 0);
+    let reach = bench.run(&["impact", "--overlay", &session, "--json"]).json();
+    assert_eq!(
+        reach["changed"],
+        serde_json::json!(["Beta#Four(Alpha,Alpha)", "Beta#Three(Alpha)"]),
+        "{reach}"
+    );
+}

@@ -1,9 +1,10 @@
-//! The lines of sources that differ from the commit that is checked out.
+//! The lines of sources that differ from the commit that is checked out, or those of an overlay that differ from the files.
 
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::{fit, line_and_column, split};
 use crate::edit::merge::changes;
 use crate::git;
+use engine::files::overlaid::Documents;
 use engine::seams::world::World;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +31,17 @@ pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Opti
     Some(found)
 }
 
+/// Returns the lines of the documents of an overlay that differ from the files that they replace; a new file has all of its lines. `file_at` reads a
+/// file of the workspace. Files that the overlay deletes have no lines.
+pub fn lines_of_overlay(documents: &Documents, file_at: impl Fn(&str) -> Option<Vec<u8>>) -> ChangedLines {
+    let differing = documents.iter().filter_map(|(path, document)| {
+        let now = decode_lf(document.as_deref()?)?;
+        let before = file_at(path).and_then(|bytes| decode_lf(&bytes)).unwrap_or_default();
+        Some((path.clone(), between(&before, &now))).filter(|(_, lines)| !lines.is_empty())
+    });
+    differing.collect()
+}
+
 /// Decodes a text with LF line ends, however git converts them in checkouts.
 fn decode_lf(bytes: &[u8]) -> Option<String> {
     decode(bytes).ok().map(|(text, _)| fit(&text, "\n"))
@@ -50,6 +62,27 @@ mod tests {
     use super::*;
     use engine::files::memory::MemoryWorld;
     use std::process::Command;
+
+    #[test]
+    fn lines_of_an_overlay_differ_from_the_files() {
+        let document = |text: &str| Some(std::sync::Arc::from(text.as_bytes()));
+        let documents = Documents::from([
+            ("a.cs".to_owned(), document("1\nx\n3\n")),
+            ("b.cs".to_owned(), document("1\r\n")),
+            ("c.cs".to_owned(), None),
+            ("d.cs".to_owned(), document("1\n2\n")),
+        ]);
+        let file_at = |path: &str| match path {
+            "a.cs" => Some(b"1\n2\n3\n".to_vec()),
+            "b.cs" | "c.cs" => Some(b"1\n".to_vec()),
+            _ => None,
+        };
+        let lines = |file: &str, lines: &[(u32, u32)]| (file.to_owned(), lines.to_vec());
+        assert_eq!(
+            lines_of_overlay(&documents, file_at),
+            ChangedLines::from([lines("a.cs", &[(2, 2)]), lines("d.cs", &[(1, 2)])])
+        );
+    }
 
     #[test]
     fn lines_differ_from_the_commit() {
