@@ -16,19 +16,13 @@ pub fn format_metrics(service: &Service) -> String {
         }
     };
     let whole = |value: u64| vec![(String::new(), value as f64)];
-    family(
-        "uptime_seconds",
-        "gauge",
-        "Seconds since the server began.",
-        whole(service.uptime_sec),
-    );
-    family("memory_megabytes", "gauge", "Resident memory.", whole(service.memory_mb));
-    family(
-        "requests",
-        "gauge",
-        "Requests being answered or waiting.",
-        whole(service.requests as u64),
-    );
+    for (name, help, value) in [
+        ("uptime_seconds", "Seconds since the server began.", service.uptime_sec),
+        ("memory_megabytes", "Resident memory.", service.memory_mb),
+        ("requests", "Requests being answered or waiting.", service.requests as u64),
+    ] {
+        family(name, "gauge", help, whole(value));
+    }
     for (name, help, value) in [
         (
             "semantic_queue_length",
@@ -55,6 +49,19 @@ pub fn format_metrics(service: &Service) -> String {
         "gauge",
         "Answers that were known, of calls that look.",
         vec![(String::new(), service.hit_ratio)],
+    );
+    let edits = &service.edits;
+    family(
+        "edit_apply_success_rate",
+        "gauge",
+        "Edits that were made, of those that were tried in this checkout.",
+        edits.success_rate().map(|rate| (String::new(), rate)).into_iter().collect(),
+    );
+    family(
+        "edit_rollback_count",
+        "counter",
+        "Edits of this checkout that were taken back.",
+        whole(edits.rolled_back),
     );
     let by_method = |value: fn(&Figures) -> u64| {
         let line = |(name, figures): (&String, &Figures)| (format!("{{method=\"{name}\"}}"), value(figures) as f64);
@@ -99,6 +106,7 @@ fn push_durations(text: &mut String, service: &Service, calls: &[(String, f64)])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workbench::edit::counts::EditCounts;
 
     #[test]
     fn figures_as_text() {
@@ -121,6 +129,11 @@ mod tests {
             projects: 3,
             alarms: vec!["60 summaries wait, more than 50".to_owned()],
             methods: [("outline".to_owned(), figures)].into(),
+            edits: EditCounts {
+                applied: 3,
+                failed: 1,
+                rolled_back: 2,
+            },
             ..Service::default()
         };
         assert_eq!(
@@ -152,6 +165,12 @@ mod tests {
              # HELP cortex_hit_ratio Answers that were known, of calls that look.\n\
              # TYPE cortex_hit_ratio gauge\n\
              cortex_hit_ratio 0.5\n\
+             # HELP cortex_edit_apply_success_rate Edits that were made, of those that were tried in this checkout.\n\
+             # TYPE cortex_edit_apply_success_rate gauge\n\
+             cortex_edit_apply_success_rate 0.75\n\
+             # HELP cortex_edit_rollback_count Edits of this checkout that were taken back.\n\
+             # TYPE cortex_edit_rollback_count counter\n\
+             cortex_edit_rollback_count 2\n\
              # HELP cortex_failed_total Calls without an answer.\n\
              # TYPE cortex_failed_total counter\n\
              cortex_failed_total{method=\"outline\"} 1\n\

@@ -2,6 +2,7 @@
 
 use super::edit_by_symbol::SymbolEdit;
 use super::edit_check::{take_back_lost, try_strictly, with_lost_names};
+use super::edit_counted::count_operation;
 use super::edit_line;
 use super::investigate::as_failed;
 use super::rewriting::Destination;
@@ -244,6 +245,19 @@ impl Method for Edit {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         edit_line::refuse_unused(self)?;
+        let outcome = self.answer_edit(desk);
+        count_operation(desk, self.op, self.dry_run, &outcome);
+        outcome
+    }
+
+    fn text(answer: &Response) -> String {
+        let form = if answer.full { markdown::format } else { brief::format };
+        printable(&format!("{}\n", form(answer)))
+    }
+}
+
+impl Edit {
+    fn answer_edit(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         if let Some(done) = self.by_symbol(desk)? {
             return Ok(done.at(self.level(desk)?));
         }
@@ -305,11 +319,6 @@ impl Method for Edit {
             take_back_lost(&disk, &request, &response)?;
         }
         Ok(response.at(self.level(desk)?))
-    }
-
-    fn text(answer: &Response) -> String {
-        let form = if answer.full { markdown::format } else { brief::format };
-        printable(&format!("{}\n", form(answer)))
     }
 }
 
@@ -554,42 +563,5 @@ impl Edit {
             let why = Diagnostic::error(ErrorCode::E_PARAM, format!("the argument '{name}' is missing"));
             Failed::new(Code::Usage, why.hint(format!("give {}", self.op.form())))
         })
-    }
-}
-
-impl Op {
-    /// Arguments that work, as programs give them.
-    fn form(self) -> &'static str {
-        match self {
-            Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,
-            Self::Replace => {
-                r#"{"op": "replace", "path": "src/A.cs", "oldText": "what stands there", "newText": "what is to stand there"}"#
-            }
-            Self::ReplaceSelection => r#"{"op": "replace_selection", "session": "HANDLE", "selectionId": 2}"#,
-            Self::Candidates => r#"{"op": "candidates", "session": "HANDLE", "from": 6}"#,
-            Self::Append => r#"{"op": "append", "path": "src/A.cs", "anchor": "the text before", "newText": "the text"}"#,
-            Self::ReplaceSymbol => r#"{"op": "replace_symbol", "symbol": "A#Member", "newText": "the declaration"}"#,
-            Self::InsertBefore => r#"{"op": "insert_before", "symbol": "A#Member", "newText": "a declaration"}"#,
-            Self::InsertAfter => r#"{"op": "insert_after", "symbol": "A#Member", "newText": "a declaration"}"#,
-            Self::SafeDelete => r#"{"op": "safe_delete", "symbol": "A#Member"}"#,
-            Self::AddUsing => r#"{"op": "add_using", "path": "src/A.cs", "newText": "System.Linq"}"#,
-            Self::AddMember => r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
-            Self::ChangeSignature => {
-                r#"{"op": "change_signature", "symbol": "A#Member", "newText": "kept, old -> new, bool deep = false, int depth := 0"}"#
-            }
-            Self::MoveType => r#"{"op": "move_type", "symbol": "A"}"#,
-            Self::ExtractInterface => r#"{"op": "extract_interface", "symbol": "A", "newText": "IA: Member, Other"}"#,
-            Self::ImplementMembers => r#"{"op": "implement_members", "symbol": "A"}"#,
-            Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
-            Self::Delete => r#"{"op": "delete", "path": "src/A.cs"}"#,
-            Self::Move => r#"{"op": "move", "path": "src/A.cs", "newText": "src/Model/A.cs"}"#,
-            Self::RenameFile => r#"{"op": "rename_file", "path": "src/A.cs", "newText": "B.cs"}"#,
-            Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
-            Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
-            Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,
-            Self::Create => r#"{"op": "create", "path": "src/B.cs", "newText": "the text"}"#,
-            Self::Write => r#"{"op": "write", "path": "src/A.cs", "newText": "the text"}"#,
-            _ => r#"{"op": "commit", "session": "HANDLE"}"#,
-        }
     }
 }

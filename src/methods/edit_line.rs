@@ -411,6 +411,43 @@ impl Line {
     }
 }
 
+impl Op {
+    /// Arguments that work, as programs give them.
+    pub(super) fn form(self) -> &'static str {
+        match self {
+            Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,
+            Self::Replace => {
+                r#"{"op": "replace", "path": "src/A.cs", "oldText": "what stands there", "newText": "what is to stand there"}"#
+            }
+            Self::ReplaceSelection => r#"{"op": "replace_selection", "session": "HANDLE", "selectionId": 2}"#,
+            Self::Candidates => r#"{"op": "candidates", "session": "HANDLE", "from": 6}"#,
+            Self::Append => r#"{"op": "append", "path": "src/A.cs", "anchor": "the text before", "newText": "the text"}"#,
+            Self::ReplaceSymbol => r#"{"op": "replace_symbol", "symbol": "A#Member", "newText": "the declaration"}"#,
+            Self::InsertBefore => r#"{"op": "insert_before", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::InsertAfter => r#"{"op": "insert_after", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::SafeDelete => r#"{"op": "safe_delete", "symbol": "A#Member"}"#,
+            Self::AddUsing => r#"{"op": "add_using", "path": "src/A.cs", "newText": "System.Linq"}"#,
+            Self::AddMember => r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
+            Self::ChangeSignature => {
+                r#"{"op": "change_signature", "symbol": "A#Member", "newText": "kept, old -> new, bool deep = false, int depth := 0"}"#
+            }
+            Self::MoveType => r#"{"op": "move_type", "symbol": "A"}"#,
+            Self::ExtractInterface => r#"{"op": "extract_interface", "symbol": "A", "newText": "IA: Member, Other"}"#,
+            Self::ImplementMembers => r#"{"op": "implement_members", "symbol": "A"}"#,
+            Self::OrganizeUsings => r#"{"op": "organize_usings", "path": "src/A.cs"}"#,
+            Self::Delete => r#"{"op": "delete", "path": "src/A.cs"}"#,
+            Self::Move => r#"{"op": "move", "path": "src/A.cs", "newText": "src/Model/A.cs"}"#,
+            Self::RenameFile => r#"{"op": "rename_file", "path": "src/A.cs", "newText": "B.cs"}"#,
+            Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
+            Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
+            Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,
+            Self::Create => r#"{"op": "create", "path": "src/B.cs", "newText": "the text"}"#,
+            Self::Write => r#"{"op": "write", "path": "src/A.cs", "newText": "the text"}"#,
+            _ => r#"{"op": "commit", "session": "HANDLE"}"#,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

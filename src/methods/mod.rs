@@ -20,6 +20,7 @@ mod duplicates;
 mod edit;
 mod edit_by_symbol;
 mod edit_check;
+mod edit_counted;
 mod edit_line;
 mod edit_of_files;
 mod edit_of_interfaces;

@@ -1,5 +1,6 @@
 //! `rename`: another name for a type or a member, everywhere.
 
+use super::edit_counted::count_outcome;
 use super::rewriting::{Destination, Rewriting};
 use super::symbols::{Names, resolve_for_edit};
 use super::{AsTool, Effect, Method};
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use workbench::edit::counts::EditOutcome;
 use workbench::rename::{self, Plan, RenameRequest};
 use workbench::symbols::meaning::Candidate;
 
@@ -88,6 +90,38 @@ impl Method for Rename {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Renamed, Failed> {
+        let renamed = self.answer_rename(desk);
+        let outcome = if renamed.is_ok() {
+            EditOutcome::Applied
+        } else {
+            EditOutcome::Failed
+        };
+        count_outcome(desk, Some(outcome).filter(|_| !self.dry_run));
+        renamed
+    }
+
+    fn text(answer: &Renamed) -> String {
+        let mut text = answer.diff.clone().unwrap_or_default();
+        for (old, new) in &answer.renamed {
+            text.push_str(&format!("{old} → {new}\n"));
+        }
+        let (done, count) = (if answer.diff.is_some() { "would change" } else { "changed" }, answer.files.len());
+        let plural = if count == 1 { "" } else { "s" };
+        let places = if answer.places == 1 { "place" } else { "places" };
+        text.push_str(&format!(
+            "{} {places} {done} in {count} file{plural}: {}\n",
+            answer.places,
+            answer.files.join(", ")
+        ));
+        for left in &answer.left {
+            text.push_str(&format!("left as it is: {left}\n"));
+        }
+        printable(&text)
+    }
+}
+
+impl Rename {
+    fn answer_rename(&self, desk: &mut Desk<'_>) -> Result<Renamed, Failed> {
         let to = Destination {
             session: self.session.as_deref(),
             is_dry: self.dry_run,
@@ -109,25 +143,6 @@ impl Method for Rename {
             left: plan.left,
             session,
         })
-    }
-
-    fn text(answer: &Renamed) -> String {
-        let mut text = answer.diff.clone().unwrap_or_default();
-        for (old, new) in &answer.renamed {
-            text.push_str(&format!("{old} → {new}\n"));
-        }
-        let (done, count) = (if answer.diff.is_some() { "would change" } else { "changed" }, answer.files.len());
-        let plural = if count == 1 { "" } else { "s" };
-        let places = if answer.places == 1 { "place" } else { "places" };
-        text.push_str(&format!(
-            "{} {places} {done} in {count} file{plural}: {}\n",
-            answer.places,
-            answer.files.join(", ")
-        ));
-        for left in &answer.left {
-            text.push_str(&format!("left as it is: {left}\n"));
-        }
-        printable(&text)
     }
 }
 

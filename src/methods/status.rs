@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use workbench::edit::counts::EditCounts;
 use workbench::status::Counts;
 
 /// Show how the workspace stands: sources, targets, summaries, store, service. Runs nothing.
@@ -59,6 +60,9 @@ pub struct Standing {
     /// Projects that could not be evaluated as a whole, in one sentence; `doctor` explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<String>,
+    /// Edits of the checkout so far.
+    #[serde(default)]
+    pub edits: EditCounts,
     /// The service, when it is what answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
@@ -110,6 +114,7 @@ impl Method for Status {
             root: workspace.root.display().to_string(),
             store,
             service: service.map(|service| service.with_status(&found)),
+            edits: found.edits,
             name: found.name,
             files: found.files,
             changed: found.changed,

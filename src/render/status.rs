@@ -2,6 +2,7 @@
 
 use super::{Style, format_count, format_size, printable};
 use crate::methods::status::Standing;
+use workbench::edit::counts::EditCounts;
 
 /// Limit of files and diagnostics listed; the true count is always shown.
 const SHOWN: usize = 10;
@@ -137,6 +138,9 @@ fn summaries_and_service(status: &Standing, style: Style) -> String {
         for alarm in &service.alarms {
             text.push_str(&format!("            {}\n", style.yellow(&printable(alarm))));
         }
+    }
+    if status.edits != EditCounts::default() {
+        text.push_str(&format!("  {} {}\n", style.dim("edits    "), status.edits));
     }
     if let Some(health) = &status.health {
         let health = style.yellow(&format!("{health}; `cortex doctor` explains"));

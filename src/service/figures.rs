@@ -5,6 +5,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use workbench::edit::counts::EditCounts;
 use workbench::status::Status;
 
 /// Threshold for the 95th percentile of `resolve`, in milliseconds.
@@ -44,6 +45,9 @@ pub struct Service {
     pub hit_ratio: f64,
     /// By method.
     pub methods: BTreeMap<String, Figures>,
+    /// Edits of the checkout so far, whoever made them.
+    #[serde(default)]
+    pub edits: EditCounts,
     /// What passes a threshold.
     pub alarms: Vec<String>,
 }
@@ -55,6 +59,7 @@ impl Service {
         let semantic = &found.semantic;
         self.semantic_queue_length = semantic.pending + semantic.generating;
         self.types_indexed = found.types;
+        self.edits = found.edits;
         self.projects = found.targets.get(PROJECT).map_or(0, |counts| {
             counts.current + counts.stale + counts.maybe_stale + counts.pending + counts.generating + counts.none
         });

@@ -91,3 +91,22 @@ fn nothing_is_overwritten_and_nothing_leaves_the_workspace() {
     }
     assert_eq!(read(&bench, FILE).as_deref(), Some(TEXT));
 }
+
+#[test]
+fn edits_are_counted_across_processes() {
+    let bench = till();
+    assert!(!run_successfully(&bench, &["edit", "list"]).contains("edits made"));
+    run_successfully(&bench, &["edit", "rename_file", FILE, "Register.cs"]);
+    run_successfully(&bench, &["edit", "delete", USER, "--dry-run"]);
+    assert_ne!(
+        bench
+            .run(&["edit", "replace", USER, "--old-text", "nowhere", "--new-text", "x"])
+            .code,
+        0
+    );
+    run_successfully(&bench, &["rename", "Trade.Till", "Desk"]);
+    run_successfully(&bench, &["edit", "undo"]);
+    let says = "2 of 3 edits made, 1 taken back";
+    assert!(run_successfully(&bench, &["edit", "list"]).contains(says));
+    assert!(run_successfully(&bench, &["status"]).contains(says));
+}

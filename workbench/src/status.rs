@@ -1,5 +1,7 @@
 //! Status: the state of a workspace in numbers. Runs and writes nothing.
 
+use crate::edit::counts::EditCounts;
+use crate::edit::disk::Disk;
 use crate::generating;
 use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
@@ -115,6 +117,8 @@ pub struct Status {
     pub failures: Vec<Diagnostic>,
     /// Usage of the store, if there is one on disk.
     pub usage: Option<Usage>,
+    /// Edits of the checkout so far.
+    pub edits: EditCounts,
 }
 
 /// Computes the status.
@@ -141,6 +145,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         diagnostics: session.refresh.diagnostics.clone(),
         usage: workspace.disk.as_ref().map(|disk| disk.usage()).transpose()?,
         outlook,
+        edits: EditCounts::read_counts(&Disk::new(&workspace.root)),
         ..Status::default()
     };
     let mut of_rules: BTreeMap<u32, Counts> = BTreeMap::new();

@@ -9,6 +9,7 @@ mod buffer_operations;
 pub mod candidate;
 pub mod changed;
 mod conditional;
+pub mod counts;
 pub(crate) mod declared;
 pub mod diagnostics;
 mod directives;

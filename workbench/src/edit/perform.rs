@@ -5,6 +5,7 @@ use super::beginning::session_of;
 use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
 use super::changed::Changed;
+use super::counts::EditCounts;
 use super::diagnostics::{Category, Log, Met};
 use super::editing::{
     append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
@@ -326,7 +327,9 @@ fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Resul
     response.status = Status::Success;
     response.guidance = None;
     response.detail = (!lines.is_empty()).then(|| lines.join("\n"));
-    let notes: Vec<String> = recovered.into_iter().chain([response.summary]).collect();
+    let counts = EditCounts::read_counts(files);
+    let counted = (counts != EditCounts::default()).then(|| counts.to_string());
+    let notes: Vec<String> = recovered.into_iter().chain([response.summary]).chain(counted).collect();
     response.summary = notes.join("; ");
     Ok(response)
 }

@@ -1,0 +1,95 @@
+//! How often edits of this checkout were made, failed, and were taken back: a note beside the sessions, which they outlive.
+
+use super::files::Files;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Name of the note. Its folder is not the one that is locked while edits are made.
+const NOTE: &str = "figures/edits.json";
+
+/// Edits of a checkout in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditCounts {
+    /// Edits that were made, in files or in buffers.
+    pub applied: u64,
+    /// Edits that were refused, matched nothing, or could not be saved.
+    pub failed: u64,
+    /// Edits that were taken back.
+    pub rolled_back: u64,
+}
+
+/// What an operation came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditOutcome {
+    /// An edit was made.
+    Applied,
+    /// An edit was not made.
+    Failed,
+    /// An edit was taken back.
+    RolledBack,
+}
+
+impl EditCounts {
+    /// Reads the counts; none where they cannot be read.
+    pub fn read_counts<F: Files>(files: &F) -> Self {
+        let note = files.note(NOTE).ok().flatten();
+        note.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Counts an operation. Where that cannot be written, it is not counted: the edit stands all the same.
+    pub fn count_edit<F: Files>(files: &F, outcome: EditOutcome) {
+        let Ok(_alone) = files.lock_for_editing() else { return };
+        let mut counts = Self::read_counts(files);
+        match outcome {
+            EditOutcome::Applied => counts.applied += 1,
+            EditOutcome::Failed => counts.failed += 1,
+            EditOutcome::RolledBack => counts.rolled_back += 1,
+        }
+        let bytes = serde_json::to_vec(&counts).expect("invariant: counts are plain values");
+        let _ = files.write_note(NOTE, &bytes);
+    }
+
+    /// Returns the share of edits that were made, of those that were tried; `None` before the first.
+    pub fn success_rate(&self) -> Option<f64> {
+        let tried = self.applied + self.failed;
+        (tried > 0).then(|| self.applied as f64 / tried as f64)
+    }
+}
+
+impl fmt::Display for EditCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (applied, tried) = (self.applied, self.applied + self.failed);
+        write!(f, "{applied} of {tried} edits made, {} taken back", self.rolled_back)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::*;
+
+    #[test]
+    fn edits_are_counted_and_damaged_counts_begin_anew() {
+        let files = Memory::default();
+        assert_eq!(EditCounts::read_counts(&files).success_rate(), None);
+        for outcome in [
+            EditOutcome::Applied,
+            EditOutcome::Applied,
+            EditOutcome::Failed,
+            EditOutcome::RolledBack,
+            EditOutcome::Applied,
+        ] {
+            EditCounts::count_edit(&files, outcome);
+        }
+        let counts = EditCounts::read_counts(&files);
+        assert_eq!(
+            (counts.to_string().as_str(), counts.success_rate()),
+            ("3 of 4 edits made, 1 taken back", Some(0.75))
+        );
+        files.write_note(NOTE, b"{").expect("written");
+        EditCounts::count_edit(&files, EditOutcome::Failed);
+        assert_eq!(EditCounts::read_counts(&files).success_rate(), Some(0.0));
+    }
+}
