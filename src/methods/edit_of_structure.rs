@@ -2,6 +2,7 @@
 
 use super::edit::{Edit, defines_of};
 use super::edit_by_symbol::{Planned, SymbolEdit, file_of, path_and_text, refused, rewriting};
+use super::edit_check::names_lost;
 use super::rename::RenameSubject;
 use super::symbols::{Names, resolve_for_edit};
 use super::{Method, window};
@@ -50,7 +51,11 @@ impl SymbolEdit<'_> {
         };
         self.saved_if(desk, &rewriting, planned, |inside, names| {
             let gaps = inside.health()?.gaps();
-            rename::verify(inside, &names.symbols, &plan, &gaps)
+            match rename::verify(inside, &names.symbols, &plan, &gaps)? {
+                // What callers pass for a new parameter has to mean something there.
+                Ok(()) => names_lost(inside, &names.symbols, &plan.files),
+                refused => Ok(refused),
+            }
         })
     }
 

@@ -84,6 +84,22 @@ fn a_signature_changes_everywhere_or_nowhere() {
         unknown.out,
         unknown.err
     );
+    bench.write(USER_FILE, USER);
+    let passed = [
+        "edit",
+        "change_signature",
+        "--symbol",
+        "Trade.IShop#Price",
+        "--new-text",
+        "count, int deep := nothingHere",
+    ];
+    let passed = bench.run(&passed);
+    assert!(
+        passed.code == 2 && passed.err.contains("nothingHere means nothing at"),
+        "{}{}",
+        passed.out,
+        passed.err
+    );
     assert_eq!(read(&bench, SHOP_FILE).as_deref(), Some(SHOP));
 }
 
