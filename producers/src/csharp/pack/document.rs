@@ -89,7 +89,32 @@ impl<'i> Document<'i> {
             budget, least, semantic, ..
         } = &document.selection;
         document.cut = what_to_give_up(least.len(), !semantic.is_empty(), *budget, |cut| document.size_with_cut(cut));
+        document.fill_room();
         Ok(document)
+    }
+
+    /// Takes dropped types and files back that fit the room which those after them leave, the most important first; none where nothing is left.
+    fn fill_room(&mut self) {
+        let is_empty = self.cut.types == self.selection.least.len();
+        let Some(budget) = self.selection.budget.filter(|_| !is_empty) else {
+            return;
+        };
+        for at in (0..self.cut.types).rev() {
+            let (key, size) = (&self.selection.least[at], tokens(self.size_with_cut(self.cut)));
+            if tokens(self.texts[key].outline.len()) > budget.saturating_sub(size) {
+                continue;
+            }
+            let (types, cut) = (self.cut.types - 1, self.cut);
+            self.selection.least[at..=types].rotate_left(1);
+            self.remains = remains(&self.selection, &self.texts);
+            let summaries = if self.selection.semantic.is_empty() { types } else { cut.summaries };
+            self.cut = Cut { types, summaries };
+            if tokens(self.size_with_cut(self.cut)) > budget {
+                self.selection.least[at..=types].rotate_right(1);
+                self.remains = remains(&self.selection, &self.texts);
+                self.cut = cut;
+            }
+        }
     }
 
     /// Returns the fewest tokens with which the pack contains a type; `None` if it contains one already or selects none.
@@ -230,7 +255,9 @@ impl<'i> Document<'i> {
             }
         }
         if !(gone.is_empty() && summaries.is_empty()) {
-            text.push_str("(dependencies first, then what the fewest types name, then the deepest; summaries before types)\n");
+            text.push_str(
+                "(dependencies first, then what the fewest types name, then the deepest; summaries before types; what still fits stays)\n",
+            );
         }
         if !excluded.is_empty() {
             let count = excluded.len();

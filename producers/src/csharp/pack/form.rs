@@ -66,7 +66,7 @@ pub struct Form {
 /// The producer `csharp/pack`.
 pub const PACK: Form = Form {
     name: "csharp/pack",
-    version: 5,
+    version: 6,
     write: |document| document.markdown().into_bytes(),
     warns: true,
 };
@@ -74,7 +74,7 @@ pub const PACK: Form = Form {
 /// The producer `csharp/pack-contents`.
 pub const CONTENTS: Form = Form {
     name: "csharp/pack-contents",
-    version: 4,
+    version: 5,
     write: |document| json(&contents(document)),
     warns: false,
 };
@@ -82,7 +82,7 @@ pub const CONTENTS: Form = Form {
 /// The producer `csharp/pack-facts`.
 pub const FACTS: Form = Form {
     name: "csharp/pack-facts",
-    version: 4,
+    version: 5,
     write: |document| json(&facts(document)),
     warns: false,
 };

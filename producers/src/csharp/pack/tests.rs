@@ -340,6 +340,23 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
 }
 
 #[test]
+fn what_still_fits_fills_the_room_that_a_larger_type_leaves() {
+    let methods: String = (0..40)
+        .map(|at| format!("public int Method{at}(int first, int second) => {at}; "))
+        .collect();
+    let code = format!(
+        "namespace N; public class Core {{ }} public class Big {{ {methods} public Core Back; }} public class Tiny {{ public Core One; public Big Two; }}"
+    );
+    let bench = Bench::new(&code);
+    let row = |budget: Option<u64>| serde_json::json!({"filter": "namespace:N", "budget": budget});
+    let kept = |budget| bench.contents(&row(budget)).types;
+    assert_eq!(kept(None).len(), 3);
+    let some: BTreeSet<Vec<String>> = (1..400).map(|budget| kept(Some(budget))).collect();
+    let names: BTreeSet<String> = some.iter().map(|types| types.join(" ")).collect();
+    assert!(names.contains("N.Core N.Tiny") || names.contains("N.Tiny N.Core"), "{names:?}");
+}
+
+#[test]
 fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
     let bench = Bench::new(CODE);
     let row = |filter: &str| serde_json::json!({ "filter": filter });
