@@ -44,7 +44,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 18)
+        ProducerId::new("csharp/reach", 19)
     }
 
     fn sees(&self, _: &Params) -> Sees {

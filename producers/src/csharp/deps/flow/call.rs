@@ -138,7 +138,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 count => candidate.line.arity as usize == count,
             };
             // A value is never the receiver of a static method.
-            generic && takes(&candidate.parameters(), args.len()) && (is_type || !candidate.is_static())
+            let is_of_kind = is_type || !candidate.is_static();
+            generic && is_of_kind && takes(&candidate.parameters(), args.len()) && placed(args, &candidate.names()).is_some()
         };
         if found.iter().any(fits) {
             return self.called(found, None, (!is_type).then_some(on), name, args, target);
