@@ -215,7 +215,7 @@ pub struct Bound {
     pub outside: usize,
     /// Names from packages, or unknown ones.
     pub unknown: usize,
-    /// Unknown names that match a type of the workspace which the project does not reference, by the project and that of the type.
+    /// Unknown names that match a type of the workspace, by the project and that of the type: one that it does not reference, or its own.
     pub hidden: BTreeMap<(String, String), usize>,
 }
 
@@ -245,7 +245,10 @@ pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O:
             for &at in by_name.get(last_name(name)).map_or(&[][..], Vec::as_slice) {
                 let row = symbols.row(at)?;
                 let is_top = !symbols.key(at).contains('+');
-                if is_top && row.accessibility == "public" && !row.assembly.is_empty() && !own.is_empty() && row.assembly != own {
+                // In its own project a simple name fails only where a using directive is not understood, or for a package's type of that name.
+                let is_visible = row.assembly == own && !name.contains('.');
+                let is_hidden = row.accessibility == "public" && row.assembly != own;
+                if is_top && (is_visible || is_hidden) && !row.assembly.is_empty() && !own.is_empty() {
                     *counts.hidden.entry((own.clone(), row.assembly)).or_default() += 1;
                     break;
                 }
@@ -279,7 +282,10 @@ pub fn report_unresolved(bound: &Bound) -> Finding {
     };
     let mut pairs: Vec<(&(String, String), &usize)> = bound.hidden.iter().collect();
     pairs.sort_by_key(|(pair, count)| (std::cmp::Reverse(**count), *pair));
-    let case = |((from, to), count): (&(String, String), &usize)| format!("{from} names {count} of {to}, which it does not reference");
+    let case = |((from, to), count): (&(String, String), &usize)| match from == to {
+        true => format!("{from} names {count} of its own, whose namespaces no using directive is known to open"),
+        false => format!("{from} names {count} of {to}, which it does not reference"),
+    };
     Finding::new(
         "names",
         level,
@@ -433,6 +439,15 @@ mod tests {
             (row.level, row.cases[0].as_str()),
             (Level::Problem, "B names 1 of A, which it does not reference")
         );
+        let mut sample = Sample::of(&[
+            ("A/A.csproj", PROJECT),
+            ("A/a.cs", "namespace N.Deep { class Thing { } }"),
+            ("A/b.cs", "namespace M { class User { Thing one; } }"),
+        ]);
+        let symbols = sample.names();
+        let row = report_unresolved(&bound(&mut sample, &symbols).expect("counts"));
+        let case = "A names 1 of its own, whose namespaces no using directive is known to open";
+        assert_eq!((row.level, row.cases[0].as_str()), (Level::Problem, case));
         let seen = found("<ProjectReference Include=\"../A/A.csproj\" />");
         assert_eq!(
             (seen.workspace, seen.unknown, report_unresolved(&seen).level),
