@@ -24,7 +24,7 @@ fn pieces_of_text(text: &str, token: Token) -> Vec<Range<usize>> {
     let literal = &text[start..end];
     let head = literal.find(['"', '\'']).map_or("", |quote| &literal[..quote]);
     match head.matches('$').count() {
-        0 => vec![start..end],
+        0 => std::iter::once(start..end).collect(),
         1 => {
             let (mut pieces, mut from, mut open) = (Vec::new(), start, 0_usize);
             let bytes = literal.as_bytes();
