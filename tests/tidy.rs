@@ -217,6 +217,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/aliases.rs",
         "workbench/src/checkout.rs",
         "workbench/src/clean.rs",
+        "workbench/src/edit/compiler/",
         "workbench/src/edit/disk.rs",
         "workbench/src/edit/place.rs",
         "workbench/src/edit/real.rs",

@@ -11,7 +11,9 @@ use producers::command::Trust;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use workbench::trust::{Trusted, Waiting, foreign_owner, waiting};
+use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
+use workbench::trust::{Trusted, Waiting, check_of_edits, foreign_owner, waiting};
 
 /// Parameters with a command line.
 const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "credential_helper"];
@@ -20,7 +22,9 @@ const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "creden
 pub fn run_trust(context: &Context, args: &TrustArgs) -> Outcome {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
-    let programs = waiting(&manifest);
+    let mut programs = waiting(&manifest);
+    let read = Disk::new(&workspace.root).read("cortex.toml").ok().flatten();
+    programs.extend(read.and_then(|read| check_of_edits(&read.bytes)));
     let trusted = Trusted::in_repository(context.trusting(), &workspace.root);
     let owner = foreign_owner(&workspace.root);
     if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {

@@ -1,7 +1,7 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
 use super::edit_by_symbol::SymbolEdit;
-use super::edit_check::{take_back_lost, try_strictly, with_lost_names};
+use super::edit_check::{compile_commit, take_back_lost, try_strictly, with_compiled, with_compiler, with_lost_names};
 use super::edit_counted::count_operation;
 use super::edit_line;
 use super::investigate::as_failed;
@@ -296,6 +296,10 @@ impl Edit {
             }
         }
         let is_strict = self.writes_text() && self.is_strict(&live);
+        let compiled = match (&self.session, self.op) {
+            (Some(session), Op::Commit) => compile_commit(desk, session, self.path.as_deref(), self.is_strict(&live))?,
+            _ => None,
+        };
         if is_strict && self.session.is_none() {
             try_strictly(desk, &disk, &request)?;
         }
@@ -312,8 +316,11 @@ impl Edit {
             Status::PersistFailure => Code::Io,
         });
         let response = match self.writes_text() {
-            true => with_lost_names(desk, response, is_strict, current_seconds()),
-            false => response,
+            true => with_compiler(desk, with_lost_names(desk, response, is_strict, current_seconds()), false),
+            false => match compiled.filter(|_| response.status == Status::Success) {
+                Some(found) => with_compiled(response, found),
+                None => response,
+            },
         };
         if is_strict {
             take_back_lost(&disk, &request, &response)?;

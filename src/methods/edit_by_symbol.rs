@@ -1,7 +1,7 @@
 //! Operations of `edit` that are about a symbol in all of the workspace: looked at before they are saved, and refused with what is in the way.
 
 use super::edit::{Edit, defines_of};
-use super::edit_check::names_lost;
+use super::edit_check::{names_lost, with_compiler};
 use super::rename::RenameSubject;
 use super::rewriting::{Destination, Rewriting};
 use super::symbols::{Names, resolve_for_edit};
@@ -162,13 +162,12 @@ impl SymbolEdit<'_> {
     ) -> Result<Response, Failed> {
         let done = saved(desk, rewriting, &planned.files, self.to, also)?;
         let is_dry = self.to.is_dry && done.changed.is_empty() && done.detail.is_some();
-        Ok(Response {
-            summary: match is_dry {
-                true => format!("{}: a dry run, nothing was changed", planned.summary),
-                false => planned.summary,
-            },
-            ..done
-        })
+        let summary = match is_dry {
+            true => format!("{}: a dry run, nothing was changed", planned.summary),
+            false => planned.summary,
+        };
+        let done = Response { summary, ..done };
+        Ok(if is_dry { done } else { with_compiler(desk, done, false) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::edit::Edit;
 use super::edit_by_symbol::{SymbolEdit, refused, rewriting, text_in_workspace};
-use super::edit_check::{names_lost, with_lost_names};
+use super::edit_check::{names_lost, with_compiler, with_lost_names};
 use super::{Method, window};
 use crate::commands::gc::current_seconds;
 use crate::context::Failed;
@@ -117,6 +117,7 @@ impl SymbolEdit<'_> {
             let summary = format!("{summary}: a dry run, nothing was changed");
             return Ok(Response { summary, ..done });
         }
-        Ok(with_lost_names(desk, Response { summary, ..done }, is_strict, current_seconds()))
+        let done = with_lost_names(desk, Response { summary, ..done }, is_strict, current_seconds());
+        Ok(with_compiler(desk, done, false))
     }
 }

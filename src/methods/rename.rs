@@ -1,5 +1,6 @@
 //! `rename`: another name for a type or a member, everywhere.
 
+use super::edit_check::with_compiler;
 use super::edit_counted::count_outcome;
 use super::rewriting::{Destination, Rewriting};
 use super::symbols::{Names, resolve_for_edit};
@@ -67,6 +68,9 @@ pub struct Renamed {
     /// Places that may mean it and stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left: Vec<String>,
+    /// What the compiler of `[edit] check` says of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<String>,
     /// What would change, as a unified diff; of a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
@@ -113,6 +117,9 @@ impl Method for Rename {
             answer.places,
             answer.files.join(", ")
         ));
+        for lost in &answer.lost {
+            text.push_str(&format!("the compiler says: {lost}\n"));
+        }
         for left in &answer.left {
             text.push_str(&format!("left as it is: {left}\n"));
         }
@@ -134,6 +141,7 @@ impl Rename {
         };
         let refusal = self.refusal();
         let done = self.rewriting(&refusal, CHANGE).perform(desk, &plan.files, to, looked)?;
+        let done = if self.dry_run { done } else { with_compiler(desk, done, false) };
         let session = done.session;
         Ok(Renamed {
             diff: self.dry_run.then(|| rename::diff(&plan.files)),
@@ -141,6 +149,7 @@ impl Rename {
             renamed: plan.renamed.into_iter().collect(),
             places: plan.places,
             left: plan.left,
+            lost: done.lost,
             session,
         })
     }

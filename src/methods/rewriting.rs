@@ -1,6 +1,7 @@
 //! Edits of several files as one, which are looked at before they are saved: all edits of symbols go this way. What is planned and what is looked
 //! at are the files, or what a session shows in their place.
 
+use super::edit_check::refused_by_compiler;
 use super::window::root_of_workspace;
 use crate::commands::gc::current_seconds;
 use crate::context::{Context, Failed};
@@ -177,6 +178,7 @@ impl Rewriting<'_> {
             let tried = self.order(&disk, rewrite(trial), None, Some(Mode::Manual))?;
             let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
             let found = look_in(desk, self.method, &tried, looked);
+            let found = found.map(|looked| looked.and_then(|()| refused_by_compiler(desk, &disk, &tried)));
             for end in [Order::Discard, Order::Close] {
                 drop(self.order(&disk, end, Some(&tried), None));
             }

@@ -5,6 +5,7 @@
 mod bench;
 mod care;
 mod chat;
+mod compiler;
 mod completion;
 mod contents;
 mod context;

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Ran};
 
 /// Runs without the variable that trusts everything.
-fn run(bench: &Bench, args: &[&str]) -> Ran {
+pub fn run(bench: &Bench, args: &[&str]) -> Ran {
     let mut command = bench.command(args);
     bench.ran(command.env_remove("CORTEX_TRUST").output().expect("runs"))
 }

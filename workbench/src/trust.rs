@@ -5,6 +5,7 @@
 //! so that a cloned repository cannot bring its own.
 
 use crate::checkout;
+use crate::edit::replies::check_of_manifest;
 use crate::location::repository;
 use engine::manifest::model::Manifest;
 use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
@@ -136,6 +137,13 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         .iter()
         .flat_map(|def| std::iter::once(remote(def)).chain(execution(def)));
     commands.chain(models).chain(remote).collect()
+}
+
+/// Returns the check that a manifest has run on edits.
+pub fn check_of_edits(manifest: &[u8]) -> Option<Waiting> {
+    let setting = check_of_manifest(manifest)?;
+    let params = Params::from_iter([("shell".to_owned(), setting.command.into())]);
+    Some(Waiting::from_params("edit.check", params))
 }
 
 /// Returns what the remote cache of a manifest runs and sends: a program that prints a token, a token, a key, signatures of a key, headers, and the

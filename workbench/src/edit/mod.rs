@@ -8,6 +8,7 @@ mod brought;
 mod buffer_operations;
 pub mod candidate;
 pub mod changed;
+pub mod compiler;
 mod conditional;
 pub mod counts;
 pub(crate) mod declared;

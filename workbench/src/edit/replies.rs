@@ -1,4 +1,4 @@
-//! `[edit]` of the manifest: the default level of detail of answers, and whether edits that lose names are refused.
+//! `[edit]` of the manifest: the default level of detail of answers, whether edits that lose names are refused, and the compiler that looks at edits.
 
 use super::response::Level;
 use toml::Table;
@@ -14,6 +14,29 @@ pub fn level_of_manifest(manifest: &[u8]) -> Level {
 /// Whether a manifest says that edits which leave names without a meaning are refused.
 pub fn refuses_lost_names(manifest: &[u8]) -> bool {
     setting(manifest, "on_lost").as_deref() == Some("refuse")
+}
+
+/// A compiler that is run on the texts after an edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckSetting {
+    /// A line for `sh`.
+    pub command: String,
+    /// Seconds that it may take.
+    pub seconds: u64,
+}
+
+/// Seconds that a check may take unless the manifest says otherwise.
+const CHECK_SECONDS: u64 = 120;
+
+/// Reads `[edit] check` from a manifest.
+pub fn check_of_manifest(manifest: &[u8]) -> Option<CheckSetting> {
+    let command = setting(manifest, "check").filter(|command| !command.trim().is_empty())?;
+    let table = String::from_utf8_lossy(manifest).parse::<Table>().ok()?;
+    let seconds = table.get("edit")?.get("check_seconds").and_then(toml::Value::as_integer);
+    Some(CheckSetting {
+        command,
+        seconds: seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(CHECK_SECONDS),
+    })
 }
 
 fn setting(manifest: &[u8], name: &str) -> Option<String> {

@@ -1,9 +1,14 @@
 //! `[edit]`: the form of answers to edits, and what happens where an edit loses names. Checked here like every table; only the edit commands read it.
 
 use super::fields::Fields;
+use super::prompt_window::whole_number;
 use super::report::Report;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
+use std::ops::RangeInclusive;
+
+/// Range of the seconds that a check may take.
+const CHECK_SECONDS: RangeInclusive<i64> = 1..=3600;
 
 /// The forms of answers.
 const REPLIES: [&str; 2] = ["brief", "full"];
@@ -13,7 +18,17 @@ const ON_LOST: [&str; 2] = ["warn", "refuse"];
 
 /// Reports errors in the table.
 pub(super) fn check_edit_table(report: &mut Report<'_>, fields: Fields<'_, '_>) {
-    fields.only(report, &["on_lost", "replies"]);
+    fields.only(report, &["check", "check_seconds", "on_lost", "replies"]);
+    if let Some(check) = fields.text(report, "check").filter(|check| check.text.trim().is_empty()) {
+        let why = Diagnostic::error(ErrorCode::E_VALUE, "'check' is empty");
+        report.error(
+            check.span,
+            why.hint("write a line for sh, such as \"dotnet build {projects} --no-restore\", or leave it out"),
+        );
+    }
+    if let Some(seconds) = fields.get("check_seconds") {
+        whole_number(report, seconds, "check_seconds", &CHECK_SECONDS);
+    }
     if let Some(replies) = fields.text(report, "replies").filter(|replies| !REPLIES.contains(&replies.text)) {
         let why = Diagnostic::error(ErrorCode::E_VALUE, "'replies' is none of the forms of answers");
         report.error(replies.span, why.hint("write \"brief\" or \"full\""));

@@ -19,7 +19,7 @@ pub(super) fn check_window_table(report: &mut Report<'_>, fields: Fields<'_, '_>
     }
 }
 
-fn whole_number(report: &mut Report<'_>, item: Item<'_, '_>, key: &str, bounds: &RangeInclusive<i64>) {
+pub(super) fn whole_number(report: &mut Report<'_>, item: Item<'_, '_>, key: &str, bounds: &RangeInclusive<i64>) {
     let integer = item.value.as_integer();
     let number = integer.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
     if number.is_none_or(|number| !bounds.contains(&number)) {
