@@ -17,6 +17,8 @@ use engine::build::session::Session;
 use engine::build::watched::Moment;
 use engine::manifest::model::Rule;
 use engine::manifest::template::Piece;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::table::write_table;
 use serde_json::Value;
@@ -363,7 +365,14 @@ impl<'c> Desk<'c> {
                     .map_or_else(|| self.output_of_label(&output.label).map(|made| made.bytes), Ok)?,
             );
         }
-        let [declarations, members, types] = <[_; 3]>::try_from(outputs).expect("invariant: an output for each label");
+        // A build that was cancelled gives none.
+        let Ok([declarations, members, types]) = <[_; 3]>::try_from(outputs) else {
+            let why = Diagnostic::error(
+                ErrorCode::E_CANCELLED,
+                "the request was cancelled before the tables of names were read",
+            );
+            return Err(Failed::new(Code::Interrupted, why));
+        };
         let symbols = Symbols::open(types, members, declarations)?;
         Ok((Arc::new(symbols), tables))
     }

@@ -446,7 +446,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@12 e4dfdc986cd3
     csharp/mentions@12 b54c27ff710a
     csharp/api-deps@7 0ce448befa57
-    csharp/deps@22 a9655e293004
+    csharp/deps@23 a9655e293004
     csharp/facts@15 87b994ab2e5e
     csharp/signatures@15 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515

@@ -109,7 +109,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 22)
+        ProducerId::new("csharp/deps", 23)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -132,6 +132,7 @@ impl<'a> Flow<'_, 'a> {
         let has_checked = !self.members_of(&chosen.owner, &checked).is_empty();
         self.used(&chosen.owner, name, place, !has_checked, Some(call_of(&arguments, false)));
         if has_checked {
+            self.touch(&chosen.owner);
             self.used(&chosen.owner, &checked, place, false, Some(call_of(&arguments, false)));
         }
         for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
