@@ -45,7 +45,7 @@ pub struct Service {
     pub hit_ratio: f64,
     /// By method.
     pub methods: BTreeMap<String, Figures>,
-    /// Edits of the checkout so far, whoever made them.
+    /// Edits of the checkout so far, by all clients.
     #[serde(default)]
     pub edits: EditCounts,
     /// What passes a threshold.

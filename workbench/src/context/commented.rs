@@ -22,30 +22,28 @@ pub fn mention_by_comments<O: Outputs>(
     files: &[String],
     words: &[String],
 ) -> Result<Option<Mention>, O::Error> {
-    let mut words_on: BTreeMap<(String, u32), BTreeSet<&str>> = BTreeMap::new();
-    let mut hits: Vec<Hit> = Vec::new();
-    for word in words {
-        let query = Query {
-            pattern: word,
-            fixed: true,
-            ignore_case: true,
-            word: false,
-        };
-        for hit in grep(world, files, &query.matcher()?).hits.into_iter().take(MOST.0) {
-            let words = words_on.entry((hit.file.clone(), hit.line)).or_default();
-            if words.is_empty() {
-                hits.push(hit);
-            }
-            words.insert(word);
-        }
+    let is_plain = |word: &&String| word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let plain: Vec<&str> = words.iter().filter(is_plain).map(String::as_str).collect();
+    if plain.is_empty() {
+        return Ok(None);
     }
+    // All files are read once for all words.
+    let query = Query {
+        pattern: &plain.join("|"),
+        fixed: false,
+        ignore_case: true,
+        word: false,
+    };
+    let mut hits: Vec<Hit> = grep(world, files, &query.matcher()?).hits;
+    hits.truncate(MOST.0);
     locate(outputs, symbols, &mut hits)?;
     // By what stands around: the words on all its lines.
     let mut around: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for hit in &hits {
-        if let (Some(within), Some(words)) = (&hit.within, words_on.get(&(hit.file.clone(), hit.line))) {
-            around.entry(within).or_default().extend(words);
-        }
+        let Some(within) = &hit.within else { continue };
+        let line = hit.text.to_lowercase();
+        let on_line = plain.iter().filter(|word| line.contains(**word));
+        around.entry(within).or_default().extend(on_line.copied());
     }
     let mut ranked: Vec<(&str, usize)> = around.into_iter().map(|(path, words)| (path, words.len())).collect();
     ranked.sort_by_key(|(path, count)| (std::cmp::Reverse(*count), *path));
@@ -88,6 +86,6 @@ mod tests {
         let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
         assert_eq!(found(&["计算", "税率"]), Some((strings(&["Tax"]), Vec::new())));
         assert_eq!(found(&["frobnic", "quux"]), Some((strings(&["Tax"]), strings(&["Tax#Sum()"]))));
-        assert_eq!(found(&["nowhere"]), None);
+        assert_eq!((found(&["nowhere"]), found(&["c++"])), (None, None));
     }
 }

@@ -57,7 +57,7 @@ fn has_meaning_as_type(word: &str) -> bool {
     )
 }
 
-/// The property or event of which a method with this name would be an accessor.
+/// Returns the property or event whose accessor has this name.
 fn accessed_by(name: &str) -> Option<&str> {
     ["get_", "set_", "add_", "remove_"]
         .iter()
@@ -238,7 +238,7 @@ impl Family {
             way.add(format!("a member of {key} cannot have the name of its type"));
         }
         if let Some(of) = accessed_by(new).filter(|of| symbols.declares(key, of)) {
-            way.add(format!("{key} has {of}, an accessor of which is {new}"));
+            way.add(format!("{new} is the name of an accessor of {key}#{of}"));
         }
         let nested = format!("{}+{new}", symbol_of(key));
         if symbols.keys().any(|other| symbol_of(other) == nested) {

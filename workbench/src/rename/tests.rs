@@ -316,7 +316,7 @@ fn names_with_a_meaning_of_their_own_and_namespaces_are_refused() {
         ("N.A", "required", "'required' has a meaning of its own in C#"),
         ("N.A", "Deep", "there is a namespace N.Deep"),
         ("N.A#Go", "nameof", "'nameof' has a meaning of its own in C#"),
-        ("N.A#Go", "get_Count", "N.A has Count, an accessor of which is get_Count"),
+        ("N.A#Go", "get_Count", "get_Count is the name of an accessor of N.A#Count"),
     ] {
         assert_eq!(renamed(&[("a.cs", text)], symbol, new), Err(vec![why.to_owned()]), "{new}");
     }

@@ -71,7 +71,7 @@ fn direct_bases(world: &World<'_>, key: &str) -> Vec<String> {
     bases
 }
 
-/// Whether a type is an interface; one of which only the name is known is by custom, with `I` and another capital.
+/// Whether a type is an interface. A name alone tells it by custom: `I` and another capital.
 fn is_interface_key(world: &World<'_>, key: &str) -> bool {
     let Some(name) = key.strip_prefix('^') else {
         return world.kind(key) == 'i';

@@ -33,7 +33,7 @@ pub(super) fn files_with_packages(symbols: &Symbols, files: &[EditedFile], globa
     files.iter().filter(opens).map(|file| file.path.clone()).collect()
 }
 
-/// Whether types are in sight of which a source generator may declare a part that no file shows.
+/// Whether a source generator may declare a part of the types that the code names, which no file shows.
 pub(super) struct GeneratedParts {
     own: bool,
     named: bool,
@@ -61,7 +61,7 @@ impl GeneratedParts {
     }
 }
 
-/// Endings of names of files that belong to a markup file, of which a generator makes the other part.
+/// Endings of code files that belong to a markup file: a generator makes the other part of their types from it.
 const OF_MARKUP: [&str; 5] = [".xaml.cs", ".axaml.cs", ".razor.cs", ".cshtml.cs", ".paml.cs"];
 
 /// Whether a source generator may declare a part of a type: its only declaration says that it has others, and has an attribute, a partial member
