@@ -128,7 +128,22 @@ def facts_of_compiler(ours, target, work, name, *options):
         part = out.with_suffix(".part")
         oracle.run(text, target, part, *options)
         part.rename(out)
-    return oracle.read(out)
+    return columns_in_characters(oracle.read(out), target)
+
+
+def columns_in_characters(records, target):
+    """The compiler's records with columns in characters, as cortex counts them, instead of UTF-16 code units."""
+    lines = {}
+    for record in records:
+        if record["k"] != "use":
+            continue
+        if record["f"] not in lines:
+            text = (target / record["f"]).read_bytes().decode("utf-8-sig", "replace")
+            lines[record["f"]] = text.split("\n") if any(character > "\uffff" for character in text) else None
+        if lines[record["f"]]:
+            units = lines[record["f"]][record["l"] - 1].encode("utf-16-le")
+            record["c"] = len(units[: 2 * (record["c"] - 1)].decode("utf-16-le", "replace")) + 1
+    return records
 
 
 def owned(theirs, ours):

@@ -8,6 +8,7 @@ use super::deps::index::NameIndex;
 use super::deps::shape::Shape;
 use super::deps::world::{Candidate, World};
 use super::mentions::Place;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A parsed reference.
@@ -66,6 +67,7 @@ pub fn read(text: &str) -> Option<Reference> {
     if is_identifier && !text[2..].starts_with(':') {
         return None;
     }
+    let text: &str = &in_braces(text);
     let open = parameters_at(text);
     let (head, rest) = text.split_at(open.unwrap_or(text.len()));
     let mut path = dotted_names(head, 0, 0).into_iter().next()?;
@@ -172,6 +174,14 @@ fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
     found
 }
 
+/// Returns a reference in which the brackets of type arguments, `&lt;` and `&gt;`, are braces at the same bytes.
+fn in_braces(text: &str) -> Cow<'_, str> {
+    match text.contains("&lt;") && !text.contains("operator") {
+        true => Cow::Owned(text.replace("&lt;", "{   ").replace("&gt;", "   }")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Returns the byte of the brace that closes the one at `open`, or the end.
 fn closing(text: &str, open: usize) -> usize {
     let mut depth = 0_usize;
@@ -237,10 +247,14 @@ impl Scope<'_, '_> {
         }
         let path = &reference.path;
         let Some(last) = path.last() else { return found };
-        if path.len() == 1 && self.own_member(last, reference.parameter_count, &mut found) {
+        // A simple name refers to a declared member of the type or of one around it, then to a type, and only then to an inherited member.
+        if path.len() == 1 && self.own_member(last, reference.parameter_count, false, &mut found) {
             return found;
         }
         let of_types = self.types(path, &mut found);
+        if path.len() == 1 && of_types.is_empty() {
+            self.own_member(last, reference.parameter_count, true, &mut found);
+        }
         match of_types.last() {
             // Parameters after a type's name are those of its constructor.
             Some((used, key)) if *used == path.len() && reference.parameter_count.is_some() => found.push(constructor(key, last.at)),
@@ -279,13 +293,14 @@ impl Scope<'_, '_> {
         bound
     }
 
-    /// Adds a member of the type itself, of an enclosing type or of a base of these. Returns whether one is found.
-    fn own_member(&self, name: &Name, count: Option<usize>, found: &mut Vec<Meaning>) -> bool {
+    /// Adds a member that the type itself or an enclosing type declares or, if `inherited`, a base of these. Returns whether one is found.
+    fn own_member(&self, name: &Name, count: Option<usize>, inherited: bool, found: &mut Vec<Meaning>) -> bool {
         let outer = self.around.enclosing.iter().rev().skip(1);
         let outer = outer.map(|symbol| enclosing_key(self.index, self.around, symbol, self.own));
         let around = std::iter::once(self.own.to_owned()).chain(outer);
         for key in around {
-            let declaring = self.declaring(&key, &name.word, count);
+            let mut declaring = self.declaring(&key, &name.word, count);
+            declaring.retain(|owner| inherited || *owner == key);
             if !declaring.is_empty() {
                 self.note(declaring, name, found);
                 return true;
@@ -383,6 +398,7 @@ mod tests {
                 &["Go:0"],
                 &["int", "N.A", "Map`2", "K", "List`1", "V"],
             ),
+            ("A&lt;B, C&gt;.Go(D&lt;int, E&gt;)", &["A:0", "Go:16"], &["D`2", "int", "E"]),
             ("Go()", &["Go:0"], &[]),
             ("this[int]", &["this[]:0"], &["int"]),
             ("A.operator +(A, A)", &["A:0", "op_Addition:2"], &["A", "A"]),

@@ -1,7 +1,7 @@
 //! Aligns canonical text with the tokens of a file, to find the file position of each of its tokens.
 
 use super::lexer::{Kind, Token, lex};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, OnceCell};
 
 /// Number of equal tokens required to resume the alignment.
@@ -19,11 +19,14 @@ pub(super) struct Laid<'t> {
     /// The file's token for each token of the text, if aligned.
     pub(super) of_file: Vec<Option<Token>>,
     file: &'t str,
+    /// The file's tokens that the alignment skipped: the byte of each, by text.
+    skipped: OnceCell<FxHashMap<&'t str, Vec<u32>>>,
+    range: &'t [Token],
 }
 
 impl<'t> Laid<'t> {
     /// Aligns `body` with these tokens of the text `file`.
-    pub(super) fn new(body: &'t str, file: &'t str, range: &[Token]) -> Self {
+    pub(super) fn new(body: &'t str, file: &'t str, range: &'t [Token]) -> Self {
         let tokens = lex(body).tokens;
         let mut of_file = vec![None; tokens.len()];
         let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file);
@@ -58,6 +61,7 @@ impl<'t> Laid<'t> {
                     looks.get() > 0
                 })
             };
+            // The rest of the text needs as many tokens of the file, so the search goes no further than that.
             let word = tokens[at].text(body);
             in_head &= !matches!(word, "{" | "=>");
             if in_head && let Some(name) = default_at(&tokens, body, at) {
@@ -77,7 +81,7 @@ impl<'t> Laid<'t> {
                 there += 1;
             } else if at > 0 && is_end(there) {
                 there = next_accessor(range, file, there);
-            } else if let Some(next) = ahead(word).find(|next| meets(*next)) {
+            } else if let Some(next) = ahead(word).find(|next| range.len() - next >= tokens.len() - at && meets(*next)) {
                 there = next;
             } else {
                 at += 1;
@@ -88,7 +92,30 @@ impl<'t> Laid<'t> {
             tokens,
             of_file,
             file,
+            skipped: OnceCell::new(),
+            range,
         }
+    }
+
+    /// Returns the bytes where the word at a place of the text that is not aligned may stand: every skipped token of that word.
+    pub(super) fn possible_bytes(&self, place: u32) -> &[u32] {
+        let at = self.token_at(place);
+        let Some(token) = self
+            .tokens
+            .get(at)
+            .filter(|token| token.kind == Kind::Word && self.of_file[at].is_none())
+        else {
+            return &[];
+        };
+        let skipped = self.skipped.get_or_init(|| {
+            let aligned: FxHashSet<u32> = self.of_file.iter().flatten().map(|token| token.start).collect();
+            let mut skipped: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
+            for token in self.range.iter().filter(|token| !aligned.contains(&token.start)) {
+                skipped.entry(token.text(self.file)).or_default().push(token.start);
+            }
+            skipped
+        });
+        skipped.get(token.text(self.body)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the token of the text at a place.

@@ -385,7 +385,14 @@ impl Code<'_, '_> {
             self.places.entry(format!("?#{name}")).or_default().insert(place);
         }
         for used in uses {
-            let Some(byte) = laid.byte(used.place) else { continue };
+            let Some(byte) = laid.byte(used.place) else {
+                if let Some(name) = used.member.as_ref().filter(|name| !name.is_empty()) {
+                    let bytes = laid.possible_bytes(used.place).iter();
+                    let places = bytes.map(|byte| self.file.place_at(*byte));
+                    self.places.entry(format!("?#{name}")).or_default().extend(places);
+                }
+                continue;
+            };
             let key = match &used.member {
                 Some(member) => format!("{}#{member}", used.owner),
                 None => used.owner.to_string(),

@@ -65,6 +65,10 @@ pub struct Argument {
     /// Its value.
     #[n(1)]
     pub value: Expression,
+    /// Whether `ref` stands before the value.
+    #[n(2)]
+    #[cbor(default)]
+    pub is_ref: bool,
 }
 
 /// One entry of an object or collection initialiser.

@@ -326,12 +326,12 @@ impl Cursor<'_> {
             self.at += 1;
             word
         });
-        let declares = matches!(self.peek(), "out" | "ref" | "in");
-        if declares {
+        let is_ref = self.is("ref");
+        if is_ref || matches!(self.peek(), "out" | "in") {
             self.at += 1;
         }
         let value = self.declaration().unwrap_or_else(|| self.expression());
-        Argument { name, value }
+        Argument { name, value, is_ref }
     }
 
     /// `T x` or `var (a, b)` where a value may stand as well.

@@ -1,6 +1,7 @@
 //! Calls: which overload is meant, what its type parameters are, what lambdas get.
 
 use super::deferred::is_deferred;
+use super::numbers::numeric;
 use super::overload::{called_with, placed};
 use super::{CONSTRUCTOR, Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name};
@@ -432,8 +433,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             let (word, parameter, is_spread) = parameter_at(&parameters, place, args.len(), shapes[at].as_ref());
             score -= i64::from(is_spread);
             score += match &shapes[at] {
-                // An `out` argument has exactly the type of the parameter.
-                Some(shape) if word == "out" && is_other(&parameter, shape) => -100,
+                // An `out` or `ref` argument has exactly the type of the parameter.
+                Some(shape) if (word == "out" || arg.is_ref) && is_other(&parameter, shape) => -100,
                 Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                     Some(fit) => i64::from(fit),
                     // Better than an object, which everything is.
@@ -488,6 +489,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
+    /// Whether a type can stand for a type argument, and how well: no number is converted there.
+    fn rank_as_argument(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
+        let is_number = |shape: &Shape| shape.key().is_some_and(numeric);
+        let differs = is_number(parameter) && is_number(arg) && parameter.key() != arg.key();
+        self.conversion_rank(parameter, arg, bindings).filter(|_| !differs)
+    }
+
     /// Whether a value of a type can stand for a parameter of a named type, and how well.
     fn rank_as_named(&self, parameter: &Shape, (key, parameters): (&str, &[Shape]), arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
         if key == "~System.Object" {
@@ -507,7 +515,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if parameter.is_nullable() && arg.is_known() && !arg.is_nullable() {
                     return None;
                 }
-                if self.conversion_rank(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
+                if self.rank_as_argument(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
                     return None;
                 }
             }
@@ -532,7 +540,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
                 _ => return None,
             };
-            return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);
+            return self.rank_as_argument(parameters.first()?, &element, bindings).map(|_| 1);
         }
         if numeric(key) && numeric(arg_key) {
             // No number becomes a character.
@@ -565,24 +573,6 @@ pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
     let many = parameters.last().is_some_and(|(word, _)| *word == "params");
     // Callers that know an extension method's receiver count it.
     count >= needed && (many || count <= parameters.len())
-}
-
-pub(super) fn numeric(key: &str) -> bool {
-    matches!(
-        key,
-        "~System.Int32"
-            | "~System.Int64"
-            | "~System.Double"
-            | "~System.Single"
-            | "~System.Decimal"
-            | "~System.Byte"
-            | "~System.Int16"
-            | "~System.UInt32"
-            | "~System.UInt64"
-            | "~System.UInt16"
-            | "~System.SByte"
-            | "~System.Char"
-    )
 }
 
 /// Returns the modifier and type of the parameter at `place` for an argument, and whether it is an element of `params`.

@@ -19,6 +19,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// The type of a value in a place of the type `target`, with the conversion that takes it there.
     pub(super) fn converted(&mut self, value: &'f Expression, target: &Shape) -> Shape {
         let shape = self.value(value, Some(target));
+        self.note_extension_group(value, target);
         self.note_conversion(value, &shape, target, true);
         shape
     }
@@ -154,7 +155,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         // Of `null` it is not certain that a declaration takes part.
         let is_null = *from == Shape::Null && self.world.kind(to.key().unwrap_or_default()) == 's';
         let is_value = is_null || matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_) | Shape::Unknown);
-        if from == to || !is_value || !(from_own || to_own) || !matches!(to, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_)) {
+        let is_target = matches!(to, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_)) || matches!(to, Shape::Variable(_)) && from_own;
+        if from == to || !is_value || !(from_own || to_own) || !is_target {
             return None;
         }
         let mut found: Vec<Candidate<'a>> = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::call::{Bindings, Chosen, NOT_CALLABLE, takes};
 use super::overload::called_with;
-use super::{CONSTRUCTOR, Flow, Local, Use, UseKind};
+use super::{CONSTRUCTOR, Flow, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -32,6 +32,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         for (arg, parameter) in args.iter().zip(parameters) {
             if !is_deferred(&arg.value) {
                 self.bind_group(parameter, bindings, &arg.value);
+                self.note_extension_group(&arg.value, &parameter.substitute(&[], bindings));
                 continue;
             }
             if matches!(arg.value, Expression::Lambda(..)) {
@@ -75,31 +76,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         let returns = std::mem::replace(&mut self.returns, outer);
         self.locals.truncate(locals);
         returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
-    }
-
-    /// Binds what the result of a method tells of type parameters, where its name stands for a delegate.
-    fn bind_group(&self, parameter: &Shape, bindings: &mut Bindings, value: &Expression) {
-        let Expression::Name(name) = value else { return };
-        if bindings.iter().all(Shape::is_known) || !name.args.is_empty() {
-            return;
-        }
-        let Some((wanted, result)) = self.world.delegate(parameter) else {
-            return;
-        };
-        let given = match self.find_local(&name.word.text) {
-            Some(Local::Function(function)) if function.type_parameters.is_empty() => self.quiet(Some(&function.result)),
-            Some(_) => return,
-            None => {
-                let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
-                let group = groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default();
-                let mut fitting = group.iter().filter(|one| one.is_method() && one.parameters().len() == wanted.len());
-                match (fitting.next(), fitting.next()) {
-                    (Some(only), None) if only.line.arity == 0 => only.result(),
-                    _ => return,
-                }
-            }
-        };
-        self.conversion_rank(&result, &given, bindings);
     }
 
     /// Of candidates that the arguments fit alike, the one whose delegate gives what the first lambda among them returns.

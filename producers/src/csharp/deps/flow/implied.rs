@@ -2,6 +2,7 @@
 //! deconstruction and queries call.
 
 use super::call::takes;
+use super::numbers::is_narrowing;
 use super::overload::known_type;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
@@ -84,6 +85,16 @@ impl<'a> Flow<'_, 'a> {
                 found.extend(self.members_of(operand, name));
             }
         }
+        let is_variable = |value: &&&Expression| matches!(value, Expression::Name(name) if self.find_local(&name.word.text).is_some());
+        let loses = |candidate: &Candidate<'_>| {
+            let parameters = candidate.parameters();
+            let mut pairs = values.iter().zip(operands).zip(&parameters);
+            pairs.any(|((value, operand), (_, parameter))| {
+                let converted = || self.conversion(operand, parameter).and_then(|(by, _)| by.parameters().pop());
+                is_variable(&value) && (is_narrowing(operand, parameter) || converted().is_some_and(|(_, by)| is_narrowing(operand, &by)))
+            })
+        };
+        found.retain(|candidate| !loses(candidate));
         let fit = |candidate: &Candidate<'_>| -> Option<u32> {
             let parameters = candidate.parameters();
             let mut bindings = Vec::new();

@@ -10,9 +10,11 @@ mod conversions;
 mod deconstruction;
 mod deferred;
 mod dispatch;
+mod groups;
 mod implied;
 mod locals;
 mod making;
+mod numbers;
 mod operators;
 mod overload;
 mod pattern;
@@ -193,6 +195,8 @@ pub struct Flow<'f, 'a> {
     /// Namespaces whose extension methods are visible, each with how far out it is opened, and types opened with `using static`.
     opened: FxHashMap<String, usize>,
     statics: Vec<Shape>,
+    /// Method groups behind a dot, by the place of their name.
+    groups: FxHashMap<u32, groups::MethodGroup<'a>>,
     /// Whether the code is gone through to learn a type only.
     is_trial: bool,
     found: &'f mut UsesFound,
@@ -262,6 +266,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             initializes: true,
             opened,
             statics,
+            groups: FxHashMap::default(),
             is_trial: false,
             found,
         };
@@ -291,6 +296,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// One member without its attributes.
     pub fn member(&mut self, member: &'f MemberCode) {
+        self.groups.clear();
         let (locals, methods) = (self.locals.len(), self.methods.len());
         let limits = &member.signature.constraints;
         let own = member.type_parameters.iter();

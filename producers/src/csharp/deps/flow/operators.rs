@@ -85,10 +85,17 @@ impl<'f> Flow<'f, '_> {
         } else if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
             // An operator of the language, or of .NET, takes what one side converts to: that of the workspace's types before the other.
             let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
-            _ = order.into_iter().any(|at| {
-                let (from, to) = if at == 0 { (left, right) } else { (right, left) };
-                self.note_conversion(sides[at], from, to, true)
+            let pair = |at: usize| if at == 0 { (left, right) } else { (right, left) };
+            let converted = order.into_iter().find(|at| {
+                let (from, to) = pair(*at);
+                self.note_conversion(sides[*at], from, to, true)
             });
+            if let Some((_, to)) = converted
+                .map(pair)
+                .filter(|(_, to)| class == Operator::Arithmetic && self.is_outside(to))
+            {
+                return to.clone();
+            }
         }
         match (class, given) {
             (_, Some(given)) => given,

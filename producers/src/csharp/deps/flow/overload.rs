@@ -1,61 +1,13 @@
 //! Hints of a call at its overload, for readers that know all overloads of a name.
 
-use super::call::{Chosen, NOT_CALLABLE, numeric};
-use super::{Call, Flow, Local, MADE};
-use crate::csharp::code::ast::{Argument, Expression, LocalFunction, Name};
-use crate::csharp::deps::resolve::predefined;
+use super::call::{Chosen, NOT_CALLABLE};
+use super::numbers::numeric;
+use super::{Call, Flow, MADE};
+use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'a> Flow<'_, 'a> {
-    /// How well the name of methods of the type, or of one around it, suits a parameter.
-    pub(super) fn suits_group(&self, parameter: &Shape, value: &Expression) -> i64 {
-        let Expression::Name(name) = value else { return 0 };
-        if !parameter.is_known() {
-            return 0;
-        }
-        if let Some(local) = self.find_local(&name.word.text) {
-            return match local {
-                Local::Function(function) => self.suits_function(parameter, function),
-                Local::Value(_) => 0,
-            };
-        }
-        let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
-        let Some(group) = groups.into_iter().find(|group| !group.is_empty()) else {
-            return 0;
-        };
-        let Some((wanted, _)) = self.world.delegate(parameter) else {
-            return 0;
-        };
-        let suits = |method: &Candidate<'_>| {
-            let own = method.parameters();
-            let mut bindings = vec![Shape::Unknown; method.line.arity as usize];
-            own.len() == wanted.len()
-                && own
-                    .iter()
-                    .zip(&wanted)
-                    .all(|((_, own), given)| self.conversion_rank(own, given, &mut bindings).is_some())
-        };
-        match group.iter().all(Candidate::is_method) {
-            true if group.iter().any(suits) => 2,
-            true => -100,
-            false => 0,
-        }
-    }
-
-    /// How well a local function suits a parameter: it gives something where the delegate does, and takes as much.
-    fn suits_function(&self, parameter: &Shape, function: &LocalFunction) -> i64 {
-        let Some((wanted, result)) = self.world.delegate(parameter) else {
-            return 0;
-        };
-        let is_void = |shape: &Shape| *shape == predefined("void");
-        let own = self.quiet(Some(&function.result));
-        match function.parameters.len() == wanted.len() && is_void(&own) == is_void(&result) {
-            true => 2,
-            false => -100,
-        }
-    }
-
     /// Whether type arguments break a constraint of a method for certain.
     pub(super) fn breaks_limits(&self, method: &Candidate<'a>, bindings: &[Shape]) -> bool {
         method.limits().any(|(at, limit)| {

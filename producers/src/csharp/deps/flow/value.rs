@@ -1,6 +1,6 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
-use super::call::numeric;
+use super::numbers::numeric;
 use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
@@ -322,7 +322,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         match found.first() {
             Some(first) => {
                 self.used(&first.owner.clone(), name, place, true, None);
-                if first.is_method() { Shape::Unknown } else { first.result() }
+                match first.is_method() {
+                    true => self.group(shape, of_type, found, place),
+                    false => first.result(),
+                }
             }
             None => {
                 let extensions = if shape.is_known() {
@@ -334,7 +337,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     self.used(&first.owner, name, place, true, None);
                     return match first.is_extension_property() {
                         true => self.extended(first, shape),
-                        false => Shape::Unknown,
+                        false => self.group(shape, of_type, Vec::new(), place),
                     };
                 }
                 if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
