@@ -253,7 +253,16 @@ def used(record):
     return f"{owner}#{name}", "crefs" if is_cref else kind
 
 
-def compare_uses(ours, theirs, bad, row, differences):
+def is_told(service, symbol, place):
+    """Whether `usages` lists a place that no type's facts hold: outside of types, and in what `#if` excludes."""
+    result, error = service.ask("usages", {"symbol": symbol, "limit": 1_000_000})
+    if error:
+        found = [one for one in (error.get("data") or {}).get("candidates") or [] if one != symbol and "@" not in symbol]
+        return any(is_told(service, one, place) for one in found)
+    return any((use["file"], use["line"], use["column"]) == place for use in result["certain"] + result["possible"])
+
+
+def compare_uses(service, ours, theirs, bad, row, differences):
     """Places that use members: those of the compiler against those of cortex, by place."""
     mine = collections.defaultdict(set)
     for record in ours:
@@ -286,7 +295,7 @@ def compare_uses(ours, theirs, bad, row, differences):
         found = mine.get(at, set())
         name = to.rpartition("#")[2]
         certain = (to, False) in found
-        told = certain or any(other.rpartition("#")[2] == name for other, _ in found)
+        told = certain or any(other.rpartition("#")[2] == name for other, _ in found) or is_told(service, to, at[1:])
         counts[kind][0] += 1
         counts[kind][1] += certain
         counts[kind][2] += told
@@ -346,7 +355,11 @@ def implementations(service, symbol):
         found = [one for one in found if one is not None]
         return set().union(*found) if found else None
     places = [one["place"] for one in result["implementations"] if "through" not in one and "place" in one]
-    return {(place["file"], place["line"], place["column"]) for place in places}
+    found = {(place["file"], place["line"], place["column"]) for place in places}
+    # A type that a project compiles goes before one of that name which none compiles.
+    type_, _, member = symbol.partition("#")
+    loose = implementations(service, f"{type_}@loose#{member}") if "@" not in symbol else None
+    return found | (loose or set())
 
 
 def compare_heirs(service, theirs, bad, row, differences):
@@ -477,7 +490,7 @@ def compare(name, target, ours, theirs, listed, report, service):
     row["pairs"] = (found, len(bodies), len(invented), len(own_bodies), len(undecided))
     differences["pairs-missing"] = [f"{spot(pair, True)}: {pair[1]} → {pair[2]} ({', '.join(sorted(bodies[pair]))})" for pair in sorted(bodies.keys() - own_bodies)]
     differences["pairs-wrong"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in invented]
-    compare_uses(ours, theirs, bad, row, differences)
+    compare_uses(service, ours, theirs, bad, row, differences)
     compare_heirs(service, theirs, bad, row, differences)
     with open(report, "w", encoding="utf-8") as file:
         file.writelines(f"{kind} {line}\n" for kind in CLASSES for line in differences[kind])

@@ -398,7 +398,7 @@ mod tests {
                 &["Go:0"],
                 &["int", "N.A", "Map`2", "K", "List`1", "V"],
             ),
-            ("A&lt;B, C&gt;.Go(D&lt;int, E&gt;)", &["A:0", "Go:16"], &["D`2", "int", "E"]),
+            ("A&lt;B, C&gt;.Go(D&lt;int, E&gt;)", &["A:0", "Go:14"], &["D`2", "int", "E"]),
             ("Go()", &["Go:0"], &[]),
             ("this[int]", &["this[]:0"], &["int"]),
             ("A.operator +(A, A)", &["A:0", "op_Addition:2"], &["A", "A"]),

@@ -443,12 +443,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@12 e4dfdc986cd3
-    csharp/mentions@12 b54c27ff710a
+    csharp/mentions@13 e4dfdc986cd3
+    csharp/mentions@13 b54c27ff710a
     csharp/api-deps@7 0ce448befa57
-    csharp/deps@23 a9655e293004
-    csharp/facts@15 87b994ab2e5e
-    csharp/signatures@15 f0ba8480d0ef
+    csharp/deps@24 a9655e293004
+    csharp/facts@16 7af9a2f5a4ec
+    csharp/signatures@16 f0ba8480d0ef
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

@@ -174,7 +174,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 12)
+        ProducerId::new("csharp/mentions", 13)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -189,3 +189,39 @@ fn next_accessor(tokens: &[Token], file: &str, mut at: usize) -> usize {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line of the file that each word `x` of the text is aligned with, from 1.
+    fn lines_of_x(body: &str, file: &str) -> Vec<usize> {
+        let tokens = lex(file).tokens;
+        let laid = Laid::new(body, file, &tokens);
+        let words = laid.tokens.iter().filter(|token| token.text(body) == "x");
+        words
+            .map(|token| match laid.byte(token.start) {
+                Some(byte) => 1 + file[..byte as usize].matches('\n').count(),
+                None => 0,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_another_branch_compiles_is_skipped() {
+        // A later block begins as the body does.
+        let file = "{\n throw f();\n if (v is null) { x(); }\n void l() {\n if (v is string) { x(); } }\n}";
+        let body = "{ if (v is null) { x(); } void l() { if (v is string) { x(); } } }";
+        assert_eq!(lines_of_x(body, file), [3, 5]);
+    }
+
+    #[test]
+    fn words_that_are_not_aligned_may_stand_at_each_of_their_kind() {
+        let (body, file) = ("{ a = x.b; }", "{ c(x, y);\n x(d); }");
+        let tokens = lex(file).tokens;
+        let laid = Laid::new(body, file, &tokens);
+        let place = body.find('x').expect("a word") as u32;
+        assert_eq!(laid.byte(place), None);
+        assert_eq!(laid.possible_bytes(place).len(), 2);
+    }
+}

@@ -69,7 +69,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 29)
+        ProducerId::new("csharp/usages", 30)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -58,7 +58,8 @@ fn close_type_arguments(out: &mut Vec<&str>) {
             out.drain(open - 1..=open);
             out.push("?");
         }
-        Some("ValueTuple") if commas(&out[open + 1..]) > 0 => {
+        // The eighth is the rest, which a tuple's elements may not be known from.
+        Some("ValueTuple") if (1..7).contains(&commas(&out[open + 1..])) => {
             out[open] = "(";
             out.remove(open - 1);
             out.push(")");

@@ -237,6 +237,9 @@ impl Search<'_> {
         let may_be = |one: &&Overload| fits(one) && !differs(&self.wanted, levels, one);
         let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
         let found = counterparts(&self.wanted, &rows);
+        // Overloads that only type parameters tell apart may each be the one.
+        let is_one = !self.wanted.bound.is_empty() || self.wanted.parameters.is_empty();
+        let times = if is_one || times == 0 { times } else { found.len() };
         found.iter().take(times).map(|one| format!("{key}#{}", one.key)).collect()
     }
 

@@ -20,8 +20,10 @@ pub(super) struct Wanted<'s> {
     pub(super) word: &'s str,
     /// The parameters of the overload that is looked for; `None` for all overloads, and for what is no method.
     pub(super) method: Option<&'s [ParameterRow]>,
-    /// Whether it is a type.
+    /// Whether it is a type, or its constructors, which bear its name.
     pub(super) is_type: bool,
+    /// Whether it is a constructor.
+    pub(super) is_constructor: bool,
 }
 
 impl Wanted<'_> {
@@ -94,7 +96,8 @@ fn place_at(file: &str, text: &str, byte: usize) -> Place {
 /// Where unbound names may mean what is looked for.
 fn places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<(usize, Why)> {
     let outside = names_outside_types(compiled).into_iter();
-    let outside = outside.filter(|bytes| wanted.is_named(&compiled[bytes.clone()]));
+    let is_constructed = |end: usize| !wanted.is_constructor || compiled[end..].trim_start().starts_with(['(', ']', ',']);
+    let outside = outside.filter(|bytes| wanted.is_named(&compiled[bytes.clone()]) && is_constructed(bytes.end));
     let excluded = excluded_places(text, compiled, wanted).into_iter();
     let mut found: Vec<(usize, Why)> = excluded.map(|byte| (byte, Why::Excluded)).collect();
     found.extend(outside.map(|bytes| (bytes.start, Why::OutsideTypes)));
@@ -109,6 +112,10 @@ fn excluded_places(text: &str, compiled: &str, wanted: &Wanted<'_>) -> Vec<usize
     let receiver = usize::from(own.first().is_some_and(|one| one.this));
     let most = if own.iter().any(|one| one.params) { usize::MAX } else { own.len() };
     let may_be = |at: usize| {
+        let is_declared = || at > 0 && matches!(tokens[at - 1].text(text), "class" | "struct" | "record" | "~");
+        if wanted.is_constructor && is_declared() {
+            return false;
+        }
         let next = tokens.get(at + 1).filter(|next| next.text(text) == "(");
         match next.and_then(|next| list_at(text, next.start as usize, Of::Arguments)) {
             Some(_) if wanted.method.is_none() => true,
@@ -146,6 +153,7 @@ mod tests {
             word: "M",
             method,
             is_type: false,
+            is_constructor: false,
         };
         let text = "class C {\n#if X\n int A => M(1, 2, 3) + N(1);\n int B => M() + M(1);\n#else\n int D => M(1);\n#endif\n}\n";
         let compiled = blank(text, &BTreeSet::new());

@@ -391,11 +391,17 @@ impl<'s> Search<'s> {
 
     /// What a name that nothing binds may mean.
     fn wanted_by_name(&self) -> Wanted<'_> {
-        let method = self.wanted.as_ref().filter(|one| one.kind == "method");
+        let is_constructor = self.word == ".ctor";
+        let method = self.wanted.as_ref().filter(|one| one.kind == "method" || is_constructor);
         Wanted {
-            word: self.word,
+            word: if is_constructor {
+                simple_name(&self.subject.key)
+            } else {
+                self.word
+            },
             method: method.map(|one| one.parameters.as_slice()),
-            is_type: self.subject.name.is_none(),
+            is_type: self.subject.name.is_none() || is_constructor,
+            is_constructor,
         }
     }
 

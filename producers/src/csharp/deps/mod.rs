@@ -109,7 +109,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 23)
+        ProducerId::new("csharp/deps", 24)
     }
 
     fn sees(&self, _: &Params) -> Sees {

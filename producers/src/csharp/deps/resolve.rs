@@ -244,7 +244,7 @@ impl<'a> Resolver<'a> {
                 }
                 Shape::Named(key, args.into()).bounded()
             }
-            Meaning::Outside(key) => Shape::Named(key, args.into()).bounded(),
+            Meaning::Outside(key) => Shape::with_arguments(key, args).bounded(),
             Meaning::Ambiguous => Shape::Unknown,
             Meaning::Nothing => {
                 let last = segments.last().map_or("", |last| last.word.text.as_str());

@@ -117,6 +117,18 @@ impl Shape {
         }
     }
 
+    /// A named type with its type arguments; `ValueTuple<…>` is the tuple that the language writes in brackets.
+    pub fn with_arguments(key: Rc<str>, args: Vec<Shape>) -> Self {
+        let count = key
+            .strip_prefix("~System.ValueTuple`")
+            .and_then(|count| count.parse::<usize>().ok());
+        match count {
+            // The eighth is the rest.
+            Some(count @ 2..8) if args.len() == count => Shape::Tuple(args.into_iter().map(|arg| (None, arg)).collect()),
+            _ => Shape::Named(key, args.into()),
+        }
+    }
+
     /// Whether the shape contains at most `budget` shapes, none deeper than `depth`. Stops when either limit is exceeded.
     fn is_within(&self, depth: u32, budget: &mut u32) -> bool {
         let Some(left) = budget.checked_sub(1) else { return false };
@@ -291,7 +303,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Shape::Named(key, args.into())
+        Shape::with_arguments(key, args)
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 15)
+        ProducerId::new("csharp/signatures", 16)
     }
 
     fn sees(&self, _: &Params) -> Sees {

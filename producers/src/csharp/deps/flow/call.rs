@@ -302,6 +302,11 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// A constructor call, told where the type's name, `new`, `base` or `this` stands.
     pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument], place: u32) {
+        if let Shape::Tuple(parts) = shape {
+            let targets: Vec<Shape> = parts.iter().map(|(_, part)| part.clone()).collect();
+            self.arguments(args, &targets);
+            return;
+        }
         let mut found = Vec::new();
         if shape.key().is_some() {
             self.world.declared(shape, CONSTRUCTOR, &mut found);

@@ -76,6 +76,17 @@ impl<'a> Flow<'_, 'a> {
         Some(result)
     }
 
+    /// Whether an operator would take a variable of a type of numbers that does not become that of its parameter, nor what a conversion to that takes.
+    fn narrows_variable(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> bool {
+        let is_variable = |value: &Expression| matches!(value, Expression::Name(name) if self.find_local(&name.word.text).is_some());
+        let parameters = candidate.parameters();
+        let mut pairs = values.iter().zip(operands).zip(&parameters);
+        pairs.any(|((value, operand), (_, parameter))| {
+            let converted = || self.conversion(operand, parameter).and_then(|(by, _)| by.parameters().pop());
+            is_variable(value) && (is_narrowing(operand, parameter) || converted().is_some_and(|(_, by)| is_narrowing(operand, &by)))
+        })
+    }
+
     /// Records the operator that applies to the operands; returns the result's shape if the operator is user-defined.
     pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
@@ -85,16 +96,7 @@ impl<'a> Flow<'_, 'a> {
                 found.extend(self.members_of(operand, name));
             }
         }
-        let is_variable = |value: &&&Expression| matches!(value, Expression::Name(name) if self.find_local(&name.word.text).is_some());
-        let loses = |candidate: &Candidate<'_>| {
-            let parameters = candidate.parameters();
-            let mut pairs = values.iter().zip(operands).zip(&parameters);
-            pairs.any(|((value, operand), (_, parameter))| {
-                let converted = || self.conversion(operand, parameter).and_then(|(by, _)| by.parameters().pop());
-                is_variable(&value) && (is_narrowing(operand, parameter) || converted().is_some_and(|(_, by)| is_narrowing(operand, &by)))
-            })
-        };
-        found.retain(|candidate| !loses(candidate));
+        found.retain(|candidate| !self.narrows_variable(candidate, values, operands));
         let fit = |candidate: &Candidate<'_>| -> Option<u32> {
             let parameters = candidate.parameters();
             let mut bindings = Vec::new();
