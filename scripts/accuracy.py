@@ -278,7 +278,7 @@ def compare_uses(service, ours, theirs, bad, row, differences):
             continue
         if record["to"].startswith(("F:System.ValueTuple", "P:.")):
             continue  # an element of a tuple or a member of an anonymous type is declared nowhere
-        if record["t"] == "??":
+        if record["t"] == "??" or record["t"] in ("&&", "||") and ".op_Implicit" in record["to"]:
             continue  # the conversion of the whole value, which is told where that begins
         if record["t"] == "(" and record["u"] == "call" or record["t"] == "[" and ".op_" in record["to"]:
             continue  # a method by the cast of its name, a conversion by a bracket of what is converted: told at the name, and where the value begins

@@ -448,7 +448,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/api-deps@7 0ce448befa57
     csharp/deps@24 a9655e293004
     csharp/facts@16 7af9a2f5a4ec
-    csharp/signatures@16 f0ba8480d0ef
+    csharp/signatures@16 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

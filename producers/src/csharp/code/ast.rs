@@ -323,7 +323,8 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// Place of its first token that is no bracket around it; `None` for values without a use for it; 0 if places were not requested.
+    /// Place of its first token that is no bracket around it; `None` for values without a use for it; 0 if places were not
+    /// requested, so that what is looked up does not depend on that.
     pub fn first_place(&self) -> Option<u32> {
         match self {
             Self::Literal(_, place)
@@ -347,21 +348,21 @@ impl Expression {
                     Self::Cast(..) | Self::As(..) | Self::Is(..) | Self::Operation(..) | Self::Conditional(..) | Self::Await(..)
                 ) =>
             {
-                root.first_place()?.checked_sub(1)
+                Some(root.first_place()?.saturating_sub(1))
             }
             Self::Chain(root, _) | Self::As(root, _) | Self::Is(root, _) | Self::Assign(root, ..) | Self::With(root, _) => {
                 root.first_place()
             }
             Self::Conditional(first, ..) | Self::Switch(first, _) => first.first_place(),
             Self::Operation(_, operands, _) => match operands.first()? {
-                Self::Chain(root, links) if links.is_empty() => root.first_place()?.checked_sub(1),
+                Self::Chain(root, links) if links.is_empty() => Some(root.first_place()?.saturating_sub(1)),
                 first => first.first_place(),
             },
             // The bracket stands before the first part and its name: `(name: value`.
             Self::Tuple(parts) => {
                 let first = parts.first()?;
                 let name = first.name.as_ref().map_or(0, |name| name.len() + ": ".len());
-                first.value.first_place()?.checked_sub(u32::try_from(name).ok()? + 1)
+                Some(first.value.first_place()?.saturating_sub(u32::try_from(name).ok()? + 1))
             }
             // The sign stands before its operand or behind it.
             Self::Unary(sign, inner) => Some(inner.first_place()?.min(sign.place)),

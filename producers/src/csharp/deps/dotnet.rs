@@ -1,8 +1,7 @@
 //! What .NET 8 declares: public types, their bases and members, as far as code of the workspace gets its types from them.
 //!
-//! The data is text (`data/dotnet8.txt`), made from the metadata of the runtime's assemblies: a line per type (`key`, kind, bases), then
-//! its members, each behind a tab: name, flags (`m` method, `x` extension method, `p` value; `s` static), number of type parameters,
-//! result, parameters. Namespaces full of machine instructions, markup and the like hold type names only.
+//! The data is text (`data/dotnet8.txt`), made from the metadata of the runtime's assemblies by `scripts/dotnet_members.py`, which says how a
+//! line reads.
 
 use super::shape::Shape;
 use rustc_hash::FxHashMap;
@@ -24,8 +23,8 @@ pub struct OutsideType {
 /// A line about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
-    /// `m` (`mq` of the workspace's private and protected ones, `mn` of internal ones), `o` (operators of the workspace), `x`, `p`, with `s` behind
-    /// it for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members of enums, `i` for those of interfaces
+    /// `m` method, `o` operator, `x` extension method, `p` value; behind it `z`, `q` or `n` where only its type, its heirs or its project see it;
+    /// then `s` for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members of enums, `i` for those of interfaces
     /// and `r` for those that positional parameters make; behind `xs` `p` for properties of extension blocks and `t` for what is named through the
     /// extended type.
     pub flags: &'a str,
@@ -195,7 +194,7 @@ mod tests {
                 Some(member) => {
                     let rest = member.split_once('\t').expect("a name").1;
                     assert!(
-                        MemberLine::read(rest).is_some_and(|line| line.flags.starts_with(['m', 'x', 'p'])),
+                        MemberLine::read(rest).is_some_and(|line| line.flags.starts_with(['m', 'x', 'o', 'p'])),
                         "{line}"
                     );
                 }

@@ -122,18 +122,17 @@ fn value_kind(letter: char, signature: &str) -> &'static str {
     }
 }
 
-/// Whether only the type, and perhaps its heirs, see a method: it is private or protected, and not internal as well.
-fn is_of_family(signature: &str) -> bool {
-    let declaration = signature.split(['(', '<']).next().unwrap_or_default();
+/// The letter of who sees a member: `z` its type, `q` its heirs, too, `n` its project and friends; none where all do.
+fn access_mark(signature: &str) -> &'static str {
+    let declaration = signature.split(['(', '<', '{', '[']).next().unwrap_or_default();
     let has = |word: &str| declaration.split(' ').any(|own| own == word);
-    has("private") || !has("public") && !has("internal")
-}
-
-/// Whether only the project that declares a method, and its friends, see it.
-fn is_internal(signature: &str) -> bool {
-    let declaration = signature.split(['(', '<']).next().unwrap_or_default();
-    let has = |word: &str| declaration.split(' ').any(|own| own == word);
-    has("internal") && !has("protected")
+    match (has("private"), has("protected"), has("internal")) {
+        _ if has("public") => "",
+        (true, true, _) | (false, true, false) => "q",
+        (_, true, true) => "",
+        (_, false, true) => "n",
+        _ => "z",
+    }
 }
 
 /// Reads the signature of a member of this kind.
@@ -197,16 +196,19 @@ fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &s
         (_, Some(written)) => shape(written),
         _ => Shape::Unknown,
     };
+    let seen_by = match letter {
+        'i' | 'p' | 'm' if mark.is_empty() => access_mark(&declared.signature),
+        _ => "",
+    };
     let flags = match letter {
         'i' | 'e' | 'p' => format!(
-            "{}{}",
-            declared.flags.replace(['i', 'e'], "p"),
+            "p{seen_by}{}{}",
+            declared.flags.replace(['i', 'e', 'p'], ""),
             value_kind(letter, &declared.signature)
         ),
         'c' | 'h' | 'd' => "m".to_owned(),
         'o' => "os".to_owned(),
-        'm' if mark != "i" && is_of_family(&declared.signature) => declared.flags.replacen('m', "mq", 1),
-        'm' if mark != "i" && is_internal(&declared.signature) => declared.flags.replacen('m', "mn", 1),
+        'm' => declared.flags.replacen('m', &format!("m{seen_by}"), 1),
         _ => declared.flags.clone(),
     };
     let mut text = format!("\t{}\t{flags}{mark}\t{}\t", declared.name, declared.type_parameters.len());

@@ -65,14 +65,19 @@ impl<'a> Candidate<'a> {
         self.line.flags.starts_with('x') && self.line.flags.ends_with('t')
     }
 
-    /// Whether only its type and heirs see it: a private or protected method.
-    pub fn is_of_family(&self) -> bool {
-        self.line.flags.starts_with("mq")
+    /// Whether only its type sees it.
+    pub fn is_private(&self) -> bool {
+        self.line.flags.get(1..2) == Some("z")
     }
 
-    /// Whether only the project that declares it, and its friends, see it: an internal method.
+    /// Whether only its type and heirs see it.
+    pub fn is_of_family(&self) -> bool {
+        self.line.flags.get(1..2) == Some("q")
+    }
+
+    /// Whether only the project that declares it, and its friends, see it.
     pub fn is_internal(&self) -> bool {
-        self.line.flags.starts_with("mn")
+        self.line.flags.get(1..2) == Some("n")
     }
 
     /// Whether it is named through its type.
@@ -441,21 +446,31 @@ impl<'a> World<'a> {
     /// the classes that implement them.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let Shape::Named(key, args) = shape else {
-            return self.candidates_named(shape, name);
+            return self.candidates_named(shape, name, &|_| true);
         };
         if !args.is_empty() {
-            return self.candidates_named(shape, name);
+            return self.candidates_named(shape, name, &|_| true);
         }
         if let Some(found) = self.found.borrow().get(key).and_then(|names| names.get(name)) {
             return found.to_vec();
         }
-        let found = self.candidates_named(shape, name);
+        let found = self.candidates_named(shape, name, &|_| true);
         let mut all = self.found.borrow_mut();
         all.entry(key.clone()).or_default().insert(name.into(), found.as_slice().into());
         found
     }
 
-    fn candidates_named(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
+    /// The same without members that the code cannot see, which hide none; all of them where it sees none.
+    pub fn lookup_seen(&self, shape: &Shape, name: &str, sees: &dyn Fn(&Candidate<'a>) -> bool) -> Vec<Candidate<'a>> {
+        let found = self.lookup(shape, name);
+        if found.iter().all(sees) {
+            return found;
+        }
+        let seen = self.candidates_named(shape, name, sees);
+        if seen.is_empty() { found } else { seen }
+    }
+
+    fn candidates_named(&self, shape: &Shape, name: &str, sees: &dyn Fn(&Candidate<'a>) -> bool) -> Vec<Candidate<'a>> {
         let mut found = Vec::new();
         // Members of the interfaces of arrays are none of arrays.
         let interfaces = !matches!(shape, Shape::Array(_)) && matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
@@ -472,6 +487,10 @@ impl<'a> World<'a> {
                 continue;
             }
             self.declared(&level, name, &mut found);
+            if found[before..].iter().any(|one| !sees(one)) {
+                let seen: Vec<Candidate<'a>> = found.drain(before..).filter(sees).collect();
+                found.extend(seen);
+            }
             if at > 0 && !interfaces && found[before..].iter().any(|candidate| candidate.line.flags.ends_with('i')) {
                 found.truncate(before);
             }

@@ -9,7 +9,6 @@ use crate::csharp::deps::dotnet;
 use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
-use crate::csharp::types::symbol_of;
 
 /// Scores from here down are of candidates that the arguments do not fit.
 pub(super) const NOT_CALLABLE: i64 = -50;
@@ -66,7 +65,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let around = self.around.clone();
         for own in around.iter().chain(&self.statics.clone()) {
-            let found = self.world.lookup(own, text);
+            let found = self.seen(own, text);
             if found.is_empty() {
                 continue;
             }
@@ -121,12 +120,12 @@ impl<'f, 'a> Flow<'f, 'a> {
                 bounds
                     .iter()
                     .filter(|bound| !matches!(bound, Shape::Variable(_)))
-                    .map(|bound| world.lookup(bound, text))
+                    .map(|bound| self.seen(bound, text))
                     .find(|found| !found.is_empty())
                     .unwrap_or_default()
             }
             Shape::Tuple(_) | Shape::Anonymous(_) | Shape::Null | Shape::Unknown => Vec::new(),
-            on => self.accessible(world.lookup(on, text)),
+            on => self.seen(on, text),
         };
         let fits = |candidate: &Candidate<'_>| {
             if !candidate.is_method() {
@@ -142,7 +141,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let is_of_kind = is_type || !candidate.is_static();
             generic && is_of_kind && takes(&candidate.parameters(), args.len()) && placed(args, &candidate.names()).is_some()
         };
-        if found.iter().any(fits) {
+        if found.iter().any(|one| fits(one) && self.sees(one)) {
             return self.called(found, None, (!is_type).then_some(on), name, args, target);
         }
         // On a value of unknown type a name alone decides nothing.
@@ -176,24 +175,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.unknown_call(name, args)
     }
 
-    /// The candidates without those that the code cannot see, if any are left: of another family of types.
-    fn accessible(&self, mut found: Vec<Candidate<'a>>) -> Vec<Candidate<'a>> {
-        let is_near = |owner: &str| {
-            let outermost = |key: &str| symbol_of(key).split('+').next().map(str::to_owned);
-            let mut around = self.around.iter();
-            around.any(|own| self.world.as_base(own, owner).is_some() || own.key().and_then(outermost) == outermost(owner))
-        };
-        let sees = |one: &Candidate<'a>| {
-            let owner = one.owner.key();
-            let sees_internal = || owner.is_none_or(|owner| self.resolver.sees_internals(owner));
-            !one.is_of_family() && (!one.is_internal() || sees_internal()) || one.is_of_family() && owner.is_some_and(is_near)
-        };
-        if found.iter().any(sees) {
-            found.retain(sees);
-        }
-        found
-    }
-
     /// Extension members of a name that the usings open and the receiver allows: those of its values, or of the type itself.
     pub(super) fn extensions(&self, on: &Shape, name: &str, of_type: bool) -> Vec<Candidate<'a>> {
         let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
@@ -223,6 +204,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         // If some are known to accept the receiver, drop those for which it is unknown.
         let known = found.iter().any(|(score, _)| *score > 0);
         found.retain(|(score, _)| *score > 0 || !known);
+        // A receiver becomes a span only where nothing takes it as it is.
+        let is_span = |shape: &Shape| shape.key().is_some_and(|key| SPANS.contains(&key));
+        let becomes = |one: &Candidate<'a>| !is_span(on) && one.parameters().first().is_some_and(|(_, receiver)| is_span(receiver));
+        let all = found.iter().all(|(_, one)| becomes(one));
+        found.retain(|(_, one)| all || !becomes(one));
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
@@ -353,7 +339,10 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Goes through the arguments that need no target.
     fn shapes(&mut self, args: &'f [Argument]) -> Vec<Option<Shape>> {
-        let shape = |arg: &'f Argument| (!is_deferred(&arg.value)).then(|| self.value(&arg.value, None));
+        let shape = |arg: &'f Argument| {
+            self.note_first_element(&arg.value);
+            (!is_deferred(&arg.value)).then(|| self.value(&arg.value, None))
+        };
         args.iter().map(shape).collect()
     }
 

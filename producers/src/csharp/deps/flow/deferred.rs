@@ -13,6 +13,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Expression::New(None, args, ..) = value {
             return if self.can_make(parameter, args.len()) { 0 } else { NOT_CALLABLE };
         }
+        if let Expression::Collection(parts) = value {
+            return if self.takes_elements(parameter, parts) { 0 } else { -100 };
+        }
         let Expression::Lambda(names, ..) = value else { return 0 };
         match self.world.delegate(parameter) {
             Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
@@ -135,6 +138,35 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         best.1
+    }
+
+    /// Keeps the type of the first element of a collection expression, without noting its uses.
+    pub(super) fn note_first_element(&mut self, value: &'f Expression) {
+        let Expression::Collection(parts) = value else { return };
+        if let Some(first) = parts.first().filter(|first| !self.is_trial && !is_deferred(first)) {
+            let locals = self.locals.len();
+            let found = std::mem::take(&mut *self.found);
+            self.is_trial = true;
+            let shape = self.value(first, None);
+            self.is_trial = false;
+            *self.found = found;
+            self.locals.truncate(locals);
+            self.first_elements.insert(parts.as_ptr() as usize, shape);
+        }
+    }
+
+    /// Whether a collection expression may make a value of a type, as far as its first element tells.
+    fn takes_elements(&self, parameter: &Shape, parts: &[Expression]) -> bool {
+        let element = self.world.element(parameter);
+        let is_of_dotnet = |key: &str| key.starts_with('~') && self.world.kind(key) != ' ';
+        if parameter.key() == Some("~System.String") || !element.is_known() && parameter.key().is_some_and(is_of_dotnet) {
+            return false;
+        }
+        let first = self.first_elements.get(&(parts.as_ptr() as usize));
+        first.is_none_or(|first| {
+            let mut open = vec![Shape::Unknown; 16];
+            !element.is_known() || self.conversion_rank(&element, first, &mut open).is_some() || self.converts(first, &element)
+        })
     }
 
     /// Returns the result of a lambda as a delegate of that type, without noting its uses.

@@ -41,7 +41,7 @@ impl<'a> Flow<'_, 'a> {
             return 0;
         }
         let Some((wanted, _)) = self.world.delegate(parameter) else {
-            return 0;
+            return if self.is_no_delegate(parameter) { -100 } else { 0 };
         };
         let suits = methods.iter().any(|method| self.takes_all(method, &wanted, false))
             || extensions.iter().any(|method| self.takes_all(method, &wanted, true));
@@ -52,10 +52,17 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
-    /// Keeps what a name of methods behind a dot means. A method group has no type of its own.
-    pub(super) fn group(&mut self, on: &Shape, of_type: bool, methods: Vec<Candidate<'a>>, place: u32) -> Shape {
+    /// Whether a type is known, and neither a delegate nor a base of one.
+    fn is_no_delegate(&self, shape: &Shape) -> bool {
+        let bases = ["~System.Object", "~System.Delegate", "~System.MulticastDelegate"];
+        let is_other = |key: &str| !bases.contains(&key) && !matches!(self.world.kind(key), ' ' | 'd');
+        matches!(shape, Shape::Array(_) | Shape::Tuple(_)) || shape.key().is_some_and(is_other)
+    }
+
+    /// Keeps what a name of methods behind a dot, in the code itself, means. A method group has no type of its own.
+    pub(super) fn group(&mut self, on: &Shape, of_type: bool, methods: Vec<Candidate<'a>>, name: &str) -> Shape {
         let on = on.clone();
-        self.groups.insert(place, MethodGroup { on, of_type, methods });
+        self.groups.insert(name.as_ptr() as usize, MethodGroup { on, of_type, methods });
         Shape::Unknown
     }
 
@@ -63,12 +70,12 @@ impl<'a> Flow<'_, 'a> {
     fn group_of<'e>(&self, value: &'e Expression) -> Option<(&'e Name, &MethodGroup<'a>)> {
         let Expression::Chain(_, links) = value else { return None };
         let Some(Link::Member(name)) = links.last() else { return None };
-        Some((name, self.groups.get(&name.word.place)?))
+        Some((name, self.groups.get(&(name.word.text.as_ptr() as usize))?))
     }
 
     /// The methods that a simple name means: those of the type, or of the nearest around it that has some.
     fn methods_around(&self, name: &Name) -> Vec<Candidate<'a>> {
-        let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
+        let groups = self.around.iter().map(|own| self.seen(own, &name.word.text));
         groups.into_iter().find(|group| !group.is_empty()).unwrap_or_default()
     }
 

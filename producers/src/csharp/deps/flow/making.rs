@@ -66,6 +66,9 @@ impl<'f> Flow<'f, '_> {
                         .enumerate()
                         .map(|(at, value)| self.converted(value, targets.get(at).unwrap_or(&Shape::Unknown)))
                         .collect();
+                    if targets.is_empty() {
+                        self.convert_added(shape, values, &given);
+                    }
                     if !matches!(shape, Shape::Array(_)) {
                         self.implied(shape, "Add", &given, *place);
                     }
@@ -107,7 +110,31 @@ impl<'f> Flow<'f, '_> {
                 vec![nearest]
             }
             _ if count == 1 => vec![self.world.element(shape)],
+            _ if own.len() > 1 => Vec::new(),
             _ => self.world.element(shape).args().to_vec(),
+        }
+    }
+
+    /// Notes the conversions of the values of one entry, where one of several methods `Add` takes them best.
+    fn convert_added(&mut self, shape: &Shape, values: &[Expression], given: &[Shape]) {
+        let rank = |one: &Candidate<'_>| -> Option<(u32, Vec<Shape>)> {
+            let kinds: Vec<Shape> = one.parameters().into_iter().map(|(_, kind)| kind).collect();
+            let mut bindings = vec![Shape::Unknown; one.line.arity as usize];
+            let mut pairs = kinds.iter().zip(given);
+            let rank = pairs.try_fold(0, |sum, (kind, given)| {
+                let rank = self.conversion_rank(kind, given, &mut bindings);
+                rank.or_else(|| self.converts(given, kind).then_some(2)).map(|rank| sum + rank)
+            });
+            (kinds.len() == given.len()).then_some((rank?, kinds))
+        };
+        let found = self.members_of(shape, "Add");
+        let best = found
+            .iter()
+            .filter(|one| one.is_method())
+            .filter_map(rank)
+            .max_by_key(|(rank, _)| *rank);
+        for ((value, given), kind) in values.iter().zip(given).zip(best.map(|(_, kinds)| kinds).unwrap_or_default()) {
+            self.note_conversion(value, given, &kind, true);
         }
     }
 
@@ -121,6 +148,16 @@ impl<'f> Flow<'f, '_> {
         kinds.iter().find(is_heir).cloned()
     }
 
+    /// Goes through the elements of an array's initialiser, which holds lists for each further dimension.
+    fn array_elements(&mut self, elements: &'f [Expression], element: &Shape) {
+        for value in elements {
+            match value {
+                Expression::Collection(inner) if !matches!(element, Shape::Array(_)) => self.array_elements(inner, element),
+                value => _ = self.converted(value, element),
+            }
+        }
+    }
+
     pub(super) fn array(&mut self, kind: Option<&'f TypeRef>, elements: &'f [Expression], sizes: &'f [Expression]) -> Shape {
         for size in sizes {
             self.value(size, None);
@@ -128,9 +165,7 @@ impl<'f> Flow<'f, '_> {
         let element = match kind {
             Some(kind) => {
                 let element = self.shape_of_type(kind);
-                for value in elements {
-                    self.converted(value, &element);
-                }
+                self.array_elements(elements, &element);
                 element
             }
             None => {

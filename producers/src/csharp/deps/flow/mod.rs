@@ -23,6 +23,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 mod value;
+mod visible;
 
 use super::binder::enclosing_key;
 use super::resolve::{Resolver, TypeParameter};
@@ -195,8 +196,10 @@ pub struct Flow<'f, 'a> {
     /// Namespaces whose extension methods are visible, each with how far out it is opened, and types opened with `using static`.
     opened: FxHashMap<String, usize>,
     statics: Vec<Shape>,
-    /// Method groups behind a dot, by the place of their name.
-    groups: FxHashMap<u32, groups::MethodGroup<'a>>,
+    /// Method groups behind a dot, by the address of their name in the code: places are not always known.
+    groups: FxHashMap<usize, groups::MethodGroup<'a>>,
+    /// Types of the first elements of collections among arguments, by the address of the elements.
+    first_elements: FxHashMap<usize, Shape>,
     /// Whether the code is gone through to learn a type only.
     is_trial: bool,
     found: &'f mut UsesFound,
@@ -267,6 +270,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             opened,
             statics,
             groups: FxHashMap::default(),
+            first_elements: FxHashMap::default(),
             is_trial: false,
             found,
         };
@@ -297,6 +301,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// One member without its attributes.
     pub fn member(&mut self, member: &'f MemberCode) {
         self.groups.clear();
+        self.first_elements.clear();
         let (locals, methods) = (self.locals.len(), self.methods.len());
         let limits = &member.signature.constraints;
         let own = member.type_parameters.iter();

@@ -1,10 +1,12 @@
 //! Operators, assignments and queries.
 
+use super::numbers::numeric;
 use super::value::pointed;
 use super::{Flow, UseKind, implied};
 use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
 use std::rc::Rc;
 
 /// The parts of a tuple, each with its name.
@@ -100,12 +102,40 @@ impl<'f> Flow<'f, '_> {
         match (class, given) {
             (_, Some(given)) => given,
             (Operator::Truth, None) => predefined("bool"),
+            // What an operator makes of an unknown value is not known; a shift gives what it shifts.
+            (Operator::Arithmetic, None) if !left.is_known() || !right.is_known() => match sign.text.as_str() {
+                "<<" | ">>" | ">>>" => left.clone(),
+                _ => Shape::Unknown,
+            },
             (_, None) => {
                 let (own, first) = known;
+                if let Some(result) = self.outside_operator(&sign.text, left, right) {
+                    return result;
+                }
                 let own = own.clone().or_else(|| is_own(right).then(|| right.clone()));
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
             }
         }
+    }
+
+    /// The result of an operator that a type of .NET declares, of numbers none.
+    fn outside_operator(&self, sign: &str, left: &Shape, right: &Shape) -> Option<Shape> {
+        let name = implied::binary_name(sign)?;
+        let is_declared = |side: &&&Shape| side.key().is_some_and(|key| key.starts_with('~') && !numeric(key));
+        let found = [left, right]
+            .iter()
+            .filter(is_declared)
+            .flat_map(|side| self.world.lookup(side, name))
+            .collect::<Vec<_>>();
+        let rank = |one: &Candidate<'_>| -> Option<u32> {
+            let parameters = one.parameters();
+            let [(_, first), (_, second)] = parameters.as_slice() else {
+                return None;
+            };
+            Some(self.conversion_rank(first, left.without_null(), &mut [])? + self.conversion_rank(second, right.without_null(), &mut [])?)
+        };
+        let best = found.iter().filter_map(|one| Some((rank(one)?, one))).max_by_key(|(rank, _)| *rank);
+        best.map(|(_, one)| one.result())
     }
 
     /// Notes the operators and conversions by which two tuples are compared, part by part.

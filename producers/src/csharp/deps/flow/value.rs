@@ -153,7 +153,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for at in 0..self.around.len() {
             let own = self.around[at].clone();
-            let found = self.world.lookup(&own, text);
+            let found = self.seen(&own, text);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 self.type_arguments(name);
@@ -167,7 +167,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for at in 0..self.statics.len() {
             let owner = self.statics[at].clone();
-            let found = self.world.lookup(&owner, text);
+            let found = self.seen(&owner, text);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 return Stand::Value(if first.is_method() { Shape::Unknown } else { first.result() });
@@ -190,7 +190,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Some(Local::Value(shape)) => shape,
             Some(Local::Function(_)) => return None,
             None => {
-                let around = self.around.iter().map(|own| self.world.lookup(own, text));
+                let around = self.around.iter().map(|own| self.seen(own, text));
                 let found = around.into_iter().find(|found| !found.is_empty())?;
                 found.first().filter(|first| !first.is_method())?.result()
             }
@@ -234,7 +234,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
             }
             Stand::Type(shape) => {
-                let found = self.world.lookup(&shape, &name.word.text);
+                let found = self.seen(&shape, &name.word.text);
                 if (found.is_empty() || is_object(&found))
                     && let Some(nested) = self.nested(&shape, name)
                 {
@@ -323,7 +323,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Some(first) => {
                 self.used(&first.owner.clone(), name, place, true, None);
                 match first.is_method() {
-                    true => self.group(shape, of_type, found, place),
+                    true => self.group(shape, of_type, found, name),
                     false => first.result(),
                 }
             }
@@ -337,7 +337,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     self.used(&first.owner, name, place, true, None);
                     return match first.is_extension_property() {
                         true => self.extended(first, shape),
-                        false => self.group(shape, of_type, Vec::new(), place),
+                        false => self.group(shape, of_type, Vec::new(), name),
                     };
                 }
                 if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
@@ -370,7 +370,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             for bound in self.constraints.get(variable).into_iter().flatten() {
                 let found = match bound {
                     Shape::Variable(_) => Vec::new(),
-                    bound => self.world.lookup(bound, name),
+                    bound => self.seen(bound, name),
                 };
                 if !found.is_empty() {
                     return found;
@@ -378,7 +378,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             return Vec::new();
         }
-        self.world.lookup(shape, name)
+        self.seen(shape, name)
     }
 
     // ── chains ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

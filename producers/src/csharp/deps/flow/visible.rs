@@ -1,0 +1,27 @@
+//! Which members the code can see.
+
+use super::Flow;
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+use crate::csharp::types::symbol_of;
+
+impl<'a> Flow<'_, 'a> {
+    /// Members of a name as the code sees a type; all of them where it can see none.
+    pub(super) fn seen(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
+        self.world.lookup_seen(shape, name, &|one| self.sees(one))
+    }
+
+    /// Whether the code can see a member.
+    pub(super) fn sees(&self, one: &Candidate<'a>) -> bool {
+        let Some(owner) = one.owner.key() else { return true };
+        let mut around = self.around.iter();
+        if one.is_private() {
+            around.any(|own| own.key() == Some(owner))
+        } else if one.is_of_family() {
+            let outermost = |key: &str| symbol_of(key).split('+').next().map(str::to_owned);
+            around.any(|own| self.world.as_base(own, owner).is_some() || own.key().and_then(outermost) == outermost(owner))
+        } else {
+            !one.is_internal() || self.resolver.sees_internals(owner)
+        }
+    }
+}
