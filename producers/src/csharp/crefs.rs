@@ -37,12 +37,16 @@ pub struct Name {
 pub fn references(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(next) = text[at..].find("cref=") {
-        at += next + "cref=".len();
-        let Some(quote @ ('"' | '\'')) = text[at..].chars().next() else {
+    while let Some(next) = text[at..].find("cref") {
+        at += next + "cref".len();
+        // Blanks may stand around the sign.
+        let Some(value) = text[at..].trim_start().strip_prefix('=').map(str::trim_start) else {
             continue;
         };
-        let start = at + 1;
+        let Some(quote @ ('"' | '\'')) = value.chars().next() else {
+            continue;
+        };
+        let start = text.len() - value.len() + 1;
         let Some(length) = text[start..].find([quote, '\n']) else {
             break;
         };

@@ -9,7 +9,8 @@ use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload, alike, parameter_types, short_of};
 use super::resolve::Candidate;
-use super::substituted_parameters::{base_levels, differs};
+use super::substituted_parameters::{base_levels, differs, differs_in_result};
+use producers::csharp::deps::resolve::all_parameters;
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
 use schemars::JsonSchema;
@@ -150,7 +151,7 @@ fn members<O: Outputs>(
     let mut search = Search {
         symbols,
         of_interface: heirs.is_interface(key),
-        contract: simple_name(key),
+        contract: key,
         known: BTreeMap::new(),
         wanted,
     };
@@ -211,7 +212,7 @@ struct Search<'s> {
     symbols: &'s Symbols,
     wanted: Overload,
     of_interface: bool,
-    /// Simple name of the type that declares it.
+    /// Key of the type that declares it.
     contract: &'s str,
     known: BTreeMap<String, Vec<Overload>>,
 }
@@ -234,7 +235,9 @@ impl Search<'_> {
     /// The members of a type that stand for the wanted one, at most so many. `levels` is the base as the type has it.
     fn implementing_members(&self, key: &str, levels: &[Shape], times: usize, fits: impl Fn(&Overload) -> bool) -> Vec<String> {
         let known = self.known.get(key).into_iter().flatten();
-        let may_be = |one: &&Overload| fits(one) && !differs(&self.wanted, levels, one);
+        // What implements a member of an interface has its very result.
+        let has_other_result = |one: &Overload| self.of_interface && differs_in_result(&self.wanted, levels, one);
+        let may_be = |one: &&Overload| fits(one) && !differs(&self.wanted, levels, one) && !has_other_result(one);
         let rows: Vec<Overload> = known.filter(may_be).cloned().collect();
         let found = counterparts(&self.wanted, &rows);
         // Overloads that only type parameters tell apart may each be the one.
@@ -251,7 +254,10 @@ impl Search<'_> {
 
     /// Whether a member implements the contract's member of the wanted name explicitly.
     fn is_explicit(&self, one: &Overload) -> bool {
-        short_of(&one.name) == Some(self.wanted.name.as_str()) && explicit_interface(&one.name) == self.contract
+        let arity = all_parameters(self.contract.rsplit(['.', '+']).next().unwrap_or_default()) as usize;
+        short_of(&one.name) == Some(self.wanted.name.as_str())
+            && explicit_interface(&one.name) == simple_name(self.contract)
+            && type_arguments(&one.name) == arity
     }
 
     /// What an heir, which has the base so, answers for the wanted member, and how; and the heir, when a base of it has the member.
@@ -292,7 +298,9 @@ impl Search<'_> {
                 .find(&base)
                 .is_some_and(|at| self.symbols.glance(at).kind != "interface");
             // Its parameters are in terms of those of the heir's base.
-            let found = self.implementing_members(&base, &[], times, |one| public(one) || self.is_explicit(one));
+            let level = [Shape::of_key(self.contract)];
+            let levels = if all_parameters(self.contract) == 0 { &level[..] } else { &[] };
+            let found = self.implementing_members(&base, levels, times, |one| public(one) || self.is_explicit(one));
             if is_class && !found.is_empty() {
                 let through = |path: String| (path, Relation::Implements, Some(heir.to_owned()));
                 return Ok(found.into_iter().map(through).collect());
@@ -306,6 +314,26 @@ impl Search<'_> {
 fn is_explicit(path: &str) -> bool {
     let member = path.split_once('#').map_or("", |(_, member)| member);
     short_of(member.split('(').next().unwrap_or(member)).is_some()
+}
+
+/// How many type arguments the interface has that an explicit implementation names.
+fn type_arguments(name: &str) -> usize {
+    let Some(short) = short_of(name) else { return 0 };
+    let before = &name[..name.len() - short.len() - 1];
+    let Some(inner) = before.strip_suffix('>') else { return 0 };
+    let (mut depth, mut count) = (1_usize, 1);
+    for c in inner.chars().rev() {
+        match c {
+            '>' | ')' | ']' => depth += 1,
+            '<' | '(' | '[' => depth -= 1,
+            ',' if depth == 1 => count += 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    count
 }
 
 /// Simple name of the interface that an explicit implementation names.

@@ -106,7 +106,8 @@ fn excludes(world: &World<'_>, argument: &str, parameter: &str) -> bool {
     let is_known = |level: &Shape| level.key().is_some_and(|key| !key.starts_with('^'));
     let is_base = |level: &Shape| level.key().is_some_and(|key| symbol_of(key) == symbol_of(to_key));
     let mut conversions = Vec::new();
-    all().for_each(|level| world.declared(level, "op_Implicit", &mut conversions));
+    let own = all().filter(|level| level.key().is_some_and(|key| !key.starts_with('~')));
+    own.for_each(|level| world.declared(level, "op_Implicit", &mut conversions));
     all().all(is_known) && !sources.iter().any(is_base) && conversions.is_empty()
 }
 

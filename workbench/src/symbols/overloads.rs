@@ -35,6 +35,8 @@ pub struct Overload {
     pub parameters: Vec<ParameterRow>,
     /// The types that these were bound to, as shapes are written; none when it is not known which line of the declarations is of it.
     pub bound: Vec<String>,
+    /// The type of its value or result, as a shape is written; `""` when it is not known which line of the declarations is of it.
+    pub bound_result: String,
     /// Whether it overrides a base's.
     pub is_override: bool,
     /// Whether it is called without a value.
@@ -65,6 +67,7 @@ impl Overload {
             },
             parameters: row.parameters,
             bound: Vec::new(),
+            bound_result: String::new(),
         }
     }
 
@@ -128,18 +131,19 @@ const SIMPLE: [&str; 15] = [
     "bool", "byte", "char", "decimal", "double", "float", "int", "long", "object", "sbyte", "short", "string", "uint", "ulong", "ushort",
 ];
 
-/// Notes of the members of a type what their parameters are bound to.
+/// Notes of the members of a type what their parameters and results are bound to.
 ///
 /// # Errors
 /// When the declarations are not of our making.
 pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<(), SymbolError> {
     let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
-    for member in members.iter_mut().filter(|member| !member.parameters.is_empty()) {
+    for member in members.iter_mut() {
         let row = table.get(&member_key(key, &member.name)).unwrap_or_default();
         let lines = std::str::from_utf8(row).map_err(|_| SymbolError::damaged())?.lines();
-        let mut fitting = lines.filter_map(MemberLine::read).filter_map(|line| bound_by(member, &line));
-        if let (Some(bound), None) = (fitting.next(), fitting.next()) {
-            member.bound = bound;
+        let bound = |line: MemberLine<'_>| Some((bound_by(member, &line)?, line.result.to_owned()));
+        let mut fitting = lines.filter_map(MemberLine::read).filter_map(bound);
+        if let (Some((bound, result)), None) = (fitting.next(), fitting.next()) {
+            (member.bound, member.bound_result) = (bound, result);
         }
     }
     Ok(())
@@ -195,6 +199,7 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
         files: Vec::new(),
         parameters,
         bound,
+        bound_result: String::new(),
         is_override: false,
         is_static: false,
         priority: 0,

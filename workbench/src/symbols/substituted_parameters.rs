@@ -1,4 +1,4 @@
-//! Compares the parameters of a member with those that a base's has once type arguments stand for the base's type parameters.
+//! Compares the parameters and the result of a member with those that a base's has once type arguments stand for the base's type parameters.
 
 use super::overloads::Overload;
 use producers::csharp::deps::resolve::all_parameters;
@@ -20,6 +20,14 @@ pub(super) fn differs(of_base: &Overload, levels: &[Shape], of_heir: &Overload) 
         let mut pairs = of_base.bound.iter().zip(&of_heir.bound);
         pairs.any(|(base, heir)| are_different(&substituted(&Shape::read(base, false), level.args()), &Shape::read(heir, false)))
     };
+    is_bound && !levels.is_empty() && levels.iter().all(differs_by)
+}
+
+/// Whether a member of an heir cannot have the result of the base's, as far as what these were bound to is known.
+pub(super) fn differs_in_result(of_base: &Overload, levels: &[Shape], of_heir: &Overload) -> bool {
+    let is_bound = !of_base.bound_result.is_empty() && !of_heir.bound_result.is_empty();
+    let (base, heir) = (Shape::read(&of_base.bound_result, false), Shape::read(&of_heir.bound_result, false));
+    let differs_by = |level: &Shape| are_different(&substituted(&base, level.args()), &heir);
     is_bound && !levels.is_empty() && levels.iter().all(differs_by)
 }
 

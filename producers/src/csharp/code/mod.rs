@@ -61,9 +61,9 @@ fn words_of<'t>(text: &'t str, found: &mut std::collections::BTreeSet<&'t str>, 
                 found.insert(word.strip_prefix('@').unwrap_or(word));
             }
             // Interpolated text contains names in its values.
-            Kind::Text if word.starts_with(['$', '@']) && depth < 8 => {
-                if let Some(open) = word.find('{') {
-                    words_of(&word[open + 1..], found, depth + 1);
+            Kind::Text if depth < 8 => {
+                for hole in primary::holes(word) {
+                    words_of(&word[hole], found, depth + 1);
                 }
             }
             _ => {}

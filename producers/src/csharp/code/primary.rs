@@ -264,9 +264,7 @@ impl Cursor<'_> {
         let (index, place) = (self.at, self.present_place());
         let text = self.peek();
         self.at += 1;
-        let marks = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();
-        let dollars = text[..marks].bytes().filter(|byte| *byte == b'$').count();
-        if dollars == 0 {
+        if !is_interpolated(text) {
             let literal = match text {
                 _ if text.starts_with('\'') => Literal::Char,
                 _ if text.ends_with("u8") => Literal::Bytes,
@@ -274,19 +272,17 @@ impl Cursor<'_> {
             };
             return Expression::Literal(literal, place);
         }
-        let raw = text[marks..].starts_with("\"\"\"");
-        let needed = if raw { dollars } else { 1 };
         let start = self.tokens[index].start;
-        let mut holes = Vec::new();
-        for hole in holes_of(text, marks, needed, raw) {
+        let mut values = Vec::new();
+        for hole in holes(text) {
             if self.depth >= super::cursor::DEEPEST {
                 break;
             }
             let base = self.base.map(|base| base + start + hole.start as u32);
             let mut inner = Cursor::new(&text[hole], base, self.depth + 1);
-            holes.push(inner.expression());
+            values.push(inner.expression());
         }
-        Expression::Interpolated(holes, place)
+        Expression::Interpolated(values, place)
     }
 
     pub(super) fn is_query(&self) -> bool {
@@ -387,11 +383,21 @@ fn literal_number(text: &str) -> Literal {
     }
 }
 
-/// Ranges of the values in an interpolated literal, format clauses left in (reading stops before them).
-fn holes_of(text: &str, from: usize, needed: usize, raw: bool) -> Vec<std::ops::Range<usize>> {
+/// Whether a literal is interpolated.
+fn is_interpolated(text: &str) -> bool {
+    text.starts_with('$') || text.starts_with("@$")
+}
+
+/// Ranges of the values in an interpolated literal, format clauses left in (reading stops before them); none of other literals.
+pub(super) fn holes(text: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let mut holes = Vec::new();
-    let mut at = from;
+    if !is_interpolated(text) {
+        return holes;
+    }
+    let mut at = bytes.iter().take_while(|byte| matches!(byte, b'$' | b'@')).count();
+    let raw = text[at..].starts_with("\"\"\"");
+    let needed = if raw { text[..at].matches('$').count() } else { 1 };
     while at < bytes.len() {
         if bytes[at] != b'{' {
             at += 1;

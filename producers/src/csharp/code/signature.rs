@@ -99,7 +99,7 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
                 | "file"
                 | "new"
         )
-        && cursor.is_word_at(cursor.at + 1)
+        && (cursor.is_word_at(cursor.at + 1) || cursor.is("delegate") && cursor.ahead(1) == "(")
     {
         cursor.at += 1;
     }
@@ -248,7 +248,14 @@ impl Cursor<'_> {
                 _ if self.is_identifier() && self.ahead(1) == "=" && self.ahead(2) != "=" => {
                     // The default value of a parameter.
                     self.at += 2;
-                    let value = self.expression();
+                    // Behind it may stand the arrow of the member; no constant is a lambda.
+                    let value = match self.is_identifier() && self.ahead(1) == "=>" {
+                        true => Expression::Name(super::ast::Name {
+                            word: self.take_word(),
+                            args: Vec::new(),
+                        }),
+                        false => self.expression(),
+                    };
                     list.push(Statement::Expression(value));
                 }
                 ";" => self.at += 1,

@@ -568,6 +568,20 @@ impl<'a> World<'a> {
             },
             _ => return Shape::Unknown,
         }
+        let enumerator = || {
+            self.lookup(shape, "GetEnumerator")
+                .first()
+                .map(Candidate::result)
+                .unwrap_or_default()
+        };
+        let current = |enumerator: &Shape| self.lookup(enumerator, "Current").first().map(Candidate::result);
+        // A loop calls what the type itself declares before an interface's.
+        let is_own = |key: &str| !key.starts_with(['~', '^']) && self.kind(key) != 'i';
+        if shape.key().is_some_and(is_own)
+            && let Some(element) = current(&enumerator())
+        {
+            return element;
+        }
         for level in self.levels(shape) {
             if matches!(
                 level.key(),
@@ -576,13 +590,8 @@ impl<'a> World<'a> {
                 return level.args().first().cloned().unwrap_or_default();
             }
         }
-        let enumerator = self
-            .lookup(shape, "GetEnumerator")
-            .first()
-            .map(Candidate::result)
-            .unwrap_or_default();
-        match self.lookup(&enumerator, "Current").first() {
-            Some(current) => current.result(),
+        match current(&enumerator()) {
+            Some(element) => element,
             // An undeclared type with one type argument is usually a collection of it.
             None if shape.key().is_some_and(|key| key.starts_with('^')) && shape.args().len() == 1 => shape.args()[0].clone(),
             None => Shape::Unknown,

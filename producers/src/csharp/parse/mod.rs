@@ -60,7 +60,6 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         })
         .into_iter()
         .collect();
-    repair::interpolated_escapes(&tokens, &mut edits);
     let extensions = tame::extensions(&tokens, &mut edits);
     unions::unions(&tokens, &mut edits);
     let hidden = edits.len();

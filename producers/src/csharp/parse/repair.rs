@@ -11,7 +11,7 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
     for at in 0..tokens.all.len() {
         match tokens.text(at) {
             text if tokens.all[at].kind == Kind::Text => {
-                interpolated(tokens.bytes_of_tokens(&(at..at + 1)).start, text, true, edits);
+                interpolated(tokens.bytes_of_tokens(&(at..at + 1)).start, text, edits);
             }
             // `async` as an identifier: the next token cannot follow a modifier.
             "async" if !tokens.is_word(at + 1) && !matches!(tokens.text(at + 1), "(" | "[" | "<") => {
@@ -214,15 +214,8 @@ fn assigned_call(tokens: &Tokens<'_>, close: usize, edits: &mut Vec<Edit>) {
     }
 }
 
-/// Collects the escapes of interpolated literals, which the grammar may split wrongly without an error; those of unclear form are left.
-pub(crate) fn interpolated_escapes(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
-    for at in (0..tokens.all.len()).filter(|at| tokens.all[*at].kind == Kind::Text) {
-        interpolated(tokens.bytes_of_tokens(&(at..at + 1)).start, tokens.text(at), false, edits);
-    }
-}
-
-/// Blanks the escapes of an interpolated literal or, if `is_unclear`, the whole literal if its form is unclear.
-fn interpolated(start: usize, text: &str, is_unclear: bool, edits: &mut Vec<Edit>) {
+/// Blanks the escapes of an interpolated literal, which the grammar splits wrongly; blanks the whole literal if its form is unclear.
+fn interpolated(start: usize, text: &str, edits: &mut Vec<Edit>) {
     let prefix = text.len() - text.trim_start_matches(['$', '@']).len();
     let raw = !text[..prefix].contains('@') && text[prefix..].starts_with("\"\"\"");
     let escaped = ["{{", "}}", "\"\"", "\\"].iter().any(|escape| text.contains(escape));
@@ -231,12 +224,10 @@ fn interpolated(start: usize, text: &str, is_unclear: bool, edits: &mut Vec<Edit
     }
     let empty = text.len() == prefix + 2;
     match escapes(text, prefix).filter(|_| !empty) {
-        Some(_) if is_unclear => {}
         Some(ranges) => edits.extend(ranges.into_iter().map(|at| Edit {
             bytes: start + at..start + at + 2,
             with: "",
         })),
-        None if !is_unclear => {}
         None => edits.push(Edit {
             bytes: start..start + text.len(),
             with: "\"\"",

@@ -1,6 +1,6 @@
 //! Snippets to compact dumps, the feature files, layout, hostile input, and the golden output that is tied to the version.
 
-use super::repair::{interpolated_escapes, repairs};
+use super::repair::repairs;
 use super::shown::GrammarText;
 use super::tokens::Tokens;
 use super::{grammar, read};
@@ -338,7 +338,6 @@ fn the_grammar_takes_repaired_bodies() {
         assert_eq!((syntax.tier, diagnostics.len()), (Tier::Whole, 0), "{body}");
         let tokens = Tokens::new(&text, lex(&text));
         let mut edits = Vec::new();
-        interpolated_escapes(&tokens, &mut edits);
         repairs(&tokens, &mut edits);
         let tree = grammar::parse_tree(&GrammarText::new(&tokens, &edits).text).expect("a tree");
         assert!(!tree.root_node().has_error(), "{body}");

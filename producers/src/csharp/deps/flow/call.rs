@@ -509,7 +509,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if parameter.is_nullable() && arg.is_known() && !arg.is_nullable() {
                     return None;
                 }
-                if self.rank_as_argument(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
+                let takes = is_contravariant(key) && self.conversion_rank(arg, parameter, &mut []).is_some();
+                if !takes && self.rank_as_argument(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
                     return None;
                 }
             }
@@ -546,8 +547,22 @@ impl<'f, 'a> Flow<'f, 'a> {
         if open(arg_key) && outside(key) || open(key) && outside(arg_key) && !arg_key.starts_with("~System.String") {
             return Some(0);
         }
-        None
+        let is_outside = key.starts_with('~') && arg_key.starts_with('~');
+        (is_outside && self.converts_outside(arg, parameter)).then_some(1)
     }
+}
+
+/// Whether a type of .NET takes what its type argument's heirs are: a value of it stands for one of it for an heir.
+fn is_contravariant(key: &str) -> bool {
+    let names = [
+        "Action`",
+        "Predicate`",
+        "Comparison`",
+        "Collections.Generic.IComparer`",
+        "Collections.Generic.IEqualityComparer`",
+    ];
+    key.strip_prefix("~System.")
+        .is_some_and(|name| names.iter().any(|own| name.starts_with(own)))
 }
 
 /// Whether two types that are known are different ones.

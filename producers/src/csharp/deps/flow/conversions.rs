@@ -1,6 +1,7 @@
 //! Conversions that types of the workspace declare: those that a cast calls, and implicit ones, which no token of the code shows.
 
 use super::implied::call_of;
+use super::numbers::{is_narrowing, numeric};
 use super::{Flow, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Literal};
 use crate::csharp::deps::resolve::predefined;
@@ -124,7 +125,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         let becomes = |from: &Shape, to: &Shape| {
             let is_to =
                 !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
-            is_to || self.converts(from, to)
+            let is_number = |shape: &Shape| shape.key().is_some_and(numeric);
+            is_to || is_number(from) && is_number(to) && !is_narrowing(from, to) || self.converts(from, to)
         };
         let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
         let all = std::iter::once(&common).chain(values.iter().map(|(_, shape)| shape));
@@ -154,7 +156,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         let (from_own, to_own) = (is_own(from), is_own(to));
         // Of `null` it is not certain that a declaration takes part.
         let is_null = *from == Shape::Null && self.world.kind(to.key().unwrap_or_default()) == 's';
-        let is_value = is_null || matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_) | Shape::Unknown);
+        let is_value = is_null
+            || matches!(
+                from,
+                Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_) | Shape::Variable(_) | Shape::Unknown
+            );
         let is_target = matches!(to, Shape::Named(..) | Shape::Array(_) | Shape::Tuple(_)) || matches!(to, Shape::Variable(_)) && from_own;
         if from == to || !is_value || !(from_own || to_own) || !is_target {
             return None;
@@ -176,7 +182,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 return None;
             }
             let taken = self.conversion_rank(parameter, from, &mut [])?;
-            Some((taken, self.conversion_rank(to, &candidate.result(), &mut [])?))
+            let result = candidate.result();
+            let given = self.conversion_rank(to, &result, &mut []).filter(|_| !is_narrowing(&result, to));
+            Some((taken, given?))
         };
         let fitting = found.iter().filter_map(|candidate| Some((rank(candidate)?, candidate)));
         let (rank, best) = fitting.reduce(|one, other| if other.0 > one.0 { other } else { one })?;
@@ -193,6 +201,17 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             _ => self.conversion(from, to).is_some(),
         }
+    }
+
+    /// Whether one of two types of .NET declares a conversion from the one to the other.
+    pub(super) fn converts_outside(&self, from: &Shape, to: &Shape) -> bool {
+        let mut found = Vec::new();
+        self.world.declared(from, IMPLICIT, &mut found);
+        self.world.declared(to, IMPLICIT, &mut found);
+        found.iter().any(|one| {
+            let takes = one.parameters().first().is_some_and(|(_, own)| own.key() == from.key());
+            takes && one.result().key() == to.key()
+        })
     }
 
     /// Whether `null` is a value of a type.

@@ -18,7 +18,7 @@ impl<'a> Flow<'_, 'a> {
             false => name == "Current" || name == "IsCompleted",
         };
         let mut extends = false;
-        let mut chosen = found.iter().find(fits).cloned();
+        let mut chosen = self.best_taking(&found, arguments).or_else(|| found.iter().find(fits).cloned());
         if chosen.is_none() && on.is_known() {
             let extensions = self.extensions(on, name, false);
             chosen = extensions.into_iter().find(|one| takes(&one.parameters(), arguments.len() + 1));
@@ -36,6 +36,32 @@ impl<'a> Flow<'_, 'a> {
         self.used(&owner, name, place, true, chosen.is_method().then_some(call));
         let open = vec![Shape::Unknown; chosen.line.arity as usize];
         Some(chosen.result().substitute(&[], &open).bounded())
+    }
+
+    /// Of several methods the one that takes arguments of these types best, those of the nearest type first.
+    fn best_taking(&self, found: &[Candidate<'a>], arguments: &[Shape]) -> Option<Candidate<'a>> {
+        if found.len() < 2 || arguments.is_empty() || !arguments.iter().all(Shape::is_known) {
+            return None;
+        }
+        let rank = |one: &Candidate<'a>| -> Option<u32> {
+            let parameters = one.parameters();
+            let mut bindings = vec![Shape::Unknown; one.line.arity as usize];
+            let mut pairs = parameters.iter().zip(arguments);
+            let sum = pairs.try_fold(0, |sum, ((_, kind), given)| {
+                let rank = self.conversion_rank(kind, given, &mut bindings);
+                rank.or_else(|| self.converts(given, kind).then_some(0)).map(|rank| sum + rank)
+            });
+            sum.filter(|_| one.is_method() && parameters.len() == arguments.len())
+        };
+        let mut best: Option<(u32, &Candidate<'a>)> = None;
+        for one in found {
+            if let Some(rank) = rank(one)
+                && best.is_none_or(|(known, _)| rank > known)
+            {
+                best = Some((rank, one));
+            }
+        }
+        best.map(|(_, one)| one.clone())
     }
 
     /// Returns the extension members named `name` that the workspace declares and the usings open.

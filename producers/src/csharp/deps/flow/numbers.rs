@@ -43,3 +43,10 @@ pub(super) fn is_narrowing(from: &Shape, to: &Shape) -> bool {
     let name = to.trim_start_matches("~System.");
     widened.is_some_and(|(_, wider)| !wider.contains(&name))
 }
+
+/// The types of numbers that values of one become by themselves, nearest first; none of other types.
+pub(super) fn wider(of: &Shape) -> impl Iterator<Item = Shape> {
+    let names = of.key().and_then(|key| WIDENINGS.iter().find(|(number, _)| *number == key));
+    let names = names.map_or(&[][..], |(_, wider)| *wider);
+    names.iter().map(|name| Shape::of_key(&format!("~System.{name}")))
+}

@@ -1,6 +1,6 @@
 //! Operators, assignments and queries.
 
-use super::numbers::numeric;
+use super::numbers::{numeric, wider};
 use super::value::pointed;
 use super::{Flow, UseKind, implied};
 use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
@@ -88,15 +88,14 @@ impl<'f> Flow<'f, '_> {
             // An operator of the language, or of .NET, takes what one side converts to: that of the workspace's types before the other.
             let order = if self.is_outside(left) { [1, 0] } else { [0, 1] };
             let pair = |at: usize| if at == 0 { (left, right) } else { (right, left) };
-            let converted = order.into_iter().find(|at| {
-                let (from, to) = pair(*at);
-                self.note_conversion(sides[*at], from, to, true)
+            let taken = order.into_iter().find_map(|at| {
+                let (from, to) = pair(at);
+                // A number becomes a wider one that the other side converts to.
+                let mut targets = std::iter::once(to.clone()).chain(wider(to));
+                targets.find(|to| self.note_conversion(sides[at], from, to, true))
             });
-            if let Some((_, to)) = converted
-                .map(pair)
-                .filter(|(_, to)| class == Operator::Arithmetic && self.is_outside(to))
-            {
-                return to.clone();
+            if let Some(to) = taken.filter(|to| class == Operator::Arithmetic && self.is_outside(to)) {
+                return to;
             }
         }
         match (class, given) {

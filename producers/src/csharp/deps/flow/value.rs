@@ -509,7 +509,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 .iter()
                 .any(|(_, kind)| !kind.is_known() || kind.key() == Some(RANGE))
         };
-        if matches!(given, [only] if only.key() == Some(RANGE))
+        let is_cut = matches!(given, [only] if only.key() == Some(RANGE));
+        if is_cut && shape.key() == Some("~System.String") {
+            return shape.clone();
+        }
+        if is_cut
             && !found.iter().any(takes_range)
             && let Some(cut) = self.implied(shape, "Slice", &[predefined("int"), predefined("int")], place)
         {
