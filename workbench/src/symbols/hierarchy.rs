@@ -482,6 +482,20 @@ class C : B { protected override string Get(string x) => x; }
     }
 
     #[test]
+    fn members_of_other_results_implement_no_interface() {
+        let text = "interface IA { IA Clear(); object Un(); }\ninterface IA<T> : IA { new T Un(); }\n\
+                    class B : IA { IA IA.Clear() => Clear(); public virtual B Clear() => this; public object Un() => 1; }\n\
+                    class C : B, IA<string> { public override B Clear() => this; public new string Un() => \"\"; object IA.Un() => 2; }\n";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(rows_of(&mut sample, "IA#Clear", true), ["1 implements B#IA.Clear() a.cs:3:22"]);
+        assert_eq!(
+            rows_of(&mut sample, "IA#Un", true),
+            ["1 implements B#Un() a.cs:3:90", "2 implements C#IA.Un() a.cs:4:102"]
+        );
+        assert_eq!(rows_of(&mut sample, "IA`1#Un", true), ["1 implements C#Un() a.cs:4:80"]);
+    }
+
+    #[test]
     fn type_arguments_in_the_place_of_type_parameters() {
         let text = "class Context<T> { }
 abstract class A<T, P> { public abstract bool Go(Context<T> of, P value); public abstract bool Go(System.Collections.Generic.List<P> of); }
