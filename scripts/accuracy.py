@@ -152,8 +152,9 @@ def owned(theirs, ours):
     types = [record for record in theirs if record["k"] == "type"]
     outside = lambda record: all((place(record), part) in linked for part in record["parts"])
     home = {record["id"] for record in types if not outside(record)}
-    # What only another project's symbols declare is at home in that project.
+    # What only other projects' symbols declare is one type, at home in the first of them.
     mine = {(place(record), record["id"]) for record in ours if record["k"] == "type"}
+    home |= {id for _, id in mine}
     foreign = {(place(record), record["id"]) for record in types if outside(record) and record["id"] in home and (place(record), record["id"]) not in mine}
     about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path", "use": "f"}
 

@@ -383,7 +383,7 @@ fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
     let mut take = |used: &NameUse, own: &[String]| {
         let path = used.path.as_str();
         let parameter = used.arity == 0 && (outer.contains(path) || own.iter().any(|name| name == path));
-        let first = path.split(['.', ':']).next().unwrap_or(path);
+        let first = path.split(['.', ':', '`']).next().unwrap_or(path);
         let member = !used.certain && members.contains(first);
         if !parameter && !member && !BUILT_IN.contains(&path) && !path.is_empty() {
             names.insert(MentionName {

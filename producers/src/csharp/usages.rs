@@ -552,7 +552,8 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
 fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
     let symbol = symbol_of(key);
     let simple = symbol.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
-    let mut words = name.path.rsplit(['.', ':']).filter(|word| !word.is_empty());
+    let words = name.path.rsplit(['.', ':']).map(|word| word.split('`').next().unwrap_or(word));
+    let mut words = words.filter(|word| !word.is_empty());
     match name.certain {
         true => words.next(),
         false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.next_back()),

@@ -181,7 +181,7 @@ fn needed(owed: &Owed, target: &Syntax, namespace: &str, known: &Known<'_>) -> V
     let mut needed = Vec::new();
     for name in &owed.names {
         let (first, arity) = match name.path.split_once('.') {
-            Some((first, _)) => (first, None),
+            Some((first, _)) => (first.split('`').next().unwrap_or(first), None),
             None => (name.path.as_str(), Some(name.arity)),
         };
         let mut providers = sources.iter().filter(|source| (known.has_type)(source, first, arity)).peekable();

@@ -54,6 +54,8 @@ struct Reading<'a> {
 /// A path cut into segments.
 struct Path<'a> {
     segments: Vec<&'a str>,
+    /// Numbers of type arguments of the segments but the last.
+    inner: Vec<u32>,
     arity: u32,
     /// Whether the whole path must name a type; otherwise a member may follow a type.
     certain: bool,
@@ -108,11 +110,23 @@ impl<'i> Binder<'i> {
         'i: 'a,
     {
         let (from_root, path) = path.strip_prefix("global::").map_or((false, path), |rest| (true, rest));
-        let segments: Vec<&str> = path.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
+        let segments = path.split([':', '.']).filter(|segment| !segment.is_empty());
+        let (segments, inner): (Vec<&str>, Vec<u32>) = segments
+            .map(|segment| {
+                segment
+                    .split_once('`')
+                    .map_or((segment, 0), |(name, count)| (name, count.parse().unwrap_or(0)))
+            })
+            .unzip();
         if segments.is_empty() {
             return Bound::External;
         }
-        let path = Path { segments, arity, certain };
+        let path = Path {
+            segments,
+            inner,
+            arity,
+            certain,
+        };
         if from_root {
             return self
                 .follow_path(around, self.in_namespace(around, "", &path), &path)
@@ -248,6 +262,7 @@ impl<'i> Binder<'i> {
             let own = segments.len();
             segments.extend(&path.segments[1..]);
             let whole = Path {
+                inner: Vec::new(),
                 arity: if path.segments.len() == 1 { arity } else { path.arity },
                 certain: path.certain,
                 segments,
@@ -290,6 +305,7 @@ impl<'i> Binder<'i> {
                 around,
                 "",
                 &Path {
+                    inner: Vec::new(),
                     segments,
                     arity: path.arity,
                     certain: path.certain,
@@ -331,6 +347,7 @@ impl<'i> Binder<'i> {
                 let (target, arity) = crate::csharp::symbols::written_name(target);
                 let segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
                 let whole = Path {
+                    inner: Vec::new(),
                     segments,
                     arity,
                     certain: true,
@@ -421,6 +438,11 @@ impl<'i> Binder<'i> {
         let mut used = reading.used;
         while used < path.segments.len() {
             let last = used + 1 == path.segments.len();
+            // Types of one name may differ in their type parameters; an alias has none of its target's.
+            let count = used.checked_sub(1).and_then(|at| path.inner.get(at)).copied().unwrap_or(0);
+            if types.iter().any(|entry| entry.arity == count) {
+                types.retain(|entry| entry.arity == count);
+            }
             let deeper: Vec<&Entry> = self
                 .visible_types_named(around, path.segments[used])
                 .filter(|entry| {

@@ -226,7 +226,11 @@ fn aliases(mentions: &Mentions, index: &NameIndex) -> BTreeMap<String, String> {
         let own = part.usings.iter().map(|using| (&using.alias, &using.target));
         let globals = around.globals.iter().flat_map(|globals| &globals.usings);
         let all = own.chain(globals.map(|using| (&using.alias, &using.target)));
-        let named: BTreeSet<&str> = part.names.iter().filter_map(|name| name.path.split(['.', ':']).next()).collect();
+        let named: BTreeSet<&str> = part
+            .names
+            .iter()
+            .filter_map(|name| name.path.split(['.', ':', '`']).next())
+            .collect();
         for (alias, target) in all {
             if let Some(alias) = alias.as_ref().filter(|alias| named.contains(alias.as_str())) {
                 found.entry(alias.clone()).or_insert_with(|| target.clone());
@@ -324,12 +328,15 @@ fn external(path: &str, arity: u32, resolver: &Resolver<'_>) -> String {
     let mut segments: Vec<Name> = path
         .split(['.', ':'])
         .filter(|segment| !segment.is_empty())
-        .map(|segment| Name {
-            word: Word {
-                text: segment.to_owned(),
-                place: 0,
-            },
-            args: Vec::new(),
+        .map(|segment| {
+            let (name, count) = segment.split_once('`').unwrap_or((segment, "0"));
+            Name {
+                word: Word {
+                    text: name.to_owned(),
+                    place: 0,
+                },
+                args: vec![TypeRef::Predefined(String::new()); count.parse().unwrap_or(0)],
+            }
         })
         .collect();
     if let Some(last) = segments.last_mut() {

@@ -256,11 +256,14 @@ impl<'a> Resolver<'a> {
     /// Returns the meaning of a path with that arity as a type.
     pub fn meaning(&self, segments: &[Name], arity: u32, place: Place) -> Meaning {
         let mut path = String::new();
-        for segment in segments {
+        for (at, segment) in segments.iter().enumerate() {
             if !path.is_empty() && !path.ends_with(':') {
                 path.push('.');
             }
             path.push_str(&segment.word.text);
+            if at + 1 < segments.len() && !segment.args.is_empty() {
+                path.push_str(&format!("`{}", segment.args.len()));
+            }
             if path == "global" {
                 path.push_str("::");
             }

@@ -217,7 +217,7 @@ impl<'t> Tokens<'t> {
         count
     }
 
-    /// Returns the dotted path that begins at `start`, if any.
+    /// Returns the dotted path that begins at `start`, if any; behind an inner name its number of type arguments: ``A`1.B``.
     pub(crate) fn path_at(&self, start: usize, limit: usize) -> Option<Path<'t>> {
         let mut text: Cow<'t, str> = Cow::Borrowed("");
         let mut at = start;
@@ -244,6 +244,9 @@ impl<'t> Tokens<'t> {
             }
             let separator = self.text(at);
             if at + 1 < limit && matches!(separator, "." | "::") && self.is_word(at + 1) {
+                if arity > 0 {
+                    text.to_mut().push_str(&format!("`{arity}"));
+                }
                 text.to_mut().push_str(separator);
                 at += 1;
             } else {

@@ -3,6 +3,7 @@
 use super::deferred::is_deferred;
 use super::numbers::numeric;
 use super::overload::{called_with, placed};
+use super::parameters::{parameter_at, takes};
 use super::{CONSTRUCTOR, Flow, Local};
 use crate::csharp::code::ast::{Argument, LocalFunction, Name};
 use crate::csharp::deps::dotnet;
@@ -94,8 +95,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.methods.truncate(methods);
         let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let places = placed(args, &names).unwrap_or_else(|| vec![None; args.len()]);
+        let last = function.parameters.last().filter(|last| last.many).map(|_| kinds.len() - 1);
         for (arg, place) in args.iter().zip(places) {
-            match place.and_then(|place| kinds.get(place)) {
+            let target = match place {
+                Some(place) if last.is_some_and(|last| place >= last) => kinds.last().map(|kind| self.world.element(kind)),
+                place => place.and_then(|place| kinds.get(place)).cloned(),
+            };
+            match &target {
                 Some(target) => self.converted(&arg.value, target),
                 None => self.value(&arg.value, None),
             };
@@ -231,7 +237,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.invoke(&shape, args);
         }
         let shapes = self.shapes(args);
-        if text == "Equals" && receiver.is_none() {
+        if matches!(text, "Equals" | "ToString" | "GetHashCode" | "GetType") && receiver.is_none() {
             self.world.declared(&Shape::of_key("~System.Object"), text, &mut found);
         }
         self.prefer_by_priority(&mut found, receiver, &explicit, args, &shapes);
@@ -574,25 +580,4 @@ fn is_other(one: &Shape, other: &Shape) -> bool {
 /// Whether a type is one that nothing declares.
 fn is_open(shape: &Shape) -> bool {
     shape.key().is_some_and(|key| key.starts_with('^'))
-}
-
-/// Whether so many arguments can be given.
-pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
-    let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
-    let many = parameters.last().is_some_and(|(word, _)| *word == "params");
-    // Callers that know an extension method's receiver count it.
-    count >= needed && (many || count <= parameters.len())
-}
-
-/// Returns the modifier and type of the parameter at `place` for an argument, and whether it is an element of `params`.
-fn parameter_at<'w>(parameters: &[(&'w str, Shape)], place: usize, count: usize, shape: Option<&Shape>) -> (&'w str, Shape, bool) {
-    let Some((word, parameter)) = parameters.get(place).or_else(|| parameters.last()) else {
-        return ("", Shape::Unknown, false);
-    };
-    match parameter {
-        Shape::Array(element) if *word == "params" && (count > parameters.len() || !matches!(shape, Some(Shape::Array(_)))) => {
-            (*word, (**element).clone(), true)
-        }
-        other => (*word, other.clone(), false),
-    }
 }

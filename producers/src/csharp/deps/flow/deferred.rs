@@ -1,7 +1,8 @@
 //! Arguments that get their type from the parameter they go to: lambdas, `new(…)`, collections.
 
-use super::call::{Bindings, Chosen, NOT_CALLABLE, takes};
+use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::overload::called_with;
+use super::parameters::takes;
 use super::{CONSTRUCTOR, Flow, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;

@@ -1,9 +1,9 @@
 //! Members that language constructs use without naming them: operators, and the members that `using`, loops, `await`, initializers,
 //! deconstruction and queries call.
 
-use super::call::takes;
 use super::numbers::is_narrowing;
 use super::overload::known_type;
+use super::parameters::{parameter_at, takes};
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::shape::Shape;
@@ -19,10 +19,17 @@ impl<'a> Flow<'_, 'a> {
         };
         let mut extends = false;
         let mut chosen = self.best_taking(&found, arguments).or_else(|| found.iter().find(fits).cloned());
-        if chosen.is_none() && on.is_known() {
-            let extensions = self.extensions(on, name, false);
-            chosen = extensions.into_iter().find(|one| takes(&one.parameters(), arguments.len() + 1));
-            extends = chosen.is_some();
+        let refuses =
+            |one: &Candidate<'a>| one.is_method() && arguments.iter().all(Shape::is_known) && !self.takes_values(one, arguments, false);
+        if on.is_known() && chosen.as_ref().is_none_or(refuses) {
+            let extensions = self.extensions(on, name, false).into_iter();
+            let mut taking = extensions.filter(|one| takes(&one.parameters(), arguments.len() + 1));
+            let other = match chosen.is_some() {
+                true => taking.find(|one| self.takes_values(one, arguments, true)),
+                false => taking.next(),
+            };
+            extends = other.is_some();
+            chosen = other.or(chosen);
         }
         let call = call_of(arguments, extends);
         let Some(chosen) = chosen else {
@@ -36,6 +43,17 @@ impl<'a> Flow<'_, 'a> {
         self.used(&owner, name, place, true, chosen.is_method().then_some(call));
         let open = vec![Shape::Unknown; chosen.line.arity as usize];
         Some(chosen.result().substitute(&[], &open).bounded())
+    }
+
+    /// Whether values of these types can be the arguments of a method; `extends`: behind what it is called on.
+    fn takes_values(&self, method: &Candidate<'a>, values: &[Shape], extends: bool) -> bool {
+        let parameters = method.parameters();
+        let parameters = parameters.get(usize::from(extends)..).unwrap_or(&[]);
+        let mut bindings = vec![Shape::Unknown; method.line.arity as usize];
+        values.iter().enumerate().all(|(at, value)| {
+            let (_, parameter, _) = parameter_at(parameters, at, values.len(), Some(value));
+            self.conversion_rank(&parameter, value, &mut bindings).is_some() || self.converts(value, &parameter)
+        })
     }
 
     /// Of several methods the one that takes arguments of these types best, those of the nearest type first.

@@ -1,7 +1,7 @@
 //! Values that are made: objects with their initialisers, arrays.
 
-use super::call::takes;
 use super::overload::called_with;
+use super::parameters::takes;
 use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, Name, TypeRef};
 use crate::csharp::deps::resolve::predefined;

@@ -17,6 +17,7 @@ mod making;
 mod numbers;
 mod operators;
 mod overload;
+mod parameters;
 mod pattern;
 mod query;
 mod statement;
