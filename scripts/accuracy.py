@@ -138,7 +138,9 @@ def columns_in_characters(records, target):
         if record["k"] != "use":
             continue
         if record["f"] not in lines:
-            text = (target / record["f"]).read_bytes().decode("utf-8-sig", "replace")
+            # Global usings that the project sets stand in no file.
+            file = target / record["f"]
+            text = file.read_bytes().decode("utf-8-sig", "replace") if file.exists() else ""
             lines[record["f"]] = text.split("\n") if any(character > "\uffff" for character in text) else None
         if lines[record["f"]]:
             units = lines[record["f"]][record["l"] - 1].encode("utf-16-le")
