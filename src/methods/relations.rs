@@ -131,6 +131,7 @@ impl Of {
         let mut relations = Graph::around(desk, &names.symbols, found.key(), way, depth)?.relations(found.key(), way, edges, depth);
         let total = relations.types.len();
         relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
+        relations.locate(desk, &names.symbols)?;
         let mut state = match way {
             Way::Deps => names
                 .state_of_symbols(found.files.iter())
@@ -165,6 +166,9 @@ fn relations_text(answer: &Related) -> String {
         text.push_str(&format!("{}  {by}", related.path));
         if related.distance > 1 {
             text.push_str(&format!(", {} steps", related.distance));
+        }
+        if let Some(place) = &related.place {
+            text.push_str(&format!("  {}:{}", place.file, place.line));
         }
         text.push('\n');
     }

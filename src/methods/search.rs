@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
 use workbench::neighbours::{REMAKE, Vectors};
-use workbench::symbols::describe::describe;
-use workbench::symbols::search::{Hit, Matched, Page, Query, USUAL, search};
+use workbench::symbols::describe::{describe, locate_hits};
+use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 use workbench::symbols::state::{Empty, State};
 
@@ -99,6 +99,7 @@ impl Method for Search {
         };
         let shown = page.hits.len();
         page.hits = describe(desk, std::mem::take(&mut page.hits))?;
+        locate_hits(desk, &mut page)?;
         let others = desk.other_names()?;
         let shown = other_languages::add_hits(&others, &names.symbols, &self.query(None), &mut page, shown);
         let mut state = State::default().of_workspace(&names.flaws).unread(&others.unread);
@@ -131,17 +132,19 @@ impl Method for Search {
 
     fn text(answer: &Hits) -> String {
         let mut text = String::new();
-        let is_exact = answer.page.hits.iter().any(|hit| hit.matched == Matched::Exact);
-        // Beside what has the very name, others are named alone.
-        let is_beside = |hit: &&Hit| is_exact && !matches!(hit.matched, Matched::Exact | Matched::Former);
-        let (beside, rows): (Vec<&Hit>, Vec<&Hit>) = answer.page.hits.iter().partition(is_beside);
+        let (rows, beside) = answer.page.rows();
         for hit in rows {
             // As in C#, what has no modifier is internal or private.
             let is_plain = matches!(hit.accessibility.as_str(), "internal" | "private");
             let accessibility = if is_plain { "" } else { hit.accessibility.as_str() };
             let words = format!("{accessibility} {}", hit.kind);
             let likeness = hit.likeness.map_or_else(String::new, |likeness| format!("{likeness:.2}  "));
-            text.push_str(&format!("{likeness}{}  {}  {}\n", hit.path, words.trim(), hit.files.join(", ")));
+            let mut files = hit.files.clone();
+            if let Some(place) = &hit.place {
+                files.retain(|file| *file != place.file);
+                files.insert(0, format!("{}:{}", place.file, place.line));
+            }
+            text.push_str(&format!("{likeness}{}  {}  {}\n", hit.path, words.trim(), files.join(", ")));
         }
         if !beside.is_empty() {
             let paths: Vec<&str> = beside.into_iter().map(|hit| hit.path.as_str()).collect();
@@ -179,7 +182,7 @@ impl Search {
             Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_ANSWER, message).hint(REMAKE))
         })?;
         let near: Vec<(f32, &str)> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).collect();
-        let page = chosen_types(&names.symbols, &self.query(None), &near)?;
+        let mut page = chosen_types(&names.symbols, &self.query(None), &near)?;
         let mut state = table
             .state_of_vectors()
             .of_workspace(&names.flaws)
@@ -191,6 +194,7 @@ impl Search {
             });
         }
         let state = state.page(0, page.hits.len(), page.total, "raise the limit");
+        locate_hits(desk, &mut page)?;
         Ok(Hits { page, state })
     }
 

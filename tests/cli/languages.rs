@@ -68,7 +68,7 @@ fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
     assert!(
         search
             .out
-            .starts_with("Box.Store#Get(int)  public method  src/Store.cs\nweb/api.ts#Client.get  method  web/api.ts\n"),
+            .starts_with("Box.Store#Get(int)  public method  src/Store.cs:3\nweb/api.ts#Client.get  method  web/api.ts\n"),
         "{}",
         search.out
     );
@@ -288,7 +288,7 @@ fn an_index_binds_names_until_the_files_move() {
     // An invalid index is one error with a hint, and C# is answered all the same.
     bench.write("web/index.scip", "no index");
     let broken = bench.run(&["search", "Store"]);
-    assert!(broken.out.starts_with("Box.Store  public class  src/Store.cs\n"), "{broken:?}");
+    assert!(broken.out.starts_with("Box.Store  public class  src/Store.cs:3\n"), "{broken:?}");
     assert_eq!(broken.err.matches("error[E_SCIP]").count(), 1, "{broken:?}");
     assert!(broken.err.contains("scip-typescript index"), "{broken:?}");
 }

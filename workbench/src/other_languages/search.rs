@@ -62,5 +62,6 @@ pub fn hit(matched: Matched, one: &OtherSymbol) -> Hit {
         matched,
         former: None,
         likeness: None,
+        place: None,
     }
 }

@@ -1,8 +1,10 @@
 //! Completes search hits with facts from the outputs of their types.
 
+use super::locations::declarations;
 use super::outputs::Outputs;
 use super::overloads;
-use super::search::Hit;
+use super::resolve::Candidate;
+use super::search::{Hit, Page};
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
@@ -34,6 +36,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
                 matched: hit.matched,
                 former: None,
                 likeness: None,
+                place: None,
             });
         }
         if described.len() == before {
@@ -42,4 +45,20 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
         }
     }
     Ok(described)
+}
+
+/// Says of the hits that a text lists where they are declared; namespaces are declared nowhere.
+///
+/// # Errors
+/// When the outputs cannot be read.
+pub fn locate_hits<O: Outputs>(outputs: &mut O, page: &mut Page) -> Result<(), O::Error> {
+    let shown: BTreeSet<String> = page.rows().0.into_iter().map(|hit| hit.path.clone()).collect();
+    let is_shown = |hit: &&mut Hit| shown.contains(&hit.path) && !hit.files.is_empty();
+    let mut hits: Vec<&mut Hit> = page.hits.iter_mut().filter(is_shown).collect();
+    let candidates: Vec<Candidate> = hits.iter().map(|hit| Candidate::of(&hit.path, &hit.files)).collect();
+    let places = declarations(outputs, &candidates.iter().collect::<Vec<_>>())?;
+    for (hit, place) in hits.iter_mut().zip(places) {
+        hit.place = place;
+    }
+    Ok(())
 }

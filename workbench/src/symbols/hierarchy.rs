@@ -5,7 +5,7 @@
 
 use super::calls::counterparts;
 use super::index::{Symbols, simple_name};
-use super::locations::{SourceLocation, declarations};
+use super::locations::{SourceLocation, declarations_of_paths};
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload, alike, parameter_types, short_of};
 use super::resolve::Candidate;
@@ -96,16 +96,8 @@ pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Cand
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
 pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, found: &mut [Implementation]) -> Result<(), O::Error> {
-    let mut candidates = Vec::with_capacity(found.len());
-    for one in found.iter() {
-        let key = Candidate::of(&one.path, &[]).key().to_owned();
-        let files = match symbols.find(&key) {
-            Some(at) => symbols.row(at)?.files,
-            None => Vec::new(),
-        };
-        candidates.push(Candidate::of(&one.path, &files));
-    }
-    let places = declarations(outputs, &candidates.iter().collect::<Vec<_>>())?;
+    let paths: Vec<&str> = found.iter().map(|one| one.path.as_str()).collect();
+    let places = declarations_of_paths(outputs, symbols, &paths)?;
     for (one, place) in found.iter_mut().zip(places) {
         one.place = place;
     }

@@ -1,6 +1,6 @@
 //! Where types and members are declared: file, line and column of the name.
 
-use super::index::simple_name;
+use super::index::{Symbols, simple_name};
 use super::outputs::Outputs;
 use super::overloads::short_of;
 use super::resolve::Candidate;
@@ -36,6 +36,27 @@ pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Resu
     Ok(found
         .map(|(source, symbol)| source.parts.first().map(|part| name_location(part, symbol)))
         .collect())
+}
+
+/// Where the symbols of these paths are declared, as [`declarations`] tells it.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn declarations_of_paths<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    paths: &[&str],
+) -> Result<Vec<Option<SourceLocation>>, O::Error> {
+    let mut candidates = Vec::with_capacity(paths.len());
+    for path in paths {
+        let key = Candidate::of(path, &[]).key().to_owned();
+        let files = match symbols.find(&key) {
+            Some(at) => symbols.row(at)?.files,
+            None => Vec::new(),
+        };
+        candidates.push(Candidate::of(path, &files));
+    }
+    declarations(outputs, &candidates.iter().collect::<Vec<_>>())
 }
 
 /// Where symbols are declared, as [`declarations`] tells it, each with the line.

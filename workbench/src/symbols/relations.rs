@@ -4,6 +4,7 @@
 //! read as far as the steps go; longer paths follow only the requested kinds of edges.
 
 use super::index::Symbols;
+use super::locations::{SourceLocation, declarations_of_paths};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::word_index::WordSource;
 use producers::csharp::deps::Dependencies;
@@ -44,6 +45,9 @@ pub struct Related {
     pub distance: u32,
     /// Whether a declaration makes the last step.
     pub structure: bool,
+    /// Where it is declared first, if [`locate`](Relations::locate) looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<SourceLocation>,
 }
 
 /// What is reached from a type.
@@ -68,6 +72,21 @@ pub struct Graph {
     own: BTreeMap<String, Dependencies>,
     users: BTreeMap<String, BTreeMap<String, bool>>,
     unread: Vec<String>,
+}
+
+impl Relations {
+    /// Says where the types are declared.
+    ///
+    /// # Errors
+    /// When the outputs cannot be read or are not of our making.
+    pub fn locate<O: Outputs>(&mut self, outputs: &mut O, symbols: &Symbols) -> Result<(), O::Error> {
+        let paths: Vec<&str> = self.types.iter().map(|one| one.path.as_str()).collect();
+        let places = declarations_of_paths(outputs, symbols, &paths)?;
+        for (one, place) in self.types.iter_mut().zip(places) {
+            one.place = place;
+        }
+        Ok(())
+    }
 }
 
 impl Graph {
@@ -180,6 +199,7 @@ impl Graph {
                 path: to.to_owned(),
                 distance,
                 structure: !body,
+                place: None,
             }));
             here = next.into_keys().collect();
             seen.extend(here.iter().copied());

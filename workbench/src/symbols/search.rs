@@ -10,6 +10,7 @@
 use super::distance::Word;
 use super::humps::Humps;
 use super::index::{Declared, Symbols, namespace, simple_name};
+use super::locations::SourceLocation;
 use super::matching::{outer_part, rank};
 use super::meaning::NAMESPACE;
 use super::outputs::{SymbolError, Trouble};
@@ -146,6 +147,19 @@ pub struct Hit {
     /// In a search by meaning how near it is, to two digits: 1 is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likeness: Option<f64>,
+    /// Where it is declared first, if [`locate_hits`](super::describe::locate_hits) looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<SourceLocation>,
+}
+
+impl Page {
+    /// The hits that a text lists in a row each, then those that it names alone: beside what has the very name, others.
+    pub fn rows(&self) -> (Vec<&Hit>, Vec<&Hit>) {
+        let is_exact = self.hits.iter().any(|hit| hit.matched == Matched::Exact);
+        let is_beside = |hit: &&Hit| is_exact && !matches!(hit.matched, Matched::Exact | Matched::Former);
+        let (beside, rows) = self.hits.iter().partition(is_beside);
+        (rows, beside)
+    }
 }
 
 /// A page of hits.
@@ -234,6 +248,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
                     _ => None,
                 },
                 likeness: None,
+                place: None,
             })
         }
         Entry::Member(declared) => {
@@ -248,6 +263,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
                 matched,
                 former: None,
                 likeness: None,
+                place: None,
             })
         }
         Entry::Namespace(name) => Ok(Hit {
@@ -260,6 +276,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
             matched,
             former: None,
             likeness: None,
+            place: None,
         }),
     }
 }

@@ -37,6 +37,7 @@ pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)])
         if page.hits.len() < query.limit.min(MOST) {
             page.hits.push(Hit {
                 likeness: Some(to_two_digits(*likeness)),
+                place: None,
                 ..hit(symbols, Matched::Semantic, &Entry::Type(at))?
             });
         }
