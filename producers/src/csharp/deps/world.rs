@@ -91,10 +91,10 @@ impl<'a> Candidate<'a> {
         declared.substitute(self.owner.args(), &self.methods())
     }
 
-    /// Whether arguments can tell all its own type parameters: each is in the type of a parameter.
-    pub fn is_inferable(&self) -> bool {
+    /// Whether arguments for its first `count` parameters can tell all its own type parameters: each is in the type of one of these.
+    pub fn is_inferable(&self, count: usize) -> bool {
         let arity = self.line.arity;
-        let parameters = || self.line.parameters.split(';');
+        let parameters = || self.line.parameters.split(';').take(count);
         (0..arity).all(|at| {
             let mark = format!("!!{at}");
             let names = |text: &str| {

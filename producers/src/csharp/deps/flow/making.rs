@@ -1,5 +1,6 @@
 //! Values that are made: objects with their initialisers, arrays.
 
+use super::call::NOT_CALLABLE;
 use super::overload::called_with;
 use super::parameters::takes;
 use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};
@@ -86,7 +87,15 @@ impl<'f> Flow<'f, '_> {
         };
         // What a lambda gets does not depend on what is inferred from it.
         let is_inferred = !values.iter().all(|value| matches!(value, Expression::Lambda(..)));
-        let takes = |one: &&Candidate<'_>| one.is_method() && !(one.line.arity > 0 && is_inferred) && takes(&one.parameters(), count);
+        let suits = |one: &Candidate<'_>| {
+            let parameters = one.parameters();
+            let mut pairs = parameters.iter().zip(values);
+            pairs.all(|((_, parameter), value)| self.suits(parameter, value) > NOT_CALLABLE)
+        };
+        let takes = |one: &&Candidate<'_>| {
+            let is_taking = one.is_method() && !(one.line.arity > 0 && is_inferred) && takes(&one.parameters(), count);
+            is_taking && suits(one)
+        };
         // An override counts as declared where the base is, and what heirs declare goes before that.
         let is_override = |one: &Candidate<'_>| {
             let is_same = |base: &Candidate<'_>| {
