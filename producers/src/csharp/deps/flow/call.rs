@@ -140,7 +140,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
             }
             let generic = match name.args.len() {
-                0 => candidate.is_inferable(told(args)),
+                0 => candidate.is_inferable(count_for_inference(args)),
                 count => candidate.line.arity as usize == count,
             };
             // A value is never the receiver of a static method.
@@ -400,7 +400,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             bindings.clone_from_slice(explicit);
         } else if !explicit.is_empty() {
             score -= 1_000;
-        } else if !candidate.is_inferable(told(args).saturating_add(usize::from(receiver.is_some()))) {
+        } else if !candidate.is_inferable(count_for_inference(args).saturating_add(usize::from(receiver.is_some()))) {
             score -= 500;
         }
         let mut names = candidate.names();
@@ -559,7 +559,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 }
 
 /// How many parameters, from the first, arguments may tell type parameters by: all where names place arguments.
-fn told(args: &[Argument]) -> usize {
+fn count_for_inference(args: &[Argument]) -> usize {
     match args.iter().any(|arg| arg.name.is_some()) {
         true => usize::MAX,
         false => args.len(),
