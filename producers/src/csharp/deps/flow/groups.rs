@@ -37,7 +37,7 @@ impl<'a> Flow<'_, 'a> {
                 _ => return 0,
             },
         };
-        if methods.is_empty() && extensions.is_empty() {
+        if methods.is_empty() && extensions.is_empty() || !methods.iter().all(Candidate::is_method) {
             return 0;
         }
         let Some((wanted, _)) = self.world.delegate(parameter) else {
@@ -45,10 +45,10 @@ impl<'a> Flow<'_, 'a> {
         };
         let suits = methods.iter().any(|method| self.takes_all(method, &wanted, false))
             || extensions.iter().any(|method| self.takes_all(method, &wanted, true));
-        match methods.iter().all(Candidate::is_method) {
-            true if suits => 2,
-            true if is_closed => -100,
-            _ => 0,
+        match suits {
+            true => 2,
+            false if is_closed => -100,
+            false => 0,
         }
     }
 
