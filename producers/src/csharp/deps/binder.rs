@@ -227,7 +227,9 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        for outer in levels(level) {
+        // An alias may stand for what has no name, such as a tuple.
+        let outer_levels = levels(level).filter(|_| !path.segments.is_empty());
+        for outer in outer_levels {
             let reading = self.in_namespace(around, outer, path);
             if !reading.types.is_empty() {
                 return reading;
