@@ -263,7 +263,7 @@ impl Scope<'_, '_> {
             // Parameters after a type's name are those of its constructor.
             Some((used, key)) if *used == path.len() && reference.parameter_count.is_some() => found.push(constructor(key, last.at)),
             Some((used, key)) if used + 1 == path.len() => {
-                let is_constructor = simple_name(key) == last.word && self.declaring(key, &last.word, None).is_empty();
+                let is_constructor = simple_name(key) == last.word && self.declaring(key, last, None).is_empty();
                 match is_constructor {
                     true => found.push(constructor(key, last.at)),
                     false => self.member_of(key, last, reference.parameter_count, &mut found),
@@ -303,7 +303,7 @@ impl Scope<'_, '_> {
         let outer = outer.map(|symbol| enclosing_key(self.index, self.around, symbol, self.own));
         let around = std::iter::once(self.own.to_owned()).chain(outer);
         for key in around {
-            let mut declaring = self.declaring(&key, &name.word, count);
+            let mut declaring = self.declaring(&key, name, count);
             declaring.retain(|owner| inherited || *owner == key);
             if !declaring.is_empty() {
                 self.note(declaring, name, found);
@@ -314,7 +314,7 @@ impl Scope<'_, '_> {
     }
 
     fn member_of(&self, key: &str, name: &Name, count: Option<usize>, found: &mut Vec<Meaning>) {
-        let declaring = self.declaring(key, &name.word, count);
+        let declaring = self.declaring(key, name, count);
         if declaring.is_empty() && self.world.levels(&Shape::of_key(key)).iter().any(is_unknown) {
             found.push(Meaning {
                 owner: "?".to_owned(),
@@ -327,8 +327,10 @@ impl Scope<'_, '_> {
 
     /// Returns the key of the nearest type, .NET's included, that declares a member `name` with so many parameters, if it is a method, visible
     /// through the type `key`; of interfaces, which have several nearest bases, all that do. An override is a member of its own here.
-    fn declaring(&self, key: &str, name: &str, count: Option<usize>) -> Vec<String> {
-        let mut candidates = self.world.lookup(&Shape::of_key(key), name);
+    fn declaring(&self, key: &str, name: &Name, count: Option<usize>) -> Vec<String> {
+        let mut candidates = self.world.lookup(&Shape::of_key(key), &name.word);
+        // Type arguments tell of how many type parameters the member has.
+        candidates.retain(|one| name.arity == 0 || one.line.arity == name.arity);
         let has_count = |one: &Candidate<'_>| count.is_none_or(|count| !one.is_method() || one.parameters().len() == count);
         if candidates.iter().any(has_count) {
             candidates.retain(has_count);

@@ -80,6 +80,11 @@ impl<'a> Candidate<'a> {
         self.line.flags.get(1..2) == Some("n")
     }
 
+    /// Whether it is a constant of the workspace.
+    pub fn is_constant(&self) -> bool {
+        !self.outside && !self.is_method() && self.line.flags.contains('k')
+    }
+
     /// Whether it is named through its type.
     pub fn is_static(&self) -> bool {
         self.line.flags.contains('s')

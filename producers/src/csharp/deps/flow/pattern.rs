@@ -82,11 +82,16 @@ impl<'f> Flow<'f, '_> {
             let mut found = opened.flat_map(|own| self.world.lookup(own, &segments[0].word.text));
             segments.len() == 1 && found.any(|one| !one.is_method())
         };
+        let is_own_constant = || {
+            let mut found = self.around.iter().flat_map(|own| self.seen(own, &segments[0].word.text));
+            segments.len() == 1 && found.any(|one| one.is_constant())
+        };
         let is_type = match self.resolver.meaning(segments, arity, Place::Body) {
             Meaning::Nothing => false,
             // Opened by a directive as far out as the constant, or not at all.
             Meaning::Outside(_) => !is_constant(),
-            Meaning::Type(..) | Meaning::Ambiguous => true,
+            // A constant of the type itself stands nearer than a type of a namespace.
+            Meaning::Type(..) | Meaning::Ambiguous => !is_own_constant(),
         };
         if parameter || arity > 0 || is_type {
             return self.shape_of_type(kind);
