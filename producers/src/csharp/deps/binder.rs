@@ -442,8 +442,11 @@ impl<'i> Binder<'i> {
             let last = used + 1 == path.segments.len();
             // Types of one name may differ in their type parameters; an alias has none of its target's.
             let count = used.checked_sub(1).and_then(|at| path.inner.get(at)).copied().unwrap_or(0);
+            let is_of_alias = used == 1 && is_alias(around, path.segments[0]);
             if types.iter().any(|entry| entry.arity == count) {
                 types.retain(|entry| entry.arity == count);
+            } else if !is_of_alias {
+                return None;
             }
             let deeper: Vec<&Entry> = self
                 .visible_types_named(around, path.segments[used])
