@@ -7,8 +7,9 @@ use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
 use super::resolve::Candidate;
 use producers::csharp::deps::dotnet;
+use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
-use producers::csharp::deps::world::{Lookups, TableRows, World};
+use producers::csharp::deps::world::World;
 use producers::csharp::usages::related;
 use std::collections::BTreeSet;
 

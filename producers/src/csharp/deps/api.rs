@@ -1,8 +1,9 @@
 //! `csharp/api-deps`: the types that a type's declarations depend on, the targets of the aliases in them, and the types whose documentation it
 //! may inherit. It ignores bodies, so outlines depend on names only.
 
+use super::lookups::{Lookups, TableRows};
 use super::shape::Shape;
-use super::world::{Lookups, TableRows, World};
+use super::world::World;
 use super::{Dependencies, OWN, Subject, aliases, dependencies_of_mentions};
 use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;

@@ -9,6 +9,7 @@ pub mod declarations;
 pub mod dotnet;
 pub mod flow;
 pub mod index;
+pub mod lookups;
 pub mod member_index;
 mod reach;
 pub mod resolve;

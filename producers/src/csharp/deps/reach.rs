@@ -4,7 +4,8 @@
 //! that it, and [`Usages`](crate::csharp::usages::Usages) after it, need of the workspace's declarations, however many there are.
 
 use super::flow::UsesFound;
-use super::world::{Lookups, TableRows, World};
+use super::lookups::{Lookups, TableRows};
+use super::world::World;
 use super::{OWN, Subject, used};
 use crate::csharp::code::facts;
 use crate::csharp::types::json;
