@@ -11,7 +11,7 @@ use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Produ
 use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// Adds the producer.
 pub fn register_syntax(registry: &mut Registry) {
