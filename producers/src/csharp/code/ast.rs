@@ -67,7 +67,6 @@ pub struct Argument {
     pub value: Expression,
     /// Whether `ref` stands before the value.
     #[n(2)]
-    #[cbor(default)]
     pub is_ref: bool,
 }
 

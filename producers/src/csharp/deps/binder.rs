@@ -111,13 +111,7 @@ impl<'i> Binder<'i> {
     {
         let (from_root, path) = path.strip_prefix("global::").map_or((false, path), |rest| (true, rest));
         let segments = path.split([':', '.']).filter(|segment| !segment.is_empty());
-        let (segments, inner): (Vec<&str>, Vec<u32>) = segments
-            .map(|segment| {
-                segment
-                    .split_once('`')
-                    .map_or((segment, 0), |(name, count)| (name, count.parse().unwrap_or(0)))
-            })
-            .unzip();
+        let (segments, inner): (Vec<&str>, Vec<u32>) = segments.map(name_and_count).unzip();
         if segments.is_empty() {
             return Bound::External;
         }
@@ -476,6 +470,12 @@ impl<'i> Binder<'i> {
         }
         visible(types, around)
     }
+}
+
+/// Splits an inner name of a path from its number of type arguments: ``A`1``.
+pub(super) fn name_and_count(segment: &str) -> (&str, u32) {
+    let (name, count) = segment.split_once('`').unwrap_or((segment, ""));
+    (name, count.parse().unwrap_or(0))
 }
 
 /// Whether a using directive opens a namespace of .NET with a type of this name.

@@ -330,13 +330,13 @@ fn external(path: &str, arity: u32, resolver: &Resolver<'_>) -> String {
         .split(['.', ':'])
         .filter(|segment| !segment.is_empty())
         .map(|segment| {
-            let (name, count) = segment.split_once('`').unwrap_or((segment, "0"));
+            let (name, count) = binder::name_and_count(segment);
             Name {
                 word: Word {
                     text: name.to_owned(),
                     place: 0,
                 },
-                args: vec![TypeRef::Predefined(String::new()); count.parse().unwrap_or(0)],
+                args: vec![TypeRef::Predefined(String::new()); count as usize],
             }
         })
         .collect();

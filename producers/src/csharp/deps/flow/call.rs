@@ -5,7 +5,7 @@ use super::numbers::numeric;
 use super::overload::{called_with, placed};
 use super::parameters::{parameter_at, takes};
 use super::{CONSTRUCTOR, Flow, Local};
-use crate::csharp::code::ast::{Argument, LocalFunction, Name};
+use crate::csharp::code::ast::{Argument, LocalFunction, Name, Parameter};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::resolve::TypeParameter;
 use crate::csharp::deps::shape::Shape;
@@ -86,23 +86,15 @@ impl<'f, 'a> Flow<'f, 'a> {
             let stands_for = given.get(at).cloned().unwrap_or_else(|| Shape::Variable(parameter.as_str().into()));
             self.methods.push(TypeParameter::new(parameter, stands_for, &[]));
         }
-        let kinds: Vec<Shape> = function
-            .parameters
-            .iter()
-            .map(|parameter| self.quiet(parameter.kind.as_ref()))
-            .collect();
+        let kind = |parameter: &Parameter| (if parameter.many { "params" } else { "" }, self.quiet(parameter.kind.as_ref()));
+        let kinds: Vec<(&str, Shape)> = function.parameters.iter().map(kind).collect();
         let result = self.quiet(Some(&function.result));
         self.methods.truncate(methods);
         let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let places = placed(args, &names).unwrap_or_else(|| vec![None; args.len()]);
-        let last = function.parameters.last().filter(|last| last.many).map(|_| kinds.len() - 1);
         for (arg, place) in args.iter().zip(places) {
-            let target = match place {
-                Some(place) if last.is_some_and(|last| place >= last) => kinds.last().map(|kind| self.world.element(kind)),
-                place => place.and_then(|place| kinds.get(place)).cloned(),
-            };
-            match &target {
-                Some(target) => self.converted(&arg.value, target),
+            match place.map(|place| parameter_at(&kinds, place, args.len(), None)) {
+                Some((_, target, _)) => self.converted(&arg.value, &target),
                 None => self.value(&arg.value, None),
             };
         }
@@ -237,7 +229,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.invoke(&shape, args);
         }
         let shapes = self.shapes(args);
-        if matches!(text, "Equals" | "ToString" | "GetHashCode" | "GetType") && receiver.is_none() {
+        // Every value has the members of an object.
+        if receiver.is_none() && !found.iter().any(|one| one.owner.key() == Some("~System.Object")) {
             self.world.declared(&Shape::of_key("~System.Object"), text, &mut found);
         }
         self.prefer_by_priority(&mut found, receiver, &explicit, args, &shapes);

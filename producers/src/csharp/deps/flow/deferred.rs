@@ -117,7 +117,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return chosen;
         }
         let target = chosen.parameters[at].substitute(&[], &chosen.bindings);
-        let given = self.tried(lambda, &target);
+        let given = self.on_trial(|flow| flow.lambda(lambda, &target));
         if !given.is_known() {
             return chosen;
         }
@@ -146,11 +146,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Expression::Collection(parts) = value else { return };
         if let Some(first) = parts.first().filter(|first| !self.is_trial && !is_deferred(first)) {
             let locals = self.locals.len();
-            let found = std::mem::take(&mut *self.found);
-            self.is_trial = true;
-            let shape = self.value(first, None);
-            self.is_trial = false;
-            *self.found = found;
+            let shape = self.on_trial(|flow| flow.value(first, None));
             self.locals.truncate(locals);
             self.first_elements.insert(parts.as_ptr() as usize, shape);
         }
@@ -170,11 +166,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
-    /// Returns the result of a lambda as a delegate of that type, without noting its uses.
-    fn tried(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
+    /// Returns what code gives, without noting its uses.
+    fn on_trial(&mut self, code: impl FnOnce(&mut Self) -> Shape) -> Shape {
         let found = std::mem::take(&mut *self.found);
         self.is_trial = true;
-        let given = self.lambda(lambda, target);
+        let given = code(self);
         self.is_trial = false;
         *self.found = found;
         given

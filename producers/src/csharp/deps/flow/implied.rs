@@ -3,7 +3,7 @@
 
 use super::numbers::is_narrowing;
 use super::overload::known_type;
-use super::parameters::{parameter_at, takes};
+use super::parameters::takes;
 use super::{Call, Flow};
 use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::shape::Shape;
@@ -18,14 +18,15 @@ impl<'a> Flow<'_, 'a> {
             false => name == "Current" || name == "IsCompleted",
         };
         let mut extends = false;
-        let mut chosen = self.best_taking(&found, arguments).or_else(|| found.iter().find(fits).cloned());
-        let refuses =
-            |one: &Candidate<'a>| one.is_method() && arguments.iter().all(Shape::is_known) && !self.takes_values(one, arguments, false);
+        let are_known = arguments.iter().all(Shape::is_known);
+        let best = are_known.then(|| self.best_taking(&found, arguments)).flatten();
+        let mut chosen = best.or_else(|| found.iter().find(fits).cloned());
+        let refuses = |one: &Candidate<'a>| one.is_method() && are_known && self.rank_of_values(one, arguments, false).is_none();
         if on.is_known() && chosen.as_ref().is_none_or(refuses) {
             let extensions = self.extensions(on, name, false).into_iter();
             let mut taking = extensions.filter(|one| takes(&one.parameters(), arguments.len() + 1));
             let other = match chosen.is_some() {
-                true => taking.find(|one| self.takes_values(one, arguments, true)),
+                true => taking.find(|one| self.rank_of_values(one, arguments, true).is_some()),
                 false => taking.next(),
             };
             extends = other.is_some();
@@ -43,43 +44,6 @@ impl<'a> Flow<'_, 'a> {
         self.used(&owner, name, place, true, chosen.is_method().then_some(call));
         let open = vec![Shape::Unknown; chosen.line.arity as usize];
         Some(chosen.result().substitute(&[], &open).bounded())
-    }
-
-    /// Whether values of these types can be the arguments of a method; `extends`: behind what it is called on.
-    fn takes_values(&self, method: &Candidate<'a>, values: &[Shape], extends: bool) -> bool {
-        let parameters = method.parameters();
-        let parameters = parameters.get(usize::from(extends)..).unwrap_or(&[]);
-        let mut bindings = vec![Shape::Unknown; method.line.arity as usize];
-        values.iter().enumerate().all(|(at, value)| {
-            let (_, parameter, _) = parameter_at(parameters, at, values.len(), Some(value));
-            self.conversion_rank(&parameter, value, &mut bindings).is_some() || self.converts(value, &parameter)
-        })
-    }
-
-    /// Of several methods the one that takes arguments of these types best, those of the nearest type first.
-    fn best_taking(&self, found: &[Candidate<'a>], arguments: &[Shape]) -> Option<Candidate<'a>> {
-        if found.len() < 2 || arguments.is_empty() || !arguments.iter().all(Shape::is_known) {
-            return None;
-        }
-        let rank = |one: &Candidate<'a>| -> Option<u32> {
-            let parameters = one.parameters();
-            let mut bindings = vec![Shape::Unknown; one.line.arity as usize];
-            let mut pairs = parameters.iter().zip(arguments);
-            let sum = pairs.try_fold(0, |sum, ((_, kind), given)| {
-                let rank = self.conversion_rank(kind, given, &mut bindings);
-                rank.or_else(|| self.converts(given, kind).then_some(0)).map(|rank| sum + rank)
-            });
-            sum.filter(|_| one.is_method() && parameters.len() == arguments.len())
-        };
-        let mut best: Option<(u32, &Candidate<'a>)> = None;
-        for one in found {
-            if let Some(rank) = rank(one)
-                && best.is_none_or(|(known, _)| rank > known)
-            {
-                best = Some((rank, one));
-            }
-        }
-        best.map(|(_, one)| one.clone())
     }
 
     /// Returns the extension members named `name` that the workspace declares and the usings open.

@@ -126,24 +126,11 @@ impl<'f> Flow<'f, '_> {
 
     /// Notes the conversions of the values of one entry, where one of several methods `Add` takes them best.
     fn convert_added(&mut self, shape: &Shape, values: &[Expression], given: &[Shape]) {
-        let rank = |one: &Candidate<'_>| -> Option<(u32, Vec<Shape>)> {
-            let kinds: Vec<Shape> = one.parameters().into_iter().map(|(_, kind)| kind).collect();
-            let mut bindings = vec![Shape::Unknown; one.line.arity as usize];
-            let mut pairs = kinds.iter().zip(given);
-            let rank = pairs.try_fold(0, |sum, (kind, given)| {
-                let rank = self.conversion_rank(kind, given, &mut bindings);
-                rank.or_else(|| self.converts(given, kind).then_some(2)).map(|rank| sum + rank)
-            });
-            (kinds.len() == given.len()).then_some((rank?, kinds))
-        };
         let found = self.members_of(shape, "Add");
-        let best = found
-            .iter()
-            .filter(|one| one.is_method())
-            .filter_map(rank)
-            .max_by_key(|(rank, _)| *rank);
-        for ((value, given), kind) in values.iter().zip(given).zip(best.map(|(_, kinds)| kinds).unwrap_or_default()) {
-            self.note_conversion(value, given, &kind, true);
+        if let Some(best) = self.best_taking(&found, given) {
+            for ((value, given), (_, kind)) in values.iter().zip(given).zip(best.parameters()) {
+                self.note_conversion(value, given, &kind, true);
+            }
         }
     }
 

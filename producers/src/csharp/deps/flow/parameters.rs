@@ -1,6 +1,37 @@
-//! Which parameter an argument goes to.
+//! Which parameter an argument goes to, and how well values suit the parameters of a method.
 
+use super::Flow;
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+
+impl<'a> Flow<'_, 'a> {
+    /// How well values of these types suit the parameters of a method, if it takes them; `extends`: behind what it is called on.
+    pub(super) fn rank_of_values(&self, method: &Candidate<'a>, values: &[Shape], extends: bool) -> Option<u32> {
+        let parameters = method.parameters();
+        let parameters = parameters.get(usize::from(extends)..).unwrap_or(&[]);
+        let mut bindings = vec![Shape::Unknown; method.line.arity as usize];
+        if !method.is_method() || !takes(parameters, values.len()) {
+            return None;
+        }
+        values.iter().enumerate().try_fold(0, |sum, (at, value)| {
+            let (_, parameter, _) = parameter_at(parameters, at, values.len(), Some(value));
+            let rank = self.conversion_rank(&parameter, value, &mut bindings);
+            // Better than an object, which everything is.
+            rank.or_else(|| self.converts(value, &parameter).then_some(2))
+                .map(|rank| sum + rank)
+        })
+    }
+
+    /// Of several methods the one that takes values of these types best, those of the nearest type first.
+    pub(super) fn best_taking(&self, found: &[Candidate<'a>], values: &[Shape]) -> Option<Candidate<'a>> {
+        if found.len() < 2 || values.is_empty() {
+            return None;
+        }
+        let ranked = found.iter().filter_map(|one| Some((self.rank_of_values(one, values, false)?, one)));
+        let best = ranked.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        best.map(|(_, one)| one.clone())
+    }
+}
 
 /// Whether so many arguments can be given.
 pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
