@@ -40,6 +40,7 @@ mod models;
 mod money;
 mod node;
 mod overlay;
+mod overlay_diff;
 mod overloads;
 mod packs;
 mod page;
