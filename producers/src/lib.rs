@@ -12,6 +12,7 @@ pub mod rulesets;
 pub mod scip;
 pub mod semantic;
 pub mod table;
+pub mod table_union;
 pub mod text;
 pub mod tree;
 #[cfg(feature = "wasm")]
@@ -26,6 +27,7 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn 
     registry.add(converse::Converse { ask: ask.clone() });
     embedding::register_embedding(registry, ask.clone());
     registry.add(table::Rows);
+    registry.add(table_union::TableUnion);
     registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });
     #[cfg(feature = "wasm")]

@@ -6,6 +6,7 @@
 
 use crate::last_good::{label_of_type, parts};
 use crate::renamed_members;
+use crate::type_versions::{TypeRows, TypeVersion};
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::lineage::{Lineage, Present};
@@ -95,9 +96,15 @@ impl Aliases {
     }
 
     /// Removes aliases of types that exist again.
-    fn drop_present(&mut self, present: &BTreeSet<String>) {
-        self.aliases.retain(|old, _| !present.contains(old));
-        self.names.retain(|old, _| self.aliases.contains_key(old));
+    fn drop_present(&mut self, types: &TypeVersion<'_>) -> Result<(), StoreError> {
+        for (old, name) in std::mem::take(&mut self.names) {
+            if types.row(&name)?.is_some_and(|row| row.id == old) {
+                self.aliases.remove(&old);
+            } else if self.aliases.contains_key(&old) {
+                self.names.insert(old, name);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -162,14 +169,18 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
     if behind(root, session, &before).is_none() {
         return Ok(Vec::new());
     }
-    let moves = moves(&States::from_session(session), &before)?;
+    let states = States::from_session(session);
+    let moves = moves(&states, &before)?;
     let came: BTreeSet<&String> = moves.steps.iter().flat_map(|step| step.come.keys()).collect();
-    let came = came
-        .into_iter()
-        .filter(|key| moves.types.as_ref().is_some_and(|types| types.contains_key(*key)));
-    Ok(came
-        .flat_map(|key| [label_of_type(key, ":structure"), label_of_type(key, ":impl")])
-        .collect())
+    let mut required = Vec::new();
+    for key in came {
+        if let Some(types) = &moves.types
+            && types.row(key)?.is_some()
+        {
+            required.extend([label_of_type(key, ":structure"), label_of_type(key, ":impl")]);
+        }
+    }
+    Ok(required)
 }
 
 /// The former names of types, for a build that is about to ask models.
@@ -214,6 +225,8 @@ pub(crate) type Answers<'a, K, T> = Box<dyn Fn(&K) -> Result<T, StoreError> + 'a
 pub(crate) struct States<'a> {
     pub(crate) versions: Answers<'a, str, Versions>,
     pub(crate) bytes: Answers<'a, Digest, Option<Arc<[u8]>>>,
+    /// Reads a page of a table.
+    page: Answers<'a, Digest, Option<Arc<[u8]>>>,
 }
 
 impl<'a> States<'a> {
@@ -225,6 +238,7 @@ impl<'a> States<'a> {
                 Ok(versions.iter().map(|version| (version.at, version.output)).collect())
             }),
             bytes: Box::new(move |digest| store.output(digest)),
+            page: Box::new(move |digest| store.blob(digest)),
         }
     }
 
@@ -239,27 +253,29 @@ impl<'a> States<'a> {
                 Ok(versions)
             }),
             bytes: Box::new(|digest| Ok((present.bytes)(digest))),
+            // A whole table is a table of one page.
+            page: Box::new(|digest| Ok((present.bytes)(digest))),
         }
     }
 }
 
 /// The types removed and added between two states of `//index:types`.
 struct Step {
-    gone: BTreeMap<String, TypeRow>,
-    come: BTreeMap<String, TypeRow>,
+    gone: TypeRows,
+    come: TypeRows,
     /// Time of the later state, in seconds since 1970.
     at: u64,
 }
 
 /// The History of `//index:types` since the state of the file.
-struct Moves {
+struct Moves<'a> {
     steps: Vec<Step>,
     /// The last state, if it is stored, and its digest.
-    types: Option<BTreeMap<String, TypeRow>>,
+    types: Option<TypeVersion<'a>>,
     digest: String,
 }
 
-fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
+fn moves<'a>(states: &'a States<'_>, before: &Aliases) -> Result<Moves<'a>, StoreError> {
     let versions = (states.versions)(TYPES)?;
     let last_known = versions.iter().rposition(|(_, output)| output.to_string() == before.types);
     let mut moves = Moves {
@@ -268,12 +284,13 @@ fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
         digest: versions.last().map(|(_, output)| output.to_string()).unwrap_or_default(),
     };
     for (at, output) in &versions[last_known.unwrap_or(0)..] {
-        let now = (states.bytes)(output)?.map(|blob| types_in(&blob));
-        if let (Some(last), Some(now)) = (&moves.types, &now) {
-            let (gone, come) = (changed(last, now), changed(now, last));
-            if !gone.is_empty() && !come.is_empty() {
-                moves.steps.push(Step { gone, come, at: *at });
-            }
+        let now = TypeVersion::open(&*states.page, output)?;
+        if let (Some(last), Some(now)) = (&moves.types, &now)
+            && let Some((gone, come)) = last.difference(now)?
+            && !gone.is_empty()
+            && !come.is_empty()
+        {
+            moves.steps.push(Step { gone, come, at: *at });
         }
         moves.types = now;
     }
@@ -296,7 +313,7 @@ fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, Sto
         after.add_aliases(aliases(&known(gone), &known(come)), &names);
     }
     if let (Some(last), true) = (moves.types, whole) {
-        after.drop_present(&last.into_values().map(|row| row.id).collect());
+        after.drop_present(&last)?;
         after.types = moves.digest;
     }
     Ok(after)
@@ -309,19 +326,8 @@ fn types_in(table: &[u8]) -> BTreeMap<String, TypeRow> {
         .collect()
 }
 
-/// Returns the rows of `these` whose keys are not in `others`.
-fn changed(these: &BTreeMap<String, TypeRow>, others: &BTreeMap<String, TypeRow>) -> BTreeMap<String, TypeRow> {
-    let missing = these.iter().filter(|(key, _)| !others.contains_key(*key));
-    missing.map(|(key, row)| (key.clone(), row.clone())).collect()
-}
-
 /// Returns the contents of types around the time of an index: the first version since then (`new`), else the last one before.
-fn identities(
-    states: &States<'_>,
-    types: &BTreeMap<String, TypeRow>,
-    at: u64,
-    new: bool,
-) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
+fn identities(states: &States<'_>, types: &TypeRows, at: u64, new: bool) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
     let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
         let versions = (states.versions)(&label_of_type(key, target))?;
         let first = versions.iter().find(|(made, _)| *made >= at).filter(|_| new);

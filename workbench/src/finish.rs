@@ -65,13 +65,20 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
     let begin = text.find("\n  \"types\": [\n")?;
     let end = begin + text[begin..].find("\n  ]")?;
     let lines = || text[begin..end].split_inclusive('\n');
-    let value = |line: &'_ str, head: &str| line.strip_prefix(head).map(|value| value.trim_end_matches(['\n', ',']).to_owned());
-    let names = lines().filter_map(|line| value(line, NAME));
-    let labels: Vec<String> = names
-        .map(|name| Some(label_of_summary(&serde_json::from_str::<String>(&name).ok()?)))
-        .collect::<Option<_>>()?;
-    let fields = |head: &str| lines().filter(|line| line.starts_with(head)).count();
-    if fields("      \"key\": ") > 0 || fields(STATE) != labels.len() || fields(NEXT) != labels.len() {
+    let mut labels: Vec<String> = Vec::new();
+    let (mut states_found, mut next_found) = (0, 0);
+    for line in lines() {
+        if let Some(name) = line.strip_prefix(NAME) {
+            let name = serde_json::from_str::<String>(name.trim_end_matches(['\n', ','])).ok()?;
+            labels.push(label_of_summary(&name));
+        } else if line.starts_with("      \"key\": ") {
+            return None;
+        } else {
+            states_found += usize::from(line.starts_with(STATE));
+            next_found += usize::from(line.starts_with(NEXT));
+        }
+    }
+    if states_found != labels.len() || next_found != labels.len() {
         return None;
     }
     let mut states = states(&labels).into_iter();
@@ -92,8 +99,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
                     .strip_prefix('"')
                     .and_then(|rest| rest.split_once('"'))
                     .map(|(_, after)| after)?;
-                out.push_str(STATE);
-                out.push_str(&format!("\"{state}\"{after}"));
+                [STATE, "\"", state, "\"", after].into_iter().for_each(|part| out.push_str(part));
             }
             None => out.push_str(line),
         }

@@ -55,6 +55,7 @@ pub mod status;
 pub mod suggestions;
 pub mod symbols;
 pub mod trust;
+mod type_versions;
 pub mod unread_files;
 pub mod versions;
 pub mod watch;

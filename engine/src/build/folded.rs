@@ -4,7 +4,7 @@
 
 use super::jobs::{Job, Shared, Task};
 use super::last_table::LastTable;
-use crate::seams::fold::Fold;
+use crate::seams::fold::{Contribution, Fold, changed_rows};
 use crate::seams::producer::{Input, Output};
 use crate::seams::update::{MovedInput, Moves, UpdatedRows};
 use crate::values::digest::{ActionKey, Digest};
@@ -50,22 +50,17 @@ impl Job {
 
 /// Computes the changed rows of a fold.
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
-    let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
-    for MovedInput { item, before, now } in last.changed_inputs(fold.role())? {
-        let before = before.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest))?;
-        let now = now.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest))?;
-        for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {
-            if before.get(key) == now.get(key) {
-                continue;
-            }
-            let row = match rows.get(key) {
-                Some(row) => row.clone(),
-                None => last.last().row(key)?.map(|row| row.to_vec()),
-            };
-            let row = fold.replace_part(key, row.as_deref(), item, now.get(key).map(Vec::as_slice));
-            rows.insert(key.clone(), row);
-        }
-    }
+    let rows_of = |item: &str, digest: &Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest));
+    let moved = last.changed_inputs(fold.role())?.iter();
+    let changes = moved.map(|MovedInput { item, before, now }| {
+        Some(Contribution {
+            item,
+            before: rows_of(item, before)?,
+            now: rows_of(item, now)?,
+        })
+    });
+    let changes = changes.collect::<Option<Vec<_>>>()?;
+    let rows = changed_rows(fold, &changes, &mut |key| Some(last.last().row(key)?.map(|row| row.to_vec())))?;
     Some(UpdatedRows {
         rows,
         ..UpdatedRows::default()

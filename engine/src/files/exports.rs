@@ -342,11 +342,12 @@ impl Exports {
                 (error, _) => error,
             }
         })?;
-        // An unreadable file is simply replaced; a directory in the way makes the rename fail.
+        // An unreadable file is simply replaced; a directory in the way makes the rename fail. A file with the stamp of other bytes is replaced
+        // unread: at worst it has these bytes already, because someone wrote them in the same moment as we the others.
         if let Ok(info) = folder.info_of(name)
             && info.kind() == Kind::File
             && info.size == bytes.len() as u64
-            && !old.is_some_and(|old| old.digest != digest && is_as_written(old, &info))
+            && !old.is_some_and(|old| old.digest != digest && Stamp::from_info(&info) == old.stamp)
         {
             let (flags, stamp) = old
                 .filter(|old| old.digest == digest)
@@ -505,11 +506,6 @@ fn write_and_rename(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8
     temporary.0.rename(temporary.1, to.0, to.1)?;
     // After the rename, which changes the change time. Query the open file itself, whatever has its name since.
     Ok(Stamp::from_info(&FileInfo::of(&file)?))
-}
-
-/// Whether a file certainly has the bytes last written, so that its digest is known without reading it.
-fn is_as_written(entry: &Entry, info: &FileInfo) -> bool {
-    entry.flags & SETTLED != 0 && Stamp::from_info(info) == entry.stamp
 }
 
 /// Compares a file with its record; reads it if its stamp proves nothing.

@@ -126,8 +126,8 @@ impl Kind {
                 let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
                 for (_, item, _, bytes) in &seen.inputs {
                     for (key, given) in Counted.rows(bytes) {
-                        let row = Counted.replace_part(&key, rows.get(&key).map(Vec::as_slice), item, Some(&given));
-                        rows.insert(key, row.expect("what is given stays"));
+                        let row = Counted.add_part(&key, rows.get(&key).map(Vec::as_slice), item, &given);
+                        rows.insert(key, row);
                     }
                 }
                 write_table(&rows)
@@ -201,13 +201,16 @@ impl Fold for Counted {
         Ok(self.rows(&input.bytes))
     }
 
-    fn replace_part(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-        let mut items: BTreeMap<String, String> = row.map(|row| serde_json::from_slice(row).expect("a row")).unwrap_or_default();
-        match given {
-            Some(given) => items.insert(item.to_owned(), String::from_utf8_lossy(given).into_owned()),
-            None => items.remove(item),
-        };
+    fn remove_part(&self, _: &str, row: &[u8], item: &str, part: &[u8]) -> Option<Vec<u8>> {
+        let mut items: BTreeMap<String, String> = serde_json::from_slice(row).expect("a row");
+        assert_eq!(items.remove(item).expect("its part").as_bytes(), part);
         (!items.is_empty()).then(|| serde_json::to_vec(&items).expect("a row"))
+    }
+
+    fn add_part(&self, _: &str, row: Option<&[u8]>, item: &str, part: &[u8]) -> Vec<u8> {
+        let mut items: BTreeMap<String, String> = row.map(|row| serde_json::from_slice(row).expect("a row")).unwrap_or_default();
+        items.insert(item.to_owned(), String::from_utf8_lossy(part).into_owned());
+        serde_json::to_vec(&items).expect("a row")
     }
 }
 

@@ -1,7 +1,7 @@
 //! `csharp/api`: the public API of the whole workspace as one Markdown text, small enough to be read at once.
 //!
 //! Grouped by namespace: each public type with its bases, its members indented below, and the first sentence of documentation behind an em
-//! dash (omitted with the parameter `docs = false`). Each type's lines are its row of `//index:api-sections`; this producer only omits types
+//! dash (omitted with the parameter `docs = false`). Each type's lines are its row of `//chunks/C:api-sections`; this producer only omits types
 //! nested in hidden types and joins the lines.
 
 use super::api_sections::Section;
@@ -25,10 +25,13 @@ impl Producer for Api {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let broken = || Failure::permanent("input 'sections' is not the table of //index:api-sections");
-        let table = Table::open(&inputs.single("sections")?.bytes).ok_or_else(broken)?;
+        let broken = || Failure::permanent("an input 'sections' is not the table of //chunks/C:api-sections");
+        let mut rows: BTreeMap<&str, &[u8]> = BTreeMap::new();
+        for chunk in inputs.all("sections") {
+            rows.extend(Table::open(&chunk.bytes).ok_or_else(broken)?.rows());
+        }
         let mut spaces: BTreeMap<&str, Vec<Section<'_>>> = BTreeMap::new();
-        for (_, row) in table.rows().filter(|(key, _)| is_visible(key, table)) {
+        for (_, row) in rows.iter().filter(|(key, _)| is_visible(key, &rows)) {
             let section = Section::from_row(std::str::from_utf8(row).map_err(|_| broken())?).ok_or_else(broken)?;
             spaces.entry(section.namespace).or_default().push(section);
         }
@@ -44,12 +47,12 @@ impl Producer for Api {
 }
 
 /// Whether all enclosing types of a visible type are visible.
-fn is_visible(key: &str, visible: Table<'_>) -> bool {
+fn is_visible(key: &str, visible: &BTreeMap<&str, &[u8]>) -> bool {
     let symbol = symbol_of(key);
     let scope = &key[symbol.len()..];
     symbol.match_indices('+').all(|(at, _)| {
         let outer = &symbol[..at];
-        visible.get(&format!("{outer}{scope}")).is_some() || visible.get(outer).is_some()
+        visible.contains_key(&*format!("{outer}{scope}")) || visible.contains_key(outer)
     })
 }
 

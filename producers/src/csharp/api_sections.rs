@@ -1,5 +1,5 @@
-//! `csharp/api-sections`: the lines of each type in `//index:api` as one table: type → lines. It is a fold, so an edit of a type re-reads only
-//! that type.
+//! `csharp/api-sections`: the lines of the types of a chunk in `//index:api` as one table: type → lines. It is a fold, so an edit of a type
+//! re-reads only that type.
 //!
 //! The table has a row for each public or protected type. The first line is the namespace, the second the declaration. `= A, B` lists the names
 //! of an enum; an indented line is a member. Documentation follows a tab. Declarations are public unless marked `protected`, so `public` is
@@ -66,8 +66,12 @@ impl Fold for ApiSections {
         Ok(type_row(input)?.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
 
-    fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-        given.map(<[u8]>::to_vec)
+    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
+        part.to_vec()
     }
 }
 

@@ -1,4 +1,5 @@
-//! `csharp/dependencies`: which types each type depends on, as one table: symbol path → {"body", "structure"}.
+//! `csharp/dependencies`: which types each type of a chunk depends on, as one table: symbol path → {"body", "structure"}. All of them are
+//! `//index:dependencies`.
 //!
 //! It repeats `//types/T:deps` without evidence, for readers that need all types at once.
 
@@ -63,8 +64,12 @@ impl Fold for DependencyTable {
         dependency_row(input).map(|row| BTreeMap::from([row]))
     }
 
-    fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-        given.map(<[u8]>::to_vec)
+    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
+        part.to_vec()
     }
 }
 

@@ -2,14 +2,16 @@
 
 use super::api_sections::ApiSections;
 use super::dependencies::DependencyTable;
+use super::deps::chunk_signatures::ChunkSignatures;
 use super::deps::declarations::Declarations;
 use super::deps::member_index::MemberIndex;
-use super::fixture::{World, run};
-use engine::seams::fold::Fold;
+use super::fixture::{World, blob, run};
+use crate::table_union::TableUnion;
+use engine::seams::fold::{Contribution, Fold, changed_rows};
 use engine::seams::producer::{Input, Producer};
 use engine::values::table::write_table;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Types that share names of members, constructors and extension methods, original and edited.
 const TEXTS: [&str; 2] = [
@@ -26,36 +28,75 @@ fn inputs(role: &str) -> Vec<Vec<Input>> {
     worlds.iter().map(|world| world.each(role)).collect()
 }
 
-/// Folds a sequence of states (one version per item or none) and compares the tables.
-fn compare<P: Producer + Fold>(producer: &P, role: &str, states: &[Vec<u8>]) -> Result<(), TestCaseError> {
+/// How a fold gets its inputs from those of types: `usize` is the number of types in a chunk.
+type Group = fn(&[Input], usize) -> Vec<Input>;
+
+/// One input a type.
+fn by_type(inputs: &[Input], _: usize) -> Vec<Input> {
+    inputs.to_vec()
+}
+
+/// Signatures of adjacent types in one input.
+fn by_chunk(inputs: &[Input], width: usize) -> Vec<Input> {
+    let chunks = inputs.chunks(width);
+    let chunk = |types: &[Input]| {
+        let made = run(&ChunkSignatures, "", "{}", vec![("members", types.to_vec())]).expect("signatures");
+        blob(&types[types.len() - 1].item, made.bytes)
+    };
+    chunks.map(chunk).collect()
+}
+
+/// Tables of the dependencies of adjacent types.
+fn tables(inputs: &[Input], width: usize) -> Vec<Input> {
+    let table = |types: &[Input]| {
+        let made = run(&DependencyTable, "", "{}", vec![("deps", types.to_vec())]).expect("a table");
+        blob(&types[types.len() - 1].item, made.bytes)
+    };
+    inputs.chunks(width).map(table).collect()
+}
+
+/// A state: for each type its version, or none, and the number of types in a chunk.
+type State = (Vec<u8>, usize);
+
+/// Folds a sequence of states and compares the tables.
+fn compare<P: Producer + Fold>(producer: &P, role: &str, group: Group, states: &[State]) -> Result<(), TestCaseError> {
     let versions = inputs(role);
     let mut items: Vec<String> = versions.iter().flatten().map(|input| input.item.to_string()).collect();
     items.sort();
     items.dedup();
     let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    let mut there: BTreeMap<String, Input> = BTreeMap::new();
-    for state in states {
-        for (item, choice) in items.iter().zip(state) {
-            let chosen = versions
-                .get(usize::from(*choice))
-                .and_then(|inputs| inputs.iter().find(|input| *input.item == **item));
-            let given = |input: Option<&Input>| input.map(|input| producer.rows_of_input(input).expect("rows")).unwrap_or_default();
-            let (before, now) = (given(there.get(item)), given(chosen));
-            for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {
-                let row = producer.replace_part(key, rows.get(key).map(Vec::as_slice), item, now.get(key).map(Vec::as_slice));
-                match row {
-                    Some(row) => drop(rows.insert(key.clone(), row)),
-                    None => drop(rows.remove(key)),
-                }
-            }
-            match chosen {
-                Some(input) => drop(there.insert(item.clone(), input.clone())),
-                None => drop(there.remove(item)),
+    let mut there: Vec<Input> = Vec::new();
+    for (state, width) in states {
+        let chosen = items.iter().zip(state).filter_map(|(item, choice)| {
+            let inputs = versions.get(usize::from(*choice))?;
+            inputs.iter().find(|input| *input.item == **item).cloned()
+        });
+        let now = group(&chosen.collect::<Vec<_>>(), *width);
+        let given = |inputs: &[Input], item: &str| {
+            let input = inputs.iter().find(|input| *input.item == *item);
+            input.map(|input| producer.rows_of_input(input).expect("rows")).unwrap_or_default()
+        };
+        let names: BTreeSet<&str> = there.iter().chain(&now).map(|input| &*input.item).collect();
+        let changes: Vec<Contribution<'_>> = names
+            .into_iter()
+            .map(|item| Contribution {
+                item,
+                before: given(&there, item),
+                now: given(&now, item),
+            })
+            .collect();
+        let changed = changed_rows(producer, &changes, &mut |key| Some(rows.get(key).cloned())).expect("rows are at hand");
+        for (key, row) in changed {
+            match row {
+                Some(row) => drop(rows.insert(key, row)),
+                None => drop(rows.remove(&key)),
             }
         }
-        let all = vec![(Fold::role(producer), there.values().cloned().collect())];
-        let whole = run(producer, "", "{}", all).expect("a table").bytes;
+        let whole = run(producer, "", "{}", vec![(Fold::role(producer), now.clone())])
+            .expect("a table")
+            .bytes;
         prop_assert_eq!(write_table(&rows), whole);
+        there = now;
     }
     Ok(())
 }
@@ -63,10 +104,11 @@ fn compare<P: Producer + Fold>(producer: &P, role: &str, states: &[Vec<u8>]) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn folds_are_what_all_inputs_give(states in proptest::collection::vec(proptest::collection::vec(0u8..3, 12), 1..5)) {
-        compare(&Declarations, "signatures", &states)?;
-        compare(&MemberIndex, "signatures", &states)?;
-        compare(&DependencyTable, "deps", &states)?;
-        compare(&ApiSections, "outline-info", &states)?;
+    fn folds_are_what_all_inputs_give(states in proptest::collection::vec((proptest::collection::vec(0u8..3, 12), 1usize..5), 1..5)) {
+        compare(&Declarations, "signatures", by_chunk, &states)?;
+        compare(&MemberIndex, "signatures", by_chunk, &states)?;
+        compare(&DependencyTable, "deps", by_type, &states)?;
+        compare(&TableUnion, "deps", tables, &states)?;
+        compare(&ApiSections, "outline-info", by_type, &states)?;
     }
 }

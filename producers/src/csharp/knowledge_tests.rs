@@ -352,6 +352,13 @@ fn index_json_has_the_seeds_keys() {
     let roles = vec![
         ("types", vec![blob("", world.types.clone())]),
         ("graph", vec![blob("", graph.bytes)]),
+        ("structure", world.each("structure")),
+        ("impl", world.each("impl")),
+        ("xmldoc", world.each("xmldoc")),
+    ];
+    let entries = run(&super::index_entries::IndexEntries, "", "{}", roles).expect("entries").bytes;
+    let roles = vec![
+        ("entries", vec![blob(super::chunks::LAST, entries)]),
         ("projects", world.projects()),
         (
             "config",
@@ -362,9 +369,6 @@ fn index_json_has_the_seeds_keys() {
                     .bytes,
             )],
         ),
-        ("structure", world.each("structure")),
-        ("impl", world.each("impl")),
-        ("xmldoc", world.each("xmldoc")),
     ];
     let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
     let index: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
@@ -402,8 +406,12 @@ fn golden_outputs_belong_to_versions() {
     let roles = vec![
         ("types", types),
         ("graph", vec![blob("", graph.clone())]),
-        ("projects", world.projects()),
         ("impl", world.each("impl")),
+    ];
+    let entries = run(&super::index_entries::IndexEntries, "", "{}", roles).expect("entries").bytes;
+    let roles = vec![
+        ("entries", vec![blob(super::chunks::LAST, entries)]),
+        ("projects", world.projects()),
     ];
     let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
     let mut lines = vec![

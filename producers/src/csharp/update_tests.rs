@@ -1,5 +1,6 @@
 //! Updates of tables: after any sequence of added, removed and changed files, the table equals that made from all files.
 
+use super::chunks::{Chunks, ends_chunk};
 use super::dependencies::DependencyRow;
 use super::fixture::{blob, run};
 use super::graph::Graph;
@@ -279,6 +280,38 @@ fn groups_of(graph: &State) -> State {
     let roles = BTreeMap::from([("graph", vec![blob("", graph.table.bytes.clone())])]);
     let table = run(&Groups, "", "{}", roles.clone().into_iter().collect()).expect("a table");
     State { roles, table }
+}
+
+/// Returns the chunks of types.
+fn chunks_of(keys: &BTreeSet<&String>) -> State {
+    let types: BTreeMap<&str, &[u8]> = keys.iter().map(|key| (key.as_str(), &b"{}"[..])).collect();
+    let roles = BTreeMap::from([("types", vec![blob("", write_table(&types))])]);
+    let table = run(&Chunks, "", "{}", roles.clone().into_iter().collect()).expect("a table");
+    State { roles, table }
+}
+
+proptest! {
+    #[test]
+    fn updated_chunks_are_what_all_types_give(
+        first in proptest::collection::vec(any::<bool>(), 30),
+        edits in proptest::collection::vec(proptest::collection::vec(0usize..30, 1..6), 1..6)
+    ) {
+        // Every third of them ends a chunk; some sort behind the name of the last chunk.
+        let names = |ends: bool| (0..).map(|number| format!("{}{number}", ["A.B", "É"][number % 2])).filter(move |name| ends_chunk(name) == ends);
+        let universe: Vec<String> = names(true).take(10).chain(names(false).take(20)).collect();
+        let mut keys: BTreeSet<&String> = universe.iter().zip(first).filter_map(|(key, exists)| exists.then_some(key)).collect();
+        let mut before = chunks_of(&keys);
+        for edit in edits {
+            for key in edit.into_iter().map(|at| &universe[at]) {
+                if !keys.remove(key) {
+                    keys.insert(key);
+                }
+            }
+            let now = chunks_of(&keys);
+            prop_assert!(compare(&Chunks, &before, &now)?);
+            before = now;
+        }
+    }
 }
 
 #[test]

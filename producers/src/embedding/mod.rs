@@ -286,8 +286,12 @@ impl Fold for Vectors {
         Ok(BTreeMap::from([embedding_row(input)?]))
     }
 
-    fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-        given.map(<[u8]>::to_vec)
+    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
+        part.to_vec()
     }
 }
 

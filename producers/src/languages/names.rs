@@ -19,28 +19,34 @@ pub type Definitions = BTreeMap<String, Vec<Named>>;
 /// A row of `tags/uses`: by file, the number of its uses of the name.
 pub type Uses = BTreeMap<String, usize>;
 
-/// Replaces the part of one file in a row: the row, the file, its new part; returns the new row.
-type ReplaceInRow = fn(Option<&[u8]>, &str, Option<&[u8]>) -> Option<Vec<u8>>;
+/// Adds the part of one file to a row: the row, the file, its part; returns the new row.
+type AddToRow = fn(Option<&[u8]>, &str, &[u8]) -> Vec<u8>;
+
+/// Removes the part of one file from a row: the row, the file; returns the new row if there is anything left.
+type RemoveFromRow = fn(&[u8], &str) -> Option<Vec<u8>>;
 
 /// A table of names, from the parts of all files.
 pub struct NameTable {
     id: &'static str,
     rows: fn(&FileSymbols) -> BTreeMap<String, Vec<u8>>,
-    replace: ReplaceInRow,
+    add: AddToRow,
+    remove: RemoveFromRow,
 }
 
 /// The producer `tags/names`.
 pub const NAMES: NameTable = NameTable {
     id: "tags/names",
     rows: definitions,
-    replace: replace_part::<Vec<Named>>,
+    add: add_to_row::<Vec<Named>>,
+    remove: remove_from_row::<Vec<Named>>,
 };
 
 /// The producer `tags/uses`.
 pub const USES: NameTable = NameTable {
     id: "tags/uses",
     rows: rows_of_uses,
-    replace: replace_part::<usize>,
+    add: add_to_row::<usize>,
+    remove: remove_from_row::<usize>,
 };
 
 impl Producer for NameTable {
@@ -56,9 +62,8 @@ impl Producer for NameTable {
         let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for input in inputs.all(self.role()) {
             for (name, part) in self.rows_of_input(input)? {
-                if let Some(row) = self.replace_part(&name, rows.get(&name).map(Vec::as_slice), &input.item, Some(&part)) {
-                    rows.insert(name, row);
-                }
+                let row = self.add_part(&name, rows.get(&name).map(Vec::as_slice), &input.item, &part);
+                rows.insert(name, row);
             }
         }
         Ok(Output::new(write_table(&rows)))
@@ -75,8 +80,12 @@ impl Fold for NameTable {
         Ok((self.rows)(&symbols))
     }
 
-    fn replace_part(&self, _: &str, row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
-        (self.replace)(row, item, part)
+    fn remove_part(&self, _: &str, row: &[u8], item: &str, _: &[u8]) -> Option<Vec<u8>> {
+        (self.remove)(row, item)
+    }
+
+    fn add_part(&self, _: &str, row: Option<&[u8]>, item: &str, part: &[u8]) -> Vec<u8> {
+        (self.add)(row, item, part)
     }
 }
 
@@ -120,13 +129,22 @@ pub fn type_made(key: &str) -> Option<&str> {
     Some(key[..end].trim_end_matches('`'))
 }
 
-/// Replaces the part of one file in a row. Unreadable parts count as empty: only this producer writes them.
-fn replace_part<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
-    let mut parts: BTreeMap<String, T> = row.and_then(|row| serde_json::from_slice(row).ok()).unwrap_or_default();
-    match part.and_then(|part| serde_json::from_slice(part).ok()) {
-        Some(part) => _ = parts.insert(item.to_owned(), part),
-        None => _ = parts.remove(item),
+/// Returns the parts of a row by file. An unreadable row counts as empty: only this producer writes them.
+fn parts_of_row<T: DeserializeOwned>(row: &[u8]) -> BTreeMap<String, T> {
+    serde_json::from_slice(row).unwrap_or_default()
+}
+
+fn add_to_row<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part: &[u8]) -> Vec<u8> {
+    let mut parts: BTreeMap<String, T> = row.map(parts_of_row).unwrap_or_default();
+    if let Ok(part) = serde_json::from_slice(part) {
+        parts.insert(item.to_owned(), part);
     }
+    to_json(&parts)
+}
+
+fn remove_from_row<T: Serialize + DeserializeOwned>(row: &[u8], item: &str) -> Option<Vec<u8>> {
+    let mut parts: BTreeMap<String, T> = parts_of_row(row);
+    parts.remove(item);
     (!parts.is_empty()).then(|| to_json(&parts))
 }
 
@@ -135,6 +153,7 @@ mod tests {
     use super::super::grammar::language;
     use super::super::tags::parse_tags;
     use super::*;
+    use engine::seams::fold::{Contribution, changed_rows};
     use proptest::prelude::*;
 
     fn input(file: &str, text: &str) -> Input {
@@ -158,25 +177,26 @@ mod tests {
             for table in [NAMES, USES] {
                 let file = |at: usize| format!("f{at}.ts");
                 let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-                let mut put = |item: &str, before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>| {
-                    for name in before.keys().chain(after.keys()) {
-                        let row = rows.get(name).cloned();
-                        match table.replace_part(name, row.as_deref(), item, after.get(name).map(Vec::as_slice)) {
-                            Some(row) => _ = rows.insert(name.clone(), row),
-                            None => _ = rows.remove(name),
+                let mut replace = |item: &str, before: BTreeMap<String, Vec<u8>>, now: BTreeMap<String, Vec<u8>>| {
+                    let change = Contribution { item, before, now };
+                    let changed = changed_rows(&table, &[change], &mut |key| Some(rows.get(key).cloned()));
+                    for (name, row) in changed.expect("rows are at hand") {
+                        match row {
+                            Some(row) => _ = rows.insert(name, row),
+                            None => _ = rows.remove(&name),
                         }
                     }
                 };
                 for (at, text) in texts.iter().enumerate() {
                     let given = table.rows_of_input(&input(&file(at), text)).expect("rows");
-                    put(&file(at), &BTreeMap::new(), &given);
+                    replace(&file(at), BTreeMap::new(), given);
                 }
                 let [before, after] = [&texts[0], &edited].map(|text| table.rows_of_input(&input("f0.ts", text)).expect("rows"));
-                put("f0.ts", &before, &after);
+                replace("f0.ts", before, after);
                 let mut clean: BTreeMap<String, Vec<u8>> = BTreeMap::new();
                 for (at, text) in std::iter::once(&edited).chain(&texts[1..]).enumerate() {
                     for (name, part) in table.rows_of_input(&input(&file(at), text)).expect("rows") {
-                        let row = table.replace_part(&name, clean.get(&name).map(Vec::as_slice), &file(at), Some(&part)).expect("a row");
+                        let row = table.add_part(&name, clean.get(&name).map(Vec::as_slice), &file(at), &part);
                         clean.insert(name, row);
                     }
                 }

@@ -78,11 +78,11 @@ impl Run<'_> {
         if self.find_result(id, &work)? {
             return Ok(());
         }
-        self.start_or_put_off(id, work)
+        self.start_or_put_off(id, work, inputs)
     }
 
     /// Runs the producer of a node without a result, unless the options of the build or an earlier attempt forbid it.
-    fn start_or_put_off(&mut self, id: NodeId, work: Box<Work>) -> Result<(), RunError> {
+    fn start_or_put_off(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) -> Result<(), RunError> {
         let key = work.key;
         if self.options.settles.is_some() && self.pool(&work) != Pool::Cpu {
             self.tally.limited += 1;
@@ -118,7 +118,7 @@ impl Run<'_> {
         self.same_key.insert(key, SameKey::Running(Vec::new()));
         *self.slot(id) = Slot::Running { work };
         // At once, while all inputs are as they were when the key was computed.
-        self.dispatch(id);
+        self.dispatch(id, inputs);
         Ok(())
     }
 
@@ -286,12 +286,11 @@ impl Run<'_> {
         edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1)
     }
 
-    /// Sends a node's job to its pool.
-    fn dispatch(&mut self, id: NodeId) {
+    /// Sends a node's job to its pool, with the inputs of its key.
+    fn dispatch(&mut self, id: NodeId, inputs: Vec<JobInput>) {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return;
         };
-        let inputs = self.inputs(&work);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
         let pool = self.pool(&work);

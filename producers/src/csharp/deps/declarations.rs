@@ -5,11 +5,12 @@
 //! declares itself (`.ctor` for constructors): flags, arity, result, parameters, names of these; `.NAME` → the extension methods of that name, each behind
 //! the key of its class. Each row but the last kind comes from one type alone, so that an edit of a type moves rows of that type.
 
+use super::chunk_signatures::{signatures, signatures_by_type};
 use super::shape::Shape;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The producer `csharp/declarations`.
@@ -42,34 +43,25 @@ impl Fold for Declarations {
     }
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let rows = rows_of_type(signatures_text(input)?).into_iter();
-        Ok(rows.map(|(key, row)| (key, row.into_bytes())).collect())
+        let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for text in signatures_by_type(input)? {
+            for (key, given) in rows_of_type(text) {
+                rows.entry(key).or_default().extend(given.into_bytes());
+            }
+        }
+        Ok(rows)
     }
 
-    fn replace_part(&self, key: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+    fn remove_part(&self, key: &str, row: &[u8], _: &str, part: &[u8]) -> Option<Vec<u8>> {
+        key.starts_with('.').then(|| remove_lines(row, part))?
+    }
+
+    fn add_part(&self, key: &str, row: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
         match key.starts_with('.') {
-            true => replace_lines(row, item, given),
-            false => given.map(<[u8]>::to_vec),
+            true => insert_lines(row, part),
+            false => part.to_vec(),
         }
     }
-}
-
-/// The signatures of all types, sorted by key.
-///
-/// # Errors
-/// When some are no text.
-pub fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Failure> {
-    let mut texts = inputs.all("members").iter().map(signatures_text).collect::<Result<Vec<_>, _>>()?;
-    texts.sort_unstable_by_key(|text| text.split(['\t', '\n']).next());
-    Ok(texts)
-}
-
-/// The signatures of one type.
-///
-/// # Errors
-/// When they are no text.
-pub fn signatures_text(input: &Input) -> Result<&str, Failure> {
-    std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))
 }
 
 /// The rows that one type gives.
@@ -100,21 +92,29 @@ fn rows_of_type(text: &str) -> BTreeMap<String, String> {
     rows
 }
 
-/// A row of lines that begin with the keys of types, perhaps behind a mark, in the order of these, with the lines of one type replaced.
-pub(super) fn replace_lines(row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-    let row = row.unwrap_or_default();
-    let key = |line: &[u8]| {
-        let line = line.strip_prefix(b"=").or_else(|| line.strip_prefix(b".")).unwrap_or(line);
-        line.split(|byte| matches!(byte, b'\t' | b'\n')).next().unwrap_or_default().to_vec()
-    };
-    let lines = || row.split_inclusive(|byte| *byte == b'\n');
-    let before = lines()
-        .take_while(|line| key(line).as_slice() < item.as_bytes())
-        .map(<[u8]>::len)
-        .sum::<usize>();
-    let own = lines().filter(|line| key(line) == item.as_bytes()).map(<[u8]>::len).sum::<usize>();
-    let new = [&row[..before], given.unwrap_or_default(), &row[before + own..]].concat();
-    (!new.is_empty()).then_some(new)
+/// The key of the type at the beginning of a line, behind a mark perhaps.
+fn key_of_line(line: &[u8]) -> &[u8] {
+    let line = line.strip_prefix(b"=").or_else(|| line.strip_prefix(b".")).unwrap_or(line);
+    line.split(|byte| matches!(byte, b'\t' | b'\n')).next().unwrap_or_default()
+}
+
+fn lines_of_row(row: &[u8]) -> impl Iterator<Item = &[u8]> {
+    row.split_inclusive(|byte| *byte == b'\n')
+}
+
+/// Removes the lines of the types of `part` from a row; `None` if none is left.
+pub(super) fn remove_lines(row: &[u8], part: &[u8]) -> Option<Vec<u8>> {
+    let removed: BTreeSet<&[u8]> = lines_of_row(part).map(key_of_line).collect();
+    let left: Vec<&[u8]> = lines_of_row(row).filter(|line| !removed.contains(key_of_line(line))).collect();
+    (!left.is_empty()).then(|| left.concat())
+}
+
+/// Inserts lines into a row whose lines are sorted by the keys of types. The row has no line of these types.
+pub(super) fn insert_lines(row: Option<&[u8]>, part: &[u8]) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = lines_of_row(row.unwrap_or_default()).chain(lines_of_row(part)).collect();
+    // Stable: the lines of one type keep their order.
+    lines.sort_by_key(|line| key_of_line(line));
+    lines.concat()
 }
 
 /// Key of the row with a type's own members of a name.

@@ -3,7 +3,8 @@
 //! One row per word. A type adds `=key` to the row of its simple name, and `.key flags arity result parameters` for each constructor. For each
 //! other member it adds `key flags arity result parameters` to the row of the member's name. Lines are in the order of the types' keys.
 
-use super::declarations::{replace_lines, signatures, signatures_text};
+use super::chunk_signatures::{signatures, signatures_by_type};
+use super::declarations::{insert_lines, remove_lines};
 use crate::csharp::types::symbol_of;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -39,12 +40,18 @@ impl Fold for MemberIndex {
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let mut rows = BTreeMap::new();
-        add_lines(signatures_text(input)?, &mut rows);
+        for text in signatures_by_type(input)? {
+            add_lines(text, &mut rows);
+        }
         Ok(rows.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
 
-    fn replace_part(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-        replace_lines(row, item, given)
+    fn remove_part(&self, _: &str, row: &[u8], _: &str, part: &[u8]) -> Option<Vec<u8>> {
+        remove_lines(row, part)
+    }
+
+    fn add_part(&self, _: &str, row: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
+        insert_lines(row, part)
     }
 }
 

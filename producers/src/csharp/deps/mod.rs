@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod binder;
+pub mod chunk_signatures;
 pub mod declarations;
 pub mod dotnet;
 pub mod flow;
