@@ -1,10 +1,14 @@
 //! Methods as commands: help and flags are generated from the table.
 
+use super::edit_line::{edit_command, edit_from_line};
+use super::file_argument::{FILE, file_argument};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
-use methods::table::file_argument::FILE;
 use methods::table::{Entry, METHODS};
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// The method whose operations are commands of their own.
+const EDIT: &str = "edit";
 
 /// A method with its arguments from the command line.
 #[derive(Clone, Debug)]
@@ -28,7 +32,10 @@ impl Subcommand for Call {
     fn augment_subcommands(mut command: Command) -> Command {
         for entry in METHODS {
             let (group, own) = entry.group_and_word();
-            let method = (entry.command)(Command::new(own));
+            let method = match entry.name {
+                EDIT => edit_command(entry),
+                _ => (entry.arguments_of)(Command::new(own)).args(entry.from_file.map(file_argument)),
+            };
             command = match group {
                 None => command.subcommand(method),
                 Some(group) if command.find_subcommand(group).is_some() => command.mut_subcommand(group, |group| group.subcommand(method)),
@@ -61,7 +68,10 @@ impl FromArgMatches for Call {
         let at = METHODS.iter().position(|entry| entry.name == name).ok_or_else(missing)?;
         Ok(Self {
             at,
-            arguments: (METHODS[at].parse)(matches)?,
+            arguments: match METHODS[at].name {
+                EDIT => edit_from_line(&METHODS[at], matches)?,
+                _ => (METHODS[at].parse)(matches)?,
+            },
             file: METHODS[at].from_file.and_then(|_| {
                 let own = matches.subcommand().map_or(matches, |(_, own)| own);
                 own.get_one::<PathBuf>(FILE).cloned()

@@ -2,6 +2,8 @@
 
 mod call;
 mod chat;
+mod edit_line;
+mod file_argument;
 mod http;
 mod mcp;
 mod models;

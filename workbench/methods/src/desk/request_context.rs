@@ -404,7 +404,7 @@ impl RequestContext {
         };
         DiskOptions {
             purpose: format!("cortex {purpose}"),
-            lock_timeout: self.patience.get().unwrap_or_else(|| self.settings.lock_timeout),
+            lock_timeout: self.patience.get().unwrap_or(self.settings.lock_timeout),
             on_wait: waits("waiting for the store, held by"),
             on_wait_view: waits("waiting for another build of this checkout,"),
             on_wait_result: waits("waiting for a result that is being made already, by"),

@@ -3,7 +3,7 @@
 use super::edit_by_symbol::SymbolEdit;
 use super::edit_check::{compile_commit, take_back_lost, try_strictly, with_compiled, with_compiler, with_lost_names};
 use super::edit_counted::count_operation;
-use super::edit_line;
+use super::edit_operations;
 use super::investigate::as_failed;
 use super::rewriting::Destination;
 use super::symbols::{resolve_for_edit, resolve_one};
@@ -234,18 +234,10 @@ impl Method for Edit {
         <Self as clap::Args>::augment_args(command.arg(clap::Arg::new("op")))
     }
 
-    fn command(command: clap::Command) -> clap::Command {
-        edit_line::command(command)
-    }
-
-    fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        edit_line::edit_from_line(matches)
-    }
-
     type Answer = Response;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
-        edit_line::refuse_unused(self)?;
+        edit_operations::refuse_unused(self)?;
         let outcome = self.answer_edit(desk);
         count_operation(desk, self.op, self.dry_run, &outcome);
         outcome

@@ -20,13 +20,12 @@ mod edit;
 mod edit_by_symbol;
 mod edit_check;
 mod edit_counted;
-mod edit_line;
 mod edit_of_files;
 mod edit_of_interfaces;
 mod edit_of_structure;
+pub mod edit_operations;
 pub mod explain;
 mod explanation;
-pub mod file_argument;
 mod grep;
 pub mod guarded_pattern;
 mod hierarchy;
@@ -146,19 +145,6 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
         Self::augment_args(command)
     }
 
-    /// The command as it is typed.
-    fn command(command: clap::Command) -> clap::Command {
-        Self::augment_args(command).args(Self::FROM_FILE.map(|argument| file_argument::file_argument((argument, Self::FILE))))
-    }
-
-    /// The arguments that stand on a command line.
-    ///
-    /// # Errors
-    /// When one is missing.
-    fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        Self::from_arg_matches(matches)
-    }
-
     /// Whether it needs nothing written in the checkout: then who builds that is not waited for.
     fn reads(&self) -> bool {
         Self::EFFECT <= Effect::Reads
@@ -224,8 +210,6 @@ pub struct Entry {
     pub from_file: Option<(&'static str, FileForm)>,
     /// A command with its arguments, one and all in their order, and its help.
     pub arguments_of: fn(clap::Command) -> clap::Command,
-    /// The command as it is typed.
-    pub command: fn(clap::Command) -> clap::Command,
     /// The arguments of a command line as a value.
     pub parse: fn(&clap::ArgMatches) -> Result<Value, clap::Error>,
     /// JSON Schema of the arguments.
@@ -317,9 +301,8 @@ pub const fn entry<M: Method>() -> Entry {
             None => None,
         },
         arguments_of: <M as Method>::arguments,
-        command: M::command,
         parse: |matches| {
-            let arguments = M::parsed(matches)?;
+            let arguments = M::from_arg_matches(matches)?;
             Ok(serde_json::to_value(arguments).expect("invariant: arguments are plain values"))
         },
         arguments: match M::WITHIN {

@@ -1,37 +1,35 @@
-//! The operations of `edit` as commands: each with what it needs, and with a line that works.
+//! The operations of `edit`: what each needs and takes, and a line that works.
 
 use super::edit::{Edit, Op};
-use super::file_argument::{FILE, file_argument};
-use super::{FileForm, reference};
+use super::reference;
 use crate::code::Code;
 use crate::failed::Failed;
-use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 
 /// The file of an operation, as it stands on a command line.
-const PATH: &str = "which";
-/// Where a file goes, as it stands on a command line.
-const TO: &str = "to";
+pub const PATH: &str = "which";
 
-/// An operation.
-struct Line {
-    name: &'static str,
-    about: &'static str,
+/// An operation, as a command.
+pub struct EditOperation {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
     /// The usage of the command behind its name, for the message about a wrong argument.
-    form: &'static str,
+    pub form: &'static str,
     /// Arguments that it cannot do without.
-    needs: &'static [&'static str],
+    pub needs: &'static [&'static str],
     /// Those that its help shows besides.
-    takes: &'static [&'static str],
+    pub takes: &'static [&'static str],
     /// Behind `cortex edit`.
-    example: &'static str,
+    pub example: &'static str,
 }
 
-const LINES: &[Line] = &[
-    Line {
+/// All operations, in the order of the help.
+pub const OPERATIONS: &[EditOperation] = &[
+    EditOperation {
         name: "open",
         about: "Begin a session with a file",
         form: "PATH [--mode manual|immediate|disabled]",
@@ -39,7 +37,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "manifest"],
         example: "open src/Core/Node.cs",
     },
-    Line {
+    EditOperation {
         name: "replace",
         about: "Put a text where another one stands, in one place; several places are offered by number",
         form: "PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]",
@@ -47,7 +45,7 @@ const LINES: &[Line] = &[
         takes: &["selector", "all", "session", "mode", "exact_ends", "manifest", "strict"],
         example: "replace src/Core/Node.cs --old-text 'Value == 0' --new-text 'Value is 0'",
     },
-    Line {
+    EditOperation {
         name: "replace_selection",
         about: "Take one of the places that `replace` or `append` offered",
         form: "--session HANDLE --selection-id N [--new-text TEXT]",
@@ -55,7 +53,7 @@ const LINES: &[Line] = &[
         takes: &["new_text", "manifest", "strict"],
         example: "replace_selection --session 1a2b3c4d --selection-id 2",
     },
-    Line {
+    EditOperation {
         name: "candidates",
         about: "Show more of the places that were offered",
         form: "--session HANDLE [--from N]",
@@ -63,7 +61,7 @@ const LINES: &[Line] = &[
         takes: &["from", "manifest"],
         example: "candidates --session 1a2b3c4d --from 6",
     },
-    Line {
+    EditOperation {
         name: "append",
         about: "Put a text behind another one, or at the beginning or the end of the file",
         form: "PATH --anchor TEXT --new-text TEXT [--session HANDLE]",
@@ -71,7 +69,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "exact_ends", "manifest", "strict"],
         example: "append docs/notes.md --anchor '$' --new-text 'The end.'",
     },
-    Line {
+    EditOperation {
         name: "create",
         about: "Make a file where none is",
         form: "PATH --new-text TEXT [--session HANDLE]",
@@ -79,7 +77,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "manifest", "strict"],
         example: "create docs/plan.md --new-text '# Plan'",
     },
-    Line {
+    EditOperation {
         name: "write",
         about: "Give a file a whole new text, or make it; which of the two is said",
         form: "PATH --new-text TEXT [--session HANDLE]",
@@ -87,7 +85,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "exact_ends", "manifest", "strict"],
         example: "write docs/plan.md --file plan.md",
     },
-    Line {
+    EditOperation {
         name: "replace_symbol",
         about: "Put a text in the place of a type or a member",
         form: "--symbol NAME --new-text TEXT [--whole] [--session HANDLE] [PATH]",
@@ -95,7 +93,7 @@ const LINES: &[Line] = &[
         takes: &["whole", "session", "mode", "exact_ends", "strict"],
         example: "replace_symbol --symbol 'Node#IsRoot' --new-text 'public bool IsRoot => Parent is null;'",
     },
-    Line {
+    EditOperation {
         name: "insert_before",
         about: "Put a text before a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
@@ -103,7 +101,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "exact_ends", "strict"],
         example: "insert_before --symbol 'Node#IsRoot' --new-text '    public bool IsLeaf => Children.Count == 0;'",
     },
-    Line {
+    EditOperation {
         name: "insert_after",
         about: "Put a text behind a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
@@ -111,7 +109,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "exact_ends", "strict"],
         example: "insert_after --symbol 'Node#IsRoot' --file member.cs",
     },
-    Line {
+    EditOperation {
         name: "safe_delete",
         about: "Delete a type or a member that nothing uses, in all its parts; else every use is named",
         form: "--symbol NAME [--dry-run] [--session HANDLE]",
@@ -119,7 +117,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "safe_delete --symbol 'Node#IsRoot'",
     },
-    Line {
+    EditOperation {
         name: "add_using",
         about: "Add a using directive in its place, unless it is there or names would mean something else",
         form: "PATH --new-text NAMESPACE [--dry-run] [--session HANDLE]",
@@ -127,7 +125,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "add_using src/Core/Node.cs --new-text System.Linq",
     },
-    Line {
+    EditOperation {
         name: "add_member",
         about: "Add a member to a type, beside those of its kind, unless names in it mean nothing or heirs lack it",
         form: "--symbol TYPE --new-text TEXT [PATH] [--dry-run] [--session HANDLE]",
@@ -135,7 +133,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "add_member --symbol Node --new-text 'public bool IsLeaf => Children.Count == 0;'",
     },
-    Line {
+    EditOperation {
         name: "change_signature",
         about: "Add, remove, reorder and rename parameters; callers, overrides, implementations and references follow",
         form: "--symbol METHOD --new-text 'PARAMETER, OLD -> NEW, TYPE NAME = DEFAULT, TYPE NAME := ARGUMENT' [--dry-run] [--session HANDLE]",
@@ -143,7 +141,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "change_signature --symbol 'Node#Find' --new-text 'depth, name -> label, bool exact := true'",
     },
-    Line {
+    EditOperation {
         name: "move_type",
         about: "Move a type to a file of its own, with its usings, namespace, documentation and attributes",
         form: "--symbol TYPE [--new-text NEW_PATH] [PATH] [--dry-run] [--session HANDLE]",
@@ -151,7 +149,7 @@ const LINES: &[Line] = &[
         takes: &["new_text", "dry_run", "session"],
         example: "move_type --symbol Node",
     },
-    Line {
+    EditOperation {
         name: "extract_interface",
         about: "Make an interface of the public members of a type, or of those that are named, in a file of its own beside it",
         form: "--symbol TYPE --new-text 'NAME[: MEMBER, MEMBER]' [PATH] [--dry-run] [--session HANDLE]",
@@ -159,7 +157,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "extract_interface --symbol Node --new-text 'INode: Find, Depth'",
     },
-    Line {
+    EditOperation {
         name: "implement_members",
         about: "Add stubs for the members of interfaces and abstract classes that a type lacks",
         form: "--symbol TYPE [PATH] [--dry-run] [--session HANDLE]",
@@ -167,7 +165,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "implement_members --symbol Node",
     },
-    Line {
+    EditOperation {
         name: "organize_usings",
         about: "Put using directives in order: System first, then by name, static ones and aliases last, each once",
         form: "PATH [--dry-run] [--session HANDLE]",
@@ -175,7 +173,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session"],
         example: "organize_usings src/Core/Node.cs",
     },
-    Line {
+    EditOperation {
         name: "delete",
         about: "Delete a file; what names its types still is said",
         form: "PATH [--dry-run] [--session HANDLE]",
@@ -183,7 +181,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session", "strict"],
         example: "delete src/Core/Node.cs",
     },
-    Line {
+    EditOperation {
         name: "move",
         about: "Move a file to a path where none is, or to a folder that is there",
         form: "PATH TO [--dry-run] [--session HANDLE]",
@@ -191,7 +189,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session", "strict"],
         example: "move src/Core/Node.cs src/Model",
     },
-    Line {
+    EditOperation {
         name: "rename_file",
         about: "Give a file another name in its folder; its types keep theirs",
         form: "PATH NAME [--dry-run] [--session HANDLE]",
@@ -199,7 +197,7 @@ const LINES: &[Line] = &[
         takes: &["dry_run", "session", "strict"],
         example: "rename_file src/Core/Node.cs TreeNode.cs",
     },
-    Line {
+    EditOperation {
         name: "patch",
         about: "Apply a unified diff or a `*** Begin Patch`, all of it or nothing",
         form: "--file FILE [--session HANDLE]",
@@ -207,7 +205,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "manifest", "strict"],
         example: "patch --file changes.diff",
     },
-    Line {
+    EditOperation {
         name: "batch",
         about: "Make several replacements in one or several files, all or none",
         form: "[PATH] --edits JSON --edits JSON … [--session HANDLE]",
@@ -215,7 +213,7 @@ const LINES: &[Line] = &[
         takes: &["session", "mode", "exact_ends", "manifest", "strict"],
         example: "batch src/Core/Node.cs --edits '{\"oldText\": \"a\", \"newText\": \"b\"}' --edits '{\"oldText\": \"c\", \"newText\": \"d\"}'",
     },
-    Line {
+    EditOperation {
         name: "commit",
         about: "Save what a session has edited",
         form: "--session HANDLE [PATH]",
@@ -223,7 +221,7 @@ const LINES: &[Line] = &[
         takes: &["manifest"],
         example: "commit --session 1a2b3c4d",
     },
-    Line {
+    EditOperation {
         name: "discard",
         about: "Drop a selection, or what is not saved",
         form: "--session HANDLE [PATH]",
@@ -231,7 +229,7 @@ const LINES: &[Line] = &[
         takes: &["manifest"],
         example: "discard --session 1a2b3c4d",
     },
-    Line {
+    EditOperation {
         name: "diff",
         about: "Show what the buffer has and the file has not, and the other way round",
         form: "--session HANDLE [PATH]",
@@ -239,7 +237,7 @@ const LINES: &[Line] = &[
         takes: &["manifest"],
         example: "diff --session 1a2b3c4d",
     },
-    Line {
+    EditOperation {
         name: "refresh",
         about: "Read the file anew; where both sides wrote one place, the second time takes the file's text",
         form: "--session HANDLE [PATH]",
@@ -247,7 +245,7 @@ const LINES: &[Line] = &[
         takes: &["manifest"],
         example: "refresh --session 1a2b3c4d src/Core/Node.cs",
     },
-    Line {
+    EditOperation {
         name: "persist_as",
         about: "Save the buffer under another name, where no file is",
         form: "--session HANDLE --new-text NEW_PATH [PATH]",
@@ -255,7 +253,7 @@ const LINES: &[Line] = &[
         takes: &["manifest"],
         example: "persist_as --session 1a2b3c4d --new-text src/Core/Node.mine.cs",
     },
-    Line {
+    EditOperation {
         name: "undo",
         about: "Take the last edit back, with all its files, or with one alone; without a session that of this checkout",
         form: "[--session HANDLE] [PATH]",
@@ -263,7 +261,7 @@ const LINES: &[Line] = &[
         takes: &["session", "manifest"],
         example: "undo",
     },
-    Line {
+    EditOperation {
         name: "redo",
         about: "Make again what was taken back last; without a session in this checkout",
         form: "[--session HANDLE] [PATH]",
@@ -271,7 +269,7 @@ const LINES: &[Line] = &[
         takes: &["session", "manifest"],
         example: "redo",
     },
-    Line {
+    EditOperation {
         name: "close",
         about: "End a session that has nothing unsaved",
         form: "--session HANDLE",
@@ -279,7 +277,7 @@ const LINES: &[Line] = &[
         takes: &[],
         example: "close --session 1a2b3c4d",
     },
-    Line {
+    EditOperation {
         name: "list",
         about: "Name the sessions of this checkout",
         form: "",
@@ -290,7 +288,7 @@ const LINES: &[Line] = &[
 ];
 
 /// Every operation takes these.
-const ALWAYS: [&str; 2] = ["basic", "full"];
+pub const ALWAYS: [&str; 2] = ["basic", "full"];
 
 /// Refuses an argument that the operation ignores: the caller expects an effect of it.
 ///
@@ -299,7 +297,7 @@ const ALWAYS: [&str; 2] = ["basic", "full"];
 pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
     let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
     let name = given["op"].as_str().unwrap_or_default();
-    let Some(line) = LINES.iter().find(|line| line.name == name) else {
+    let Some(line) = OPERATIONS.iter().find(|line| line.name == name) else {
         return Ok(());
     };
     let is_given = |value: &Value| !value.is_null() && *value != Value::Bool(false);
@@ -322,92 +320,13 @@ pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
     Err(Failed::new(Code::Usage, why.hint(hint)))
 }
 
-/// `cortex edit` with a command for each operation.
-pub(super) fn command(command: Command) -> Command {
-    let whole = Edit::augment_args(Command::new("edit"));
-    let about = whole.get_about().cloned().unwrap_or_default();
-    let long = whole.get_long_about().cloned().unwrap_or_default();
-    let command = command
-        .about(about)
-        .long_about(long)
-        .subcommand_required(true)
-        .subcommand_value_name("OPERATION")
-        .subcommand_help_heading("Operations")
-        .override_usage("cortex edit OPERATION [PATH] [OPTIONS], as `cortex edit replace PATH --old-text TEXT --new-text TEXT`");
-    LINES.iter().fold(command, |command, line| command.subcommand(line.command(&whole)))
-}
-
-/// What stands on a command line.
-pub(super) fn edit_from_line(matches: &ArgMatches) -> Result<Edit, clap::Error> {
-    let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
-    let (name, own) = matches.subcommand().ok_or_else(missing)?;
-    let op = Op::from_str(name, false).map_err(|_| missing())?;
-    let edit = Edit::from_arg_matches(own)?;
-    let path = own.get_one::<String>(PATH).cloned().or(edit.path);
-    let to = own.try_get_one::<String>(TO).ok().flatten().cloned();
-    let new_text = to.or(edit.new_text);
-    Ok(Edit {
-        op,
-        path,
-        new_text,
-        ..edit
-    })
-}
-
-impl Line {
+impl EditOperation {
     /// Whether it has a use for an argument.
     fn takes(&self, id: &str) -> bool {
         let own = if id == "path" { PATH } else { id };
         let takes_path = self.form.contains("PATH");
         let listed = self.needs.contains(&own) || self.takes.contains(&own);
         listed || ALWAYS.contains(&id) || (id == "path" && takes_path)
-    }
-
-    /// Whether the new text is a place for a file, which stands behind PATH.
-    fn has_target(&self) -> bool {
-        matches!(self.name, "move" | "rename_file")
-    }
-
-    fn has_path_as_text(&self) -> bool {
-        self.has_target() || matches!(self.name, "persist_as" | "move_type")
-    }
-
-    fn command(&self, whole: &Command) -> Command {
-        let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || ALWAYS.contains(&id);
-        let needed = |id: &str| self.needs.contains(&id);
-        let arguments = whole.get_arguments().map(|argument| {
-            let id = argument.get_id().as_str();
-            let argument = argument.clone().hide(!shown(id) || (id == "new_text" && self.has_target()));
-            match needed(id) {
-                true if id == "new_text" && self.has_target() => argument,
-                true if id == "new_text" => argument.required_unless_present(FILE),
-                true if id == "old_text" => argument.required_unless_present("selector"),
-                needed => argument.required(needed),
-            }
-        });
-        let path = Arg::new(PATH)
-            .value_name("PATH")
-            .conflicts_with("path")
-            .help("The file, from the workspace's root; also --path PATH");
-        let path = match needed(PATH) {
-            true => path.required_unless_present_any(["path", "session"]),
-            false => path,
-        };
-        let to = self.has_target().then(|| {
-            Arg::new(TO)
-                .value_name(if self.name == "move" { "TO" } else { "NAME" })
-                .conflicts_with("new_text")
-                .required_unless_present("new_text")
-                .help("Where it goes; also --new-text")
-        });
-        Command::new(self.name)
-            .about(self.about)
-            .override_usage(format!("cortex edit {} {}", self.name, self.form).trim_end().to_owned())
-            .after_help(format!("Example:\n  cortex edit {}", self.example))
-            .arg(path)
-            .args(to)
-            .args(arguments)
-            .arg(file_argument(("new_text", FileForm::Instead)).hide(!shown("new_text") || self.has_path_as_text()))
     }
 }
 
@@ -451,6 +370,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::ValueEnum;
 
     #[test]
     fn an_argument_without_a_use_is_refused() {
@@ -483,46 +403,14 @@ mod tests {
         );
     }
 
-    /// What a line of words means, or what is wrong with it.
-    fn parse_edit(words: &str) -> Result<Edit, String> {
-        let given = words.split(' ').filter(|word| !word.is_empty());
-        let matches = command(Command::new("edit")).try_get_matches_from(["edit"].into_iter().chain(given));
-        edit_from_line(&matches.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
-    }
-
     #[test]
-    fn every_operation_has_an_example_that_works() {
-        assert_eq!(LINES.len(), Op::value_variants().len());
-        for line in LINES {
-            let words = line.example.replace("'", "").replace("\"a\", \"newText\": \"b\"", "");
-            let edit = parse_edit(words.split(" --").next().unwrap_or_default());
-            let Err(missing) = edit else { continue };
-            // The message about a missing argument shows the form that works.
-            assert!(missing.contains(&format!("cortex edit {} {}", line.name, line.form)), "{missing}");
-        }
-        command(Command::new("edit")).debug_assert();
-    }
-
-    #[test]
-    fn a_file_is_named_by_its_place_or_by_a_flag() {
-        for words in ["open a.cs", "open --path a.cs"] {
-            let edit = parse_edit(words).expect("a line that works");
-            assert_eq!((edit.op, edit.path.as_deref()), (Op::Open, Some("a.cs")), "{words}");
-        }
-        assert!(parse_edit("commit --session s --manifest").is_ok_and(|edit| edit.manifest));
-        let edit = parse_edit("replace_selection --session s --selection-id 2").expect("a line that works");
-        assert_eq!((edit.op, edit.selection_id), (Op::ReplaceSelection, Some(2)));
-        assert!(parse_edit("replace a.cs --old-text a --file b").is_ok());
-        for (words, says) in [
-            ("replace --old-text a --new-text b", "<PATH>"),
-            ("replace a.cs --new-text b", "--old-text <TEXT>"),
-            ("open a.cs --path b.cs", "cannot be used with"),
-            ("commit", "--session <HANDLE>"),
-            ("a.cs", "cortex edit replace PATH --old-text TEXT"),
-            ("replace-selection", "replace_selection"),
-        ] {
-            let why = parse_edit(words).expect_err("refused");
-            assert!(why.contains(says), "{words}: {why}");
-        }
+    fn every_operation_is_listed_once() {
+        let names: Vec<String> = Op::value_variants()
+            .iter()
+            .filter_map(|op| Some(op.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let listed: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
+        assert_eq!(listed.len(), names.len());
+        assert!(names.iter().all(|name| listed.contains(&name.as_str())), "{names:?}");
     }
 }
