@@ -79,7 +79,7 @@ impl Person for Terminal {
     }
 
     fn display_build(&self) -> Box<dyn BuildDisplay> {
-        Box::new(DisplayedBuild::start(self, false))
+        Box::new(DisplayedBuild::begin_display(self, false))
     }
 }
 
@@ -92,7 +92,7 @@ pub struct DisplayedBuild {
 
 impl DisplayedBuild {
     /// Starts to show a build; with `verbose`, each of its nodes.
-    pub fn start(terminal: &Terminal, verbose: bool) -> Self {
+    pub fn begin_display(terminal: &Terminal, verbose: bool) -> Self {
         let cancel = Cancel::default();
         let bar = std::io::stderr().is_terminal() && !terminal.is_json;
         let quiet = QuietControl::turn_echo_off(bar);

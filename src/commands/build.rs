@@ -296,7 +296,7 @@ struct Records {
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
     let Records { verbose, events, trace } = records;
-    let display = DisplayedBuild::start(&context.terminal(), verbose);
+    let display = DisplayedBuild::begin_display(&context.terminal(), verbose);
     let (logged, traced);
     let mut observer: &dyn Observer = display.observer();
     if let Some(log) = &events {
