@@ -137,3 +137,17 @@ pub fn quiet_expected_panics() {
         }
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_found_by_its_number() {
+        for code in CODES {
+            assert_eq!(code_of_number(exit_number(code)), Some(code));
+        }
+        assert_eq!([HUNG_UP, TERMINATED].map(code_of_number), [Some(Code::Interrupted); 2]);
+        assert_eq!(code_of_number(11), None);
+    }
+}

@@ -67,7 +67,7 @@ pub fn run_method(context: &Context, call: &Call) -> Outcome {
     }
     let mut arguments = read_arguments(call, entry)?;
     if entry.drawn.is_some() {
-        // People read only labels.
+        // Text lists labels alone; drawings and JSON show the edges between them.
         arguments["edges"] = (context.global.output != OutputForm::Text).into();
     }
     let Answered { answer, code } = match ask_service(context, entry, &arguments)? {

@@ -2,7 +2,7 @@
 //! JSON-RPC or MCP.
 //!
 //! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page;
-//! its answer is a value, from which text is made at the rim.
+//! its answer is a value, from which `text` makes what people and models read.
 
 mod access;
 mod arguments;
