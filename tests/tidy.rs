@@ -208,6 +208,31 @@ fn the_methods_are_layered() {
     assert!(unknown.is_empty(), "in no layer: {unknown:?}");
 }
 
+/// What a desk is made of has an order: no file of it imports one that imports it.
+#[test]
+fn files_of_the_desk_import_each_other_in_no_circle() {
+    let word = |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+    let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, text) in rust("workbench/methods/src/desk") {
+        let file = word(name.strip_prefix("workbench/methods/src/desk/").expect("below"));
+        let found = code(&text).flat_map(|(_, line)| {
+            let paths = ["super::", "crate::desk::"].into_iter();
+            paths.flat_map(move |path| line.match_indices(path).map(move |(at, _)| word(&line[at + path.len()..])))
+        });
+        imports.entry(file).or_default().extend(found);
+    }
+    // The desk itself, in `mod.rs`, uses all of them.
+    imports.remove("mod");
+    loop {
+        let files: Vec<String> = imports.keys().cloned().collect();
+        imports.retain(|file, others| others.iter().any(|other| other != file && files.contains(other)));
+        if imports.len() == files.len() {
+            break;
+        }
+    }
+    assert!(imports.is_empty(), "in a circle, or above one: {imports:?}");
+}
+
 #[test]
 fn each_dependency_stays_in_its_place() {
     let places: [(&str, &[&str]); 18] = [

@@ -18,7 +18,8 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
 use methods::code::Code;
-use methods::desk::build::{Both, build, build_observed, code, damaged, default_request, patterns, report_findings};
+use methods::desk::build::{Both, build, build_observed, code, default_request, patterns, report_findings};
+use methods::desk::damage::describe_damage;
 use methods::desk::person::BuildDisplay;
 use methods::failed::{Failed, Outcome};
 use methods::render::summary;
@@ -210,7 +211,7 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
 }
 
 fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
-    damaged(workspace.engine.store.damage())
+    describe_damage(workspace.engine.store.damage())
 }
 
 /// Builds the unpaid targets again to compare their outputs. Failed targets were reported and are not tried again.

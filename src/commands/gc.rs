@@ -8,8 +8,8 @@ use engine::store::disk::DiskStore;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use methods::code::Code;
-use methods::desk::build::damaged;
 use methods::desk::clock::current_seconds;
+use methods::desk::damage::describe_damage;
 use methods::failed::{Failed, Outcome};
 use methods::render::care;
 use std::io::Write;
@@ -133,5 +133,5 @@ pub fn keep_within(context: &Context, guards: &[Arc<Hold>]) {
 /// Reports the damage that the store found.
 fn warn(context: &Context, disk: &DiskStore) {
     use engine::store::Store;
-    context.say(&damaged(disk.damage()));
+    context.say(&describe_damage(disk.damage()));
 }

@@ -155,25 +155,6 @@ pub fn price(context: &RequestContext, session: &mut Session, labels: &[String])
     Ok(summary::as_sentences(&text))
 }
 
-/// Reports the first damaged rows, and their number.
-pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
-    let count = met.len();
-    let mut diagnostics: Vec<Diagnostic> = met
-        .into_iter()
-        .take(MOST_DAMAGE)
-        .map(|words| Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, words))
-        .collect();
-    if count > MOST_DAMAGE {
-        let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
-        let why = Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, more);
-        diagnostics.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
-    }
-    diagnostics
-}
-
-/// Limit of damaged rows reported one by one.
-const MOST_DAMAGE: usize = 5;
-
 /// Observer that passes events to two observers.
 pub struct Both<'a>(pub &'a dyn Observer, pub &'a dyn Observer);
 

@@ -3,6 +3,7 @@
 pub mod asking;
 pub mod build;
 pub mod clock;
+pub mod damage;
 pub mod figures;
 pub mod last_good;
 pub mod names;

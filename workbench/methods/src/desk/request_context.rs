@@ -3,7 +3,7 @@
 mod saying;
 
 use super::asking::AskingArgs;
-use super::build::damaged;
+use super::damage::describe_damage;
 use super::person::{Person, report_waiting_once};
 use super::settings::Settings;
 use crate::code::Code;
@@ -288,7 +288,7 @@ impl RequestContext {
     /// Reports the damage that the stores found since the last call.
     pub fn say_damage(&self) {
         let met: Vec<String> = self.stores.take().iter().flat_map(|store| store.damage()).collect();
-        self.say(&damaged(met));
+        self.say(&describe_damage(met));
     }
 
     /// Returns the locks that this command acquired.
